@@ -1,0 +1,1 @@
+"""python -m scheduler_core: the commands."""
