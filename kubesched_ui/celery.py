@@ -1,0 +1,11 @@
+"""The Celery application; workers start with `celery -A kubesched_ui worker`."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
+
+app = Celery("kubesched_ui")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(["kubesched_ui"])

@@ -1,0 +1,64 @@
+"""Typed readers of environment variables, and what the embedded set-up keeps under var/."""
+
+import os
+import secrets
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+TRUE = {"1", "true", "yes", "on"}
+FALSE = {"", "0", "false", "no", "off"}
+UNIX_PATH_LIMIT = 100  # sun_path holds 104 bytes on macOS, 108 on Linux
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable, or `default` where it is unset or empty."""
+    return os.environ.get(name) or default
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """A boolean variable. Raises ValueError on anything but 1/0, true/false, yes/no, on/off."""
+    value = os.environ.get(name)
+    if value is None:
+        return default
+    if value.lower() in TRUE | FALSE:
+        return value.lower() in TRUE
+    raise ValueError(f"{name} must be one of 1, 0, true, false, yes, no, on, off, not {value!r}")
+
+
+def number(name: str, default: int) -> int:
+    """An integer variable. Raises ValueError naming the variable."""
+    value = text(name, str(default))
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError(f"{name} must be a whole number, not {value!r}") from None
+
+
+def names(name: str, default: str = "") -> list[str]:
+    """A comma-separated variable as a list without blanks."""
+    return [part.strip() for part in text(name, default).split(",") if part.strip()]
+
+
+def secret_key(var: Path) -> str:
+    """SECRET_KEY, else the key kept in `var`, made on first use and readable by its owner only."""
+    if given := text("SECRET_KEY"):
+        return given
+    path = var / "secret_key"
+    if not (path.exists() and path.read_text().strip()):
+        var.mkdir(parents=True, exist_ok=True)
+        temporary = var / f"secret_key.{os.getpid()}"
+        temporary.touch(mode=0o600)
+        temporary.write_text(secrets.token_urlsafe(50))
+        temporary.replace(path)  # atomic: two processes that start together never read half a key
+    return path.read_text().strip()
+
+
+def socket_path(var: Path) -> Path:
+    """Where the embedded broker listens: under `var`, or in a private temporary folder where that path is too long."""
+    path = var / "broker.sock"
+    if len(str(path)) <= UNIX_PATH_LIMIT:
+        return path
+    folder = Path(tempfile.gettempdir()) / f"kubesched-{os.getuid()}-{sha256(str(var).encode()).hexdigest()[:12]}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / "broker.sock"

@@ -1,0 +1,258 @@
+"""What is stored: scenarios (uploaded clusters) and runs (the scheduler at work on one), with everything recorded.
+
+Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, PodResult.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils import timezone
+
+from kubesched_ui.fields import PackedJSONField
+
+
+class Scenario(models.Model):
+    """A cluster as uploaded, written by us as a sample, or edited from another scenario."""
+
+    class Origin(models.TextChoices):
+        UPLOAD = "upload"
+        SAMPLE = "sample"
+        EDIT = "edit"
+        API = "api"
+
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, help_text="What to look for.")
+    origin = models.CharField(max_length=10, choices=Origin, default=Origin.UPLOAD)
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="edits")
+    kubernetes = models.CharField(max_length=40, blank=True, help_text="Version of the cluster, where known.")
+    config = models.TextField(blank=True, help_text="The KubeSchedulerConfiguration that came with it, if any.")
+    counts = models.JSONField(default=dict, help_text="kind -> number of objects")
+    warnings = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def objects_of(self, kinds: Iterable[str] | None = None) -> Iterator[Any]:
+        """The Kubernetes objects as dicts, in the order they came, of `kinds` only when given."""
+        rows = ClusterObject.objects.filter(scenario=self).order_by("position")
+        if kinds is not None:
+            rows = rows.filter(kind__in=list(kinds))
+        return rows.values_list("data", flat=True).iterator(chunk_size=2000)
+
+
+class ClusterObject(models.Model):
+    """One Kubernetes object of a scenario."""
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="cluster_objects")
+    position = models.PositiveIntegerField()
+    kind = models.CharField(max_length=100)
+    api_version = models.CharField(max_length=200, blank=True)
+    namespace = models.CharField(max_length=253, blank=True)
+    name = models.CharField(max_length=253)
+    data = PackedJSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["scenario", "kind", "namespace", "name"], name="object_once_per_scenario")
+        ]
+        indexes = [models.Index(fields=["scenario", "position"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    """Questions about the life of runs, asked and answered in the database so that processes agree."""
+
+    def active(self) -> RunQuerySet:
+        """Runs that still have something to come."""
+        return self.filter(state__in=Run.ACTIVE)
+
+    def lost(self) -> RunQuerySet:
+        """Runs whose worker has gone silent."""
+        silent_since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
+        return self.filter(state=Run.State.RUNNING).filter(Q(heartbeat_at=None) | Q(heartbeat_at__lt=silent_since))
+
+    def forgotten(self) -> RunQuerySet:
+        """Queued runs that no message has been sent for lately: the broker may have lost it."""
+        since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
+        return self.filter(state=Run.State.QUEUED).filter(Q(heartbeat_at=None) | Q(heartbeat_at__lt=since))
+
+
+class Run(models.Model):
+    """The scheduler at work on a scenario: its settings, its progress, its outcome."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    class TieBreak(models.TextChoices):
+        SEED = "seed"
+        NAME = "name"
+
+    ACTIVE = (State.QUEUED, State.RUNNING)
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="runs")
+    # Settings
+    release = models.CharField(max_length=10, default="1.34")
+    config = models.TextField(blank=True, help_text="KubeSchedulerConfiguration, YAML or JSON.")
+    seed = models.BigIntegerField(default=0)
+    tie_break = models.CharField(max_length=4, choices=TieBreak, default=TieBreak.SEED)
+    preemption = models.BooleanField(default=True)
+    percentage = models.PositiveSmallIntegerField(null=True, blank=True, help_text="percentageOfNodesToScore")
+    pods = models.JSONField(null=True, blank=True, help_text='["ns/name", ...] in order; null = all pending pods')
+    unbind = models.JSONField(default=list, blank=True, help_text="Bound pods to be placed again.")
+    template = models.TextField(blank=True, help_text="A pod, YAML; `copies` of it are added.")
+    copies = models.PositiveIntegerField(default=0)
+    # Progress
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    cancel_requested = models.BooleanField(default=False)
+    cycles_done = models.PositiveIntegerField(default=0)
+    cycles_total = models.PositiveIntegerField(default=0)
+    placed = models.PositiveIntegerField(default=0)
+    unschedulable = models.PositiveIntegerField(default=0)
+    gated = models.PositiveIntegerField(default=0)
+    errors = models.PositiveIntegerField(default=0)
+    pods_per_s = models.FloatField(default=0)
+    error = models.TextField(blank=True, help_text="Why the run failed, a sentence.")
+    last_seq = models.PositiveBigIntegerField(default=0)
+    node_names = PackedJSONField(null=True, blank=True, editable=False)
+    # Life
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last sign of life; of a queued run, when sent."
+    )
+    worker = models.CharField(max_length=64, blank=True, help_text="Token of the worker that may write.")
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        indexes = [models.Index(fields=["-created_at"]), models.Index(fields=["state", "heartbeat_at"])]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(percentage=None) | Q(percentage__lte=100), name="percentage_is_a_percentage"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "done", "failed", "cancelled"]), name="state_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Run {self.pk} of {self.scenario_id}"
+
+    @property
+    def active(self) -> bool:
+        """Whether there is more to come."""
+        return self.state in self.ACTIVE
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds until done at the present pace; None before there is one."""
+        if self.state != self.State.RUNNING or not self.pods_per_s:
+            return None
+        return round((self.cycles_total - self.cycles_done) / self.pods_per_s, 1)
+
+    @property
+    def url(self) -> str:
+        """The run in the API."""
+        return reverse("api:run", args=[self.pk])
+
+    @property
+    def ws_url(self) -> str:
+        """The run's websocket."""
+        return f"/ws/runs/{self.pk}"
+
+
+class EventBlock(models.Model):
+    """The events of one cycle (or of the run's start or end) as the compressed text of a JSON list."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="event_blocks")
+    first_seq = models.PositiveBigIntegerField()
+    last_seq = models.PositiveBigIntegerField()
+    pod = models.CharField(max_length=507, blank=True, help_text="ns/name; empty for events of the run itself")
+    data = models.BinaryField()
+
+    class Meta:
+        ordering = ["run", "first_seq"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "first_seq"], name="event_block_once"),
+            models.CheckConstraint(condition=Q(last_seq__gte=F("first_seq")), name="event_block_not_empty"),
+        ]
+        indexes = [models.Index(fields=["run", "last_seq"]), models.Index(fields=["run", "pod", "first_seq"])]
+
+
+class Cycle(models.Model):
+    """One scheduling cycle as recorded: every plugin's verdict and score on every node, in the core's own encoding."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cycles")
+    number = models.PositiveIntegerField(help_text="1, 2, ... within the run")
+    namespace = models.CharField(max_length=253)
+    name = models.CharField(max_length=253)
+    attempt = models.PositiveIntegerField(default=1)
+    result = models.CharField(max_length=15)
+    trace = models.BinaryField()
+
+    class Meta:
+        ordering = ["run", "number"]
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="cycle_once")]
+        indexes = [models.Index(fields=["run", "namespace", "name", "number"])]
+
+
+class PodResult(models.Model):
+    """The outcome for one pod, as the table of a run shows, sorts and filters it."""
+
+    class Result(models.TextChoices):
+        SCHEDULED = "scheduled"
+        UNSCHEDULABLE = "unschedulable"
+        GATED = "gated"
+        ERROR = "error"
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="pod_results")
+    namespace = models.CharField(max_length=253)
+    name = models.CharField(max_length=253)
+    position = models.PositiveIntegerField()
+    result = models.CharField(max_length=15, choices=Result)
+    node = models.CharField(max_length=253, blank=True)
+    nominated_node = models.CharField(max_length=253, blank=True)
+    score = models.BigIntegerField(null=True, blank=True)
+    runner_up = models.CharField(max_length=253, blank=True)
+    margin = models.BigIntegerField(null=True, blank=True, help_text="Score less the runner-up's.")
+    feasible = models.PositiveIntegerField(default=0, help_text="Number of feasible nodes in the last cycle.")
+    attempts = models.PositiveIntegerField(default=1)
+    message = models.TextField(blank=True)
+    reasons = models.JSONField(
+        default=list, help_text='[{"plugin", "reason", "nodes"}], decisive refusals, most nodes first'
+    )
+    recorded_message = models.TextField(blank=True, help_text="What the real cluster said of the pod.")
+    evicted_by = models.CharField(max_length=507, blank=True, help_text="ns/name of the pod that preempted it later")
+    duration = models.FloatField(default=0, help_text="Seconds spent on its cycles.")
+
+    class Meta:
+        ordering = ["run", "position"]
+        constraints = [models.UniqueConstraint(fields=["run", "namespace", "name"], name="pod_result_once")]
+        indexes = [
+            models.Index(fields=["run", "position"]),
+            models.Index(fields=["run", "result", "position"]),
+            models.Index(fields=["run", "node"]),
+            models.Index(fields=["run", "score"]),
+            models.Index(fields=["run", "margin"]),
+            models.Index(fields=["run", "attempts"]),
+            models.Index(fields=["run", "duration"]),
+        ]

@@ -1,0 +1,52 @@
+"""Models: what the database refuses, what comes back as it went in."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError
+from django.utils import timezone
+
+from kubesched_ui.models import ClusterObject, Run, Scenario
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    return Scenario.objects.create(name="one")
+
+
+def test_migrations_are_complete() -> None:
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+def test_object_data_comes_back_as_it_went_in_and_in_order(scenario: Scenario) -> None:
+    data = [{"kind": kind, "metadata": {"name": "ä"}, "n": [1, 2.5, None]} for kind in ("Pod", "Node")]
+    for position, obj in enumerate(reversed(data)):
+        ClusterObject.objects.create(scenario=scenario, position=position, kind=obj["kind"], name="ä", data=obj)
+    assert list(scenario.objects_of()) == data[::-1]
+    assert list(scenario.objects_of(["Pod"])) == data[:1]
+
+
+def test_an_object_is_once_in_a_scenario(scenario: Scenario) -> None:
+    ClusterObject.objects.create(scenario=scenario, position=0, kind="Pod", namespace="a", name="b", data={})
+    with pytest.raises(IntegrityError):
+        ClusterObject.objects.create(scenario=scenario, position=1, kind="Pod", namespace="a", name="b", data={})
+
+
+@pytest.mark.parametrize("wrong", [{"percentage": 101}, {"state": "paused"}])
+def test_the_database_refuses_a_run_that_cannot_be(scenario: Scenario, wrong: dict) -> None:
+    with pytest.raises(IntegrityError):
+        Run.objects.create(scenario=scenario, **wrong)
+
+
+def test_lost_and_forgotten_runs_are_those_without_a_sign_of_life(scenario: Scenario) -> None:
+    silent = timezone.now() - timedelta(seconds=60)
+    lost = Run.objects.create(scenario=scenario, state="running", heartbeat_at=silent)
+    Run.objects.create(scenario=scenario, state="running", heartbeat_at=timezone.now())
+    forgotten = Run.objects.create(scenario=scenario)
+    Run.objects.create(scenario=scenario, heartbeat_at=timezone.now())
+    Run.objects.create(scenario=scenario, state="done", heartbeat_at=silent)
+    assert list(Run.objects.lost()) == [lost]
+    assert list(Run.objects.forgotten()) == [forgotten]
