@@ -1,0 +1,186 @@
+"""Text to plain data: JSON or YAML, without what makes YAML dangerous.
+
+Aliases (bombs), merge keys, tags, duplicate keys, deep nesting and big texts are refused. YAML is read from the
+parser's events, since PyYAML's composer recurses and can overflow the stack.
+"""
+
+import json
+import re
+from typing import Any
+
+import yaml
+
+from scheduler_core.errors import InputError
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 64
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE = frozenset({"true", "yes", "on", "y"})
+_FALSE = frozenset({"false", "no", "off", "n"})
+_INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
+_FLOAT = re.compile(r"[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?")
+_STRING_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
+
+
+def read_documents(source: str | bytes, where: str) -> list[Any]:
+    """The documents of a JSON or YAML text (several when separated by `---`), empty ones left out.
+
+    `where` names the text in errors. Raises InputError when it is too big, too deep, not JSON or YAML, or uses an
+    alias, a merge key, a tag or a duplicate key.
+    """
+    try:
+        data = source.encode() if isinstance(source, str) else bytes(source)
+        if len(data) > MAX_BYTES:
+            raise InputError(where, "", f"is larger than {MAX_BYTES // 1_000_000} MB")
+        text = data.decode("utf-8-sig")
+    except UnicodeError as error:
+        raise InputError(where, "", "is not UTF-8 text") from error
+    try:
+        documents = [_read_json(text, where)] if text.lstrip().startswith("{") else _read_yaml(text, where)
+    except json.JSONDecodeError:
+        # what begins like JSON may still be a YAML flow mapping
+        documents = _read_yaml(text, where)
+    return [without_nulls(document, where) for document in documents if document is not None]
+
+
+def without_nulls(value: Any, where: str, depth: int = 0) -> Any:
+    """A copy without the mapping entries that are null: as in Go, they count as not given.
+
+    Raises InputError when the nesting is deeper than 64 (a cycle is).
+    """
+    if depth > MAX_DEPTH:
+        raise InputError(where, "", f"is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        return {key: without_nulls(item, where, depth + 1) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [without_nulls(item, where, depth + 1) for item in value]
+    return value
+
+
+def _read_json(text: str, where: str) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in mapping:
+                raise InputError(where, key[:80], "is given twice in one object")
+            mapping[key] = value
+        return mapping
+
+    try:
+        value = json.loads(text, object_pairs_hook=unique)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except RecursionError as error:
+        raise InputError(where, "", f"is nested deeper than {MAX_DEPTH} levels") from error
+    except json.JSONDecodeError:
+        raise
+    except UnicodeError as error:
+        raise InputError(where, "", "has an escape that is no character (a lone surrogate)") from error
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(where, "", f"has a number that cannot be read: {error}") from error
+    return value
+
+
+def _read_yaml(text: str, where: str) -> list[Any]:
+    documents: list[Any] = []
+    # (container, key waiting for its value) from the document's list of roots inwards
+    stack: list[tuple[dict[str, Any] | list[Any], list[str]]] = []
+    roots: list[Any] = []
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            match event:
+                case yaml.DocumentStartEvent():
+                    roots = []
+                    stack = [(roots, [])]
+                case yaml.DocumentEndEvent():
+                    documents.extend(roots)
+                case yaml.ScalarEvent():
+                    _add_scalar(stack, event, where)
+                case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                    _open(stack, event, where)
+                case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                    stack.pop()
+                case yaml.AliasEvent():
+                    raise _at(where, event, "YAML aliases are not accepted")
+    except yaml.MarkedYAMLError as error:
+        place = _place(error.problem_mark or error.context_mark)
+        raise InputError(where, place, f"is not valid YAML or JSON: {error.problem or error.context}") from error
+    except yaml.YAMLError as error:
+        raise InputError(where, "", f"is not valid YAML or JSON: {str(error)[:200]}") from error
+    return documents
+
+
+def _add_scalar(stack: list[tuple[dict[str, Any] | list[Any], list[str]]], event: yaml.ScalarEvent, where: str) -> None:
+    container, waiting = stack[-1]
+    if isinstance(container, dict) and not waiting:
+        if event.value == "<<" and event.style is None:
+            raise _at(where, event, "YAML merge keys are not accepted")
+        if event.value in container:
+            raise _at(where, event, f"{event.value[:80]!r} is given twice in one mapping")
+        waiting.append(event.value)
+        return
+    if event.tag not in _STRING_TAGS:
+        raise _at(where, event, f"the YAML tag {event.tag} is not accepted")
+    if event.style is not None or event.tag is not None:
+        value = event.value
+    else:
+        try:
+            value = _plain(event.value)
+        except ValueError as error:
+            raise _at(where, event, f"has a number that cannot be read: {error}") from error
+    _put(container, waiting, value)
+
+
+def _open(
+    stack: list[tuple[dict[str, Any] | list[Any], list[str]]],
+    event: yaml.MappingStartEvent | yaml.SequenceStartEvent,
+    where: str,
+) -> None:
+    container, waiting = stack[-1]
+    if len(stack) > MAX_DEPTH:
+        raise _at(where, event, f"is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(container, dict) and not waiting:
+        raise _at(where, event, "a mapping's key must be a plain text (is this an unfilled template?)")
+    if event.tag not in (None, "!"):
+        raise _at(where, event, f"the YAML tag {event.tag} is not accepted")
+    new: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
+    _put(container, waiting, new)
+    stack.append((new, []))
+
+
+def _put(container: dict[str, Any] | list[Any], waiting: list[str], value: Any) -> None:
+    if isinstance(container, dict):
+        container[waiting.pop()] = value
+    else:
+        container.append(value)
+
+
+def _plain(text: str) -> Any:
+    """An unquoted scalar as the YAML 1.1 reader of Kubernetes understands it."""
+    if text in _NULLS:
+        return None
+    if text in (text.lower(), text.title(), text.upper()):
+        if text.lower() in _TRUE:
+            return True
+        if text.lower() in _FALSE:
+            return False
+    if _INT.fullmatch(text):
+        digits = text.replace("_", "")
+        octal = re.fullmatch(r"([-+]?)0(\d+)", digits)
+        if octal and not set(octal[2]) <= set("01234567"):
+            return float(digits)
+        return int(f"{octal[1]}0o{octal[2]}" if octal else digits, 0)
+    if _FLOAT.fullmatch(text):
+        return float(text.replace("_", ""))
+    return text
+
+
+def _at(where: str, event: yaml.Event, problem: str) -> InputError:
+    return InputError(where, _place(event.start_mark), problem)
+
+
+def _place(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""

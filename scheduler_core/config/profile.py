@@ -1,0 +1,167 @@
+"""The plugins of a profile, in the order in which the framework runs them.
+
+Upstream: mergePlugins (pkg/scheduler/apis/config/v1/default_plugins.go) lays a profile's `plugins` over the defaults;
+NewFramework and expandMultiPointPlugins (pkg/scheduler/framework/runtime/framework.go) then spread the MultiPoint list
+over the extension points.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduler_core.config.args import Int32, Strict
+from scheduler_core.config.names import shown
+from scheduler_core.errors import InputError
+from scheduler_core.releases.release import PluginWeights, Release
+
+POINTS = (
+    "preEnqueue",
+    "queueSort",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "preScore",
+    "score",
+    "reserve",
+    "permit",
+    "preBind",
+    "bind",
+    "postBind",
+)
+"""The extension points in the order of a pod's way."""
+
+KnownPlugins = Mapping[str, frozenset[str]]
+"""Plugin name -> the extension points it implements."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """One scheduler of the configuration.
+
+    `plugins`: extension point -> (plugin name, weight) in running order; every point is there, the weight is 0 at all
+    points but score. `args`: plugin name -> its argument object (scheduler_core.config.args); a plain dict for plugins
+    from outside the tree. `percentage_of_nodes_to_score`: None leaves it to the configuration's.
+    """
+
+    scheduler_name: str
+    plugins: Mapping[str, PluginWeights]
+    percentage_of_nodes_to_score: int | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Plugin(Strict, frozen=True, kw_only=True):
+    """An entry of `enabled` or `disabled`; a weight of 0 counts as not given."""
+
+    name: str = ""
+    weight: Int32 = 0
+
+
+class PluginSet(Strict, frozen=True, kw_only=True):
+    enabled: tuple[Plugin, ...] = ()
+    disabled: tuple[Plugin, ...] = ()
+
+
+Plugins = Mapping[str, PluginSet]
+"""Extension point or multiPoint -> what is enabled and disabled there."""
+
+
+def default_plugins(release: Release, api_version: str, known: KnownPlugins) -> Plugins:
+    """What a profile of that API version begins with. Defaults that are not `known` are left out."""
+    if api_version not in ("v1beta1", "v1beta2"):
+        return {"multiPoint": _plugin_set(release.default_plugins, known)}
+    # these two name their defaults point by point, and three of their weights are lower
+    points = release.default_points.get("v1beta2")
+    if points is None:
+        lower = {"InterPodAffinity": 1, "NodeAffinity": 1, "TaintToleration": 1}
+        weights = tuple((name, lower.get(name, weight)) for name, weight in release.default_plugins)
+        points = {
+            point: tuple((name, weight) for name, weight in weights if point in known.get(name, ())) for point in POINTS
+        }
+    return {point: _plugin_set(plugins, known) for point, plugins in points.items()}
+
+
+def merge(defaults: Plugins, custom: Plugins, *, in_place: bool) -> dict[str, PluginSet]:
+    """Lays `custom` over `defaults`, as mergePlugins.
+
+    `in_place`: a default that is enabled again keeps its place (v1beta1 appends it, which then is a duplicate).
+    """
+    return {
+        point: _merge_set(defaults.get(point, PluginSet()), custom.get(point, PluginSet()), in_place)
+        for point in ("multiPoint", *POINTS)
+    }
+
+
+def expand(where: str, plugins: Plugins, known: KnownPlugins) -> dict[str, PluginWeights]:
+    """Extension point -> (plugin name, weight) in running order, as NewFramework makes it.
+
+    Raises InputError for a plugin enabled twice or at a point it does not implement, no or several queueSort plugins,
+    or no bind plugin. All plugins must be `known`.
+    """
+    expanded = {point: _expand_point(where, point, plugins, known) for point in POINTS}
+    if len(expanded["queueSort"]) != 1:
+        names = ", ".join(expanded["queueSort"]) or "none"
+        raise InputError(where, "plugins.queueSort", f"must have exactly one plugin enabled, got {names}")
+    if not expanded["bind"]:
+        raise InputError(where, "plugins.bind", "must have at least one plugin enabled")
+    weights: dict[str, int] = {}
+    for plugin in (*plugins["score"].enabled, *plugins["multiPoint"].enabled):
+        weights.setdefault(plugin.name, plugin.weight or 1)
+    return {
+        point: tuple((name, weights[name] if point == "score" else 0) for name in names)
+        for point, names in expanded.items()
+    }
+
+
+def _plugin_set(plugins: PluginWeights, known: KnownPlugins) -> PluginSet:
+    return PluginSet(enabled=tuple(Plugin(name=name, weight=weight) for name, weight in plugins if name in known))
+
+
+def _merge_set(default: PluginSet, custom: PluginSet, in_place: bool) -> PluginSet:
+    disabled = {plugin.name for plugin in custom.disabled}
+    # of a name given twice upstream takes the last one; the first then stays as a duplicate
+    again = {plugin.name: index for index, plugin in enumerate(custom.enabled)} if in_place else {}
+    enabled: list[Plugin] = []
+    replaced: set[int] = set()
+    for plugin in default.enabled if "*" not in disabled else ():
+        if plugin.name in disabled:
+            continue
+        index = again.get(plugin.name)
+        if index is not None:
+            replaced.add(index)
+            plugin = custom.enabled[index]
+        enabled.append(plugin)
+    enabled.extend(plugin for index, plugin in enumerate(custom.enabled) if index not in replaced)
+    return PluginSet(enabled=tuple(enabled), disabled=custom.disabled)
+
+
+def _expand_point(where: str, point: str, plugins: Plugins, known: KnownPlugins) -> list[str]:
+    specific: list[str] = []
+    for plugin in plugins[point].enabled:
+        if point not in known[plugin.name]:
+            raise InputError(where, f"plugins.{point}.enabled", f"plugin {shown(plugin.name)} does not extend {point}")
+        if plugin.name in specific:
+            raise _twice(where, point, plugin.name)
+        specific.append(plugin.name)
+    disabled = {plugin.name for plugin in plugins[point].disabled}
+    if "*" in disabled:
+        return specific
+    overriding: set[str] = set()
+    from_multi_point: list[str] = []
+    for plugin in plugins["multiPoint"].enabled:
+        if point not in known[plugin.name] or plugin.name in disabled:
+            continue
+        if plugin.name in specific:
+            overriding.add(plugin.name)
+        elif plugin.name in from_multi_point:
+            raise _twice(where, "multiPoint", plugin.name)
+        else:
+            from_multi_point.append(plugin.name)
+    return [
+        *(name for name in specific if name in overriding),
+        *from_multi_point,
+        *(name for name in specific if name not in overriding),
+    ]
+
+
+def _twice(where: str, point: str, name: str) -> InputError:
+    return InputError(where, f"plugins.{point}.enabled", f"plugin {shown(name)} is enabled twice")

@@ -1,0 +1,151 @@
+"""What a KubeSchedulerConfiguration may say, as it stands in the file. Unknown fields are errors.
+
+Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go and the older versions beside it.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from scheduler_core.config.args import Int32, Int64, Strict
+from scheduler_core.config.legacy_scores import STRATEGIES
+from scheduler_core.config.profile import PluginSet
+
+GROUP = "kubescheduler.config.k8s.io"
+KIND = "KubeSchedulerConfiguration"
+DEFAULT_SCHEDULER = "default-scheduler"
+
+READ_BY = {"v1": "1.25 and newer", "v1beta3": "1.23 to 1.28", "v1beta2": "1.22 to 1.27", "v1beta1": "1.19 to 1.22"}
+"""API version -> the kube-scheduler releases that read it."""
+
+TOO_OLD = {
+    f"{GROUP}/v1alpha2": "1.18",
+    f"{GROUP}/v1alpha1": "1.12 to 1.18",
+    "componentconfig/v1alpha1": "1.11 and older",
+}
+
+ONLY_IN = {
+    "delayCacheUntilActive": ("v1",),
+    "healthzBindAddress": ("v1beta1", "v1beta2"),
+    "metricsBindAddress": ("v1beta1", "v1beta2"),
+    "profiles.percentageOfNodesToScore": ("v1",),
+    "profiles.plugins.multiPoint": ("v1", "v1beta3"),
+    "profiles.plugins.preEnqueue": ("v1", "v1beta3", "v1beta2"),
+    "profiles.plugins.unreserve": ("v1beta1",),
+}
+"""Fields that not all API versions have."""
+
+GONE = {
+    "AzureDiskLimits": "NodeVolumeLimits does its work",
+    "CinderLimits": "NodeVolumeLimits does its work",
+    "EBSLimits": "NodeVolumeLimits does its work",
+    "GCEPDLimits": "NodeVolumeLimits does its work",
+    "NodeLabel": "NodeAffinity with addedAffinity does its work",
+    "NodePreferAvoidPods": "taints do its work",
+    "SelectorSpread": "PodTopologySpread does its work",
+    "ServiceAffinity": "InterPodAffinity does its work",
+    **{name: f"NodeResourcesFit with scoringStrategy.type {kind} does its work" for name, kind in STRATEGIES.items()},
+}
+"""Plugins that were part of kube-scheduler once."""
+
+
+class ExtenderManagedResource(Strict, frozen=True, kw_only=True):
+    name: str = ""
+    ignored_by_scheduler: bool = False
+
+
+class ExtenderTLSConfig(Strict, frozen=True, kw_only=True):
+    insecure: bool = False
+    server_name: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    ca_file: str = ""
+    cert_data: str = ""
+    key_data: str = ""
+    ca_data: str = ""
+
+
+class Extender(Strict, frozen=True, kw_only=True):
+    """An outside program that the scheduler would ask. It is described, never called; its keys are not kept."""
+
+    url_prefix: str = ""
+    filter_verb: str = ""
+    preempt_verb: str = ""
+    prioritize_verb: str = ""
+    bind_verb: str = ""
+    weight: Int64 = 0
+    enable_https: bool = msgspec.field(name="enableHTTPS", default=False)
+    tls_config: ExtenderTLSConfig | None = None
+    http_timeout: str = ""
+    node_cache_capable: bool = False
+    managed_resources: tuple[ExtenderManagedResource, ...] = ()
+    ignorable: bool = False
+
+
+class LeaderElectionSection(Strict, frozen=True, kw_only=True):
+    leader_elect: bool = True
+    lease_duration: str = "15s"
+    renew_deadline: str = "10s"
+    retry_period: str = "2s"
+    resource_lock: str = "leases"
+    resource_name: str = ""
+    resource_namespace: str = ""
+
+
+class ClientConnectionSection(Strict, frozen=True, kw_only=True):
+    kubeconfig: str = ""
+    accept_content_types: str = ""
+    content_type: str = ""
+    qps: float = 50.0
+    burst: Int32 = 100
+
+
+class PluginsSection(Strict, frozen=True, kw_only=True):
+    multi_point: PluginSet = PluginSet()
+    pre_enqueue: PluginSet = PluginSet()
+    queue_sort: PluginSet = PluginSet()
+    pre_filter: PluginSet = PluginSet()
+    filter: PluginSet = PluginSet()
+    post_filter: PluginSet = PluginSet()
+    pre_score: PluginSet = PluginSet()
+    score: PluginSet = PluginSet()
+    reserve: PluginSet = PluginSet()
+    unreserve: PluginSet = PluginSet()
+    permit: PluginSet = PluginSet()
+    pre_bind: PluginSet = PluginSet()
+    bind: PluginSet = PluginSet()
+    post_bind: PluginSet = PluginSet()
+
+    def by_point(self) -> dict[str, PluginSet]:
+        return {field.encode_name: getattr(self, field.name) for field in structs.fields(self)}
+
+
+class PluginConfigSection(Strict, frozen=True, kw_only=True):
+    name: str = ""
+    args: dict[str, Any] = {}
+
+
+class ProfileSection(Strict, frozen=True, kw_only=True):
+    scheduler_name: str | None = None
+    percentage_of_nodes_to_score: Int32 | None = None
+    plugins: PluginsSection = PluginsSection()
+    plugin_config: tuple[PluginConfigSection, ...] = ()
+
+
+class File(Strict, frozen=True, kw_only=True):
+    api_version: str = ""
+    kind: str = ""
+    parallelism: Int32 = 16
+    leader_election: LeaderElectionSection = LeaderElectionSection()
+    client_connection: ClientConnectionSection = ClientConnectionSection()
+    healthz_bind_address: str = ""
+    metrics_bind_address: str = ""
+    enable_profiling: bool = True
+    enable_contention_profiling: bool = True
+    percentage_of_nodes_to_score: Int32 | None = None
+    pod_initial_backoff_seconds: Int64 = 1
+    pod_max_backoff_seconds: Int64 = 10
+    profiles: tuple[ProfileSection, ...] = ()
+    extenders: tuple[Extender, ...] = ()
+    delay_cache_until_active: bool = False

@@ -1,0 +1,25 @@
+"""The kube-scheduler releases whose behaviour is reproduced. What differs between them is data and switches here."""
+
+import re
+
+from scheduler_core.errors import InputError
+from scheduler_core.releases import v1_27, v1_34
+from scheduler_core.releases.release import Release
+
+__all__ = ["RELEASES", "Release", "get_release"]
+
+RELEASES: dict[str, Release] = {release.name: release for release in (v1_27.RELEASE, v1_34.RELEASE)}
+
+_VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+].*)?")
+
+
+def get_release(name: str) -> Release:
+    """The release that `name` means: `1.34`, `1.34.1`, `v1.27.3` and `v1.34.2+k3s1` name their minor release.
+
+    Raises InputError that lists the releases there are.
+    """
+    match = _VERSION.fullmatch(name.strip())
+    release = RELEASES.get(match[1]) if match else None
+    if release is None:
+        raise InputError("Kubernetes release", "", f"{name!r} is not available; there are {', '.join(RELEASES)}")
+    return release

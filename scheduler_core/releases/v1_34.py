@@ -1,0 +1,31 @@
+"""Kubernetes 1.34 with the default feature gates."""
+
+from scheduler_core.releases.release import Release
+
+RELEASE = Release(
+    name="1.34",
+    api_versions=("v1",),
+    default_plugins=(
+        ("SchedulingGates", 0),
+        ("PrioritySort", 0),
+        ("NodeUnschedulable", 0),
+        ("NodeName", 0),
+        ("TaintToleration", 3),
+        ("NodeAffinity", 2),
+        ("NodePorts", 0),
+        ("NodeResourcesFit", 1),
+        ("VolumeRestrictions", 0),
+        ("NodeVolumeLimits", 0),
+        ("VolumeBinding", 0),
+        ("VolumeZone", 0),
+        ("PodTopologySpread", 2),
+        ("InterPodAffinity", 2),
+        # before preemption: freeing an idle claim is kinder than evicting a pod
+        ("DynamicResources", 0),
+        ("DefaultPreemption", 0),
+        ("NodeResourcesBalancedAllocation", 1),
+        ("ImageLocality", 1),
+        ("DefaultBinder", 0),
+    ),
+    removed_plugins=frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}),
+)
