@@ -340,9 +340,20 @@ def check_expression(complain: Complain, path: str, expression: _Requirement) ->
             complain(f"{at}[{i}]", f"{problem}, got {shown(value)}")
 
 
+_KINDS = {
+    "array": "a list",
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a whole number",
+    "null": "nothing",
+    "object": "a mapping",
+    "str": "a text",
+}
+
+
 def convert_problem(error: msgspec.ValidationError) -> tuple[str, str]:
-    """(problem, path) of what msgspec says: «Expected `int`, got `str` - at `$.profiles[0].weight`»."""
+    """(problem, path) of what msgspec says, such as «Expected `int`, got `str` - at `$.profiles[0].weight`»."""
     problem, _, path = str(error).partition(" - at `")
-    return problem.replace("Object contains unknown field", "unknown field").replace("`", ""), path.rstrip(
-        "`"
-    ).removeprefix("$").removeprefix(".")
+    problem = problem.replace("Object contains unknown field", "unknown field").replace("Expected", "must be")
+    problem = re.sub(r"`(\w+)(?: \| null)?`", lambda match: _KINDS.get(match[1], match[1]), problem)
+    return problem.replace("`", ""), path.rstrip("`").removeprefix("$").removeprefix(".")

@@ -174,7 +174,7 @@ def _version(raw: dict[str, Any], release: Release, warnings: list[str]) -> str:
     if version not in release.api_versions:
         warnings.append(
             f"{version} is read by kube-scheduler {READ_BY[version]}, not by {release.name}: "
-            f"its defaults are laid over the plugins of {release.name}"
+            f"its rules are applied to the plugins of {release.name}"
         )
     return version
 
@@ -244,7 +244,8 @@ class _ProfileReader:
         if self.version == "v1beta1":
             custom["score"], raw_args, notes = translate_legacy_scores(where, custom["score"], raw_args)
             self.warnings.extend(notes)
-        custom = {point: self._only_known(where, point, plugins) for point, plugins in custom.items()}
+        left_out: dict[str, list[str]] = {}
+        custom = {point: self._only_known(where, point, plugins, left_out) for point, plugins in custom.items()}
         defaults = default_plugins(self.release, self.version, self.known)
         plugins = expand(where, merge(defaults, custom, in_place=self.version != "v1beta1"), self.known)
         enabled = {name for entries in plugins.values() for name, _ in entries}
@@ -253,8 +254,11 @@ class _ProfileReader:
             for name in sorted(enabled | raw_args.keys())
             if name in self.known and (name in raw_args or name in ARGS)
         }
-        for name in raw_args.keys() - self.known.keys():
-            self.warnings.append(f"{labels[name]}: there is no such plugin, its arguments are left out")
+        for name in raw_args:
+            if name not in self.known:
+                left_out.setdefault(name, []).append("pluginConfig")
+        for name, places in left_out.items():
+            self.warnings.append(f"{where}: {self._missing(name)}: left out of {', '.join(places)}")
         return Profile(
             scheduler_name=given.scheduler_name,
             percentage_of_nodes_to_score=given.percentage_of_nodes_to_score,
@@ -276,7 +280,7 @@ class _ProfileReader:
             raw[entry.name] = entry.args
         return raw
 
-    def _only_known(self, where: str, point: str, plugins: PluginSet) -> PluginSet:
+    def _only_known(self, where: str, point: str, plugins: PluginSet, left_out: dict[str, list[str]]) -> PluginSet:
         enabled = []
         for i, plugin in enumerate(plugins.enabled):
             if plugin.name in self.known and plugin.name not in self.release.removed_plugins:
@@ -284,7 +288,11 @@ class _ProfileReader:
             elif self.unknown == "error":
                 raise InputError(where, f"plugins.{point}.enabled[{i}]", self._missing(plugin.name))
             else:
-                self.warnings.append(f"{where}: plugins.{point}: {self._missing(plugin.name)}; it is left out")
+                left_out.setdefault(plugin.name, []).append(point)
+        if point in ("queueSort", "bind") and plugins.enabled and not enabled:
+            # a scheduler cannot do without one
+            self.warnings.append(f"{where}: plugins.{point}: the default plugin takes the place of what is left out")
+            return PluginSet()
         return structs.replace(plugins, enabled=tuple(enabled))
 
     def _missing(self, name: str) -> str:

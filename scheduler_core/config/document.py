@@ -116,7 +116,7 @@ def _read_yaml(text: str, where: str) -> list[Any]:
 def _add_scalar(stack: list[tuple[dict[str, Any] | list[Any], list[str]]], event: yaml.ScalarEvent, where: str) -> None:
     container, waiting = stack[-1]
     if isinstance(container, dict) and not waiting:
-        if event.value == "<<" and event.style is None:
+        if event.value == "<<" and event.implicit[0]:
             raise _at(where, event, "YAML merge keys are not accepted")
         if event.value in container:
             raise _at(where, event, f"{event.value[:80]!r} is given twice in one mapping")
@@ -124,13 +124,11 @@ def _add_scalar(stack: list[tuple[dict[str, Any] | list[Any], list[str]]], event
         return
     if event.tag not in _STRING_TAGS:
         raise _at(where, event, f"the YAML tag {event.tag} is not accepted")
-    if event.style is not None or event.tag is not None:
-        value = event.value
-    else:
-        try:
-            value = _plain(event.value)
-        except ValueError as error:
-            raise _at(where, event, f"has a number that cannot be read: {error}") from error
+    try:
+        # implicit[0]: neither quoted nor tagged
+        value = _plain(event.value) if event.implicit[0] else event.value
+    except ValueError as error:
+        raise _at(where, event, f"has a number that cannot be read: {error}") from error
     _put(container, waiting, value)
 
 

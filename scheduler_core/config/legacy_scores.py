@@ -31,8 +31,7 @@ def translate_legacy_scores(
     if len(active) > 1:
         problem = f"{' and '.join(active)} cannot both score: since v1beta2 one plugin, {FIT}, does their work"
         raise InputError(where, "plugins.score.enabled", problem)
-    named = [plugin.name for plugin in (*score.enabled, *score.disabled) if plugin.name in STRATEGIES]
-    named += [name for name in args if name in STRATEGIES]
+    named = [name for name in (*(plugin.name for plugin in score.enabled), *args) if name in STRATEGIES]
     warnings = [f"{where}: {name} is read as {FIT} scoring by {STRATEGIES[name]}" for name in dict.fromkeys(named)]
     translated = PluginSet(
         enabled=tuple(_renamed(plugin) for plugin in score.enabled),

@@ -75,7 +75,13 @@ def default_plugins(release: Release, api_version: str, known: KnownPlugins) -> 
         lower = {"InterPodAffinity": 1, "NodeAffinity": 1, "TaintToleration": 1}
         weights = tuple((name, lower.get(name, weight)) for name, weight in release.default_plugins)
         points = {
-            point: tuple((name, weight) for name, weight in weights if point in known.get(name, ())) for point in POINTS
+            point: tuple(
+                (name, weight)
+                for name, weight in weights
+                # VolumeBinding has no weight: in these versions it scores only when a feature gate asks for it
+                if point in known.get(name, ()) and (weight or point != "score")
+            )
+            for point in POINTS
         }
     return {point: _plugin_set(plugins, known) for point, plugins in points.items()}
 
