@@ -1,0 +1,57 @@
+"""A text file as JSON documents: JSON, several JSON values one after the other, YAML, and both in one stream."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from kubesched_ui.ingest import yaml_reader
+from kubesched_ui.ingest.errors import IngestError, Where
+from kubesched_ui.ingest.json_values import Malformed, next_value
+from kubesched_ui.ingest.limits import Limits
+
+# What may stand between JSON documents: blanks, YAML's separator, comments, and the logs that cluster-info dump prints.
+_BETWEEN = re.compile(rb"(?:[ \t\r\n]+|---[ \t]*(?=\r?\n|\Z)|#[^\n]*)+")
+_LOGS = re.compile(rb"==== START logs for [^\n]*\n.*?==== END logs for [^\n]*(?:\n|\Z)", re.S)
+_YAML_NAME = (".yaml", ".yml")
+# How JSON documents start, as opposed to YAML in flow style.
+_JSON_START = re.compile(rb"\{\s*[\"}]|\[\s*[\[\]{\"0-9tfn-]")
+
+
+def documents(text: bytes, where: Where, limits: Limits, dropped: Counter[str]) -> Iterator[tuple[int, memoryview]]:
+    """Each document as the text of one JSON value, with its number from 1. `text` is UTF-8 without a byte order mark.
+
+    Raises IngestError naming document and line for what is neither JSON nor YAML.
+    """
+    position, number = 0, 0
+    view = memoryview(text)
+    while True:
+        if between := _BETWEEN.match(text, position):
+            position = between.end()
+        if position >= len(text):
+            return
+        if logs := _LOGS.match(text, position):
+            dropped["logs"] += 1
+            position = logs.end()
+            continue
+        if text[position : position + 1] not in (b"{", b"["):
+            break
+        try:
+            value, length = next_value(view[position:])
+        except Malformed as error:
+            if _JSON_START.match(text, position) and not where.file.lower().endswith(_YAML_NAME):
+                raise IngestError(where.at(document=number + 1), _malformed(text, position, error)) from None
+            break
+        number += 1
+        yield number, value
+        position += length
+    for in_yaml, document in yaml_reader.documents(text[position:] if position else text, where, limits, number):
+        yield in_yaml, memoryview(document)
+
+
+def _malformed(text: bytes, start: int, error: Malformed) -> str:
+    if error.offset is None:
+        return "is not complete JSON: it ends in the middle" if "truncated" in str(error) else str(error)
+    line = text.count(b"\n", 0, start + error.offset) + 1
+    return f"is not valid JSON in line {line}: {str(error).removeprefix('JSON is malformed: ')}"

@@ -1,0 +1,201 @@
+"""A document as the objects in it: a single object, Lists, cluster-info dumps, simulator exports, our own Scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
+from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
+from kubesched_ui.ingest.kinds import CONFIGURATIONS, named
+from kubesched_ui.ingest.limits import Limits
+
+SCENARIO_API = "kubesched.dev/v1alpha1"
+# Keys of a kube-scheduler-simulator export that hold objects. Its objects may lack apiVersion and kind.
+EXPORT_KEYS = ("namespaces", "priorityClasses", "storageClasses", "pvcs", "pvs", "nodes", "pods")
+
+_Maybe = Raw | UnsetType
+
+
+class Head(msgspec.Struct):
+    """What is looked at of an object, or of what holds objects, before it is read."""
+
+    kind: str | None = None
+    api_version: str | None = msgspec.field(default=None, name="apiVersion")
+    metadata: _Maybe = UNSET
+    reason: _Maybe = UNSET
+    spec: _Maybe = UNSET
+    items: _Maybe = UNSET
+    internal_items: _Maybe = msgspec.field(default=UNSET, name="Items")
+    server_version: _Maybe = msgspec.field(default=UNSET, name="serverVersion")
+    scheduler_config: _Maybe = msgspec.field(default=UNSET, name="schedulerConfig")
+    namespaces: _Maybe = UNSET
+    priority_classes: _Maybe = msgspec.field(default=UNSET, name="priorityClasses")
+    storage_classes: _Maybe = msgspec.field(default=UNSET, name="storageClasses")
+    pvcs: _Maybe = UNSET
+    pvs: _Maybe = UNSET
+    nodes: _Maybe = UNSET
+    pods: _Maybe = UNSET
+
+
+class _ScenarioMeta(msgspec.Struct):
+    name: str = ""
+
+
+class _ScenarioSpec(msgspec.Struct):
+    description: str = ""
+    kubernetes: str = ""
+    config: _Maybe = UNSET
+    objects: _Maybe = UNSET
+
+
+class _Version(msgspec.Struct):
+    git_version: str = msgspec.field(default="", name="gitVersion")
+
+
+_EXPORTS = {key: next(f.name for f in msgspec.structs.fields(Head) if f.encode_name == key) for key in EXPORT_KEYS}
+_HEAD = msgspec.json.Decoder(Head)
+
+
+@dataclass(slots=True)
+class Found:
+    """One object, not read yet. `kind` and `api_version` are what it says or what its surroundings say; maybe ""."""
+
+    value: Json
+    where: Where
+    kind: str
+    api_version: str
+    head: Head
+
+
+@dataclass(slots=True)
+class About:
+    """What documents say beside objects. Texts are "" where unknown."""
+
+    name: str = ""
+    description: str = ""
+    kubernetes: str = ""
+
+
+@dataclass(slots=True)
+class Config:
+    """A scheduler configuration that came along: JSON of an object, or of its text."""
+
+    value: Json
+    where: Where
+
+
+@dataclass(slots=True)
+class Bad:
+    """Something that stands where an object should, and what is wrong with it."""
+
+    error: IngestError
+
+
+def kind_of_file(name: str) -> str:
+    """The kind that a file's name promises (`.../kube-system/pods.json`), or ""."""
+    return named(PurePosixPath(name.replace("\\", "/")).name.partition(".")[0])
+
+
+def objects(
+    value: Json, where: Where, limits: Limits, kind: str = "", api_version: str = "", nesting: int = 0
+) -> Iterator[Found | About | Config | Bad]:
+    """What a JSON document holds, in order. `kind` and `api_version` are assumed where an object does not say.
+
+    Raises LimitError for Lists nested too deeply.
+    """
+    if nesting > limits.max_nesting + 1:
+        raise LimitError(where, f"Lists are nested more than {limits.max_nesting} deep")
+    if is_array(value) and nesting == 0:
+        yield from _each(value, where, limits, kind, api_version, nesting)
+        return
+    try:
+        head = _head(value, where)
+    except IngestError as error:
+        yield Bad(error)
+        return
+    said = head.kind or ""
+    if head.items is not UNSET and (not said or said.endswith("List")):
+        inner, version = (said[:-4], head.api_version or "") if said not in ("", "List") else (kind, "")
+        yield from _each(head.items, where, limits, inner, version, nesting)
+    elif head.internal_items is not UNSET and not said.removesuffix("List"):
+        yield from _each(head.internal_items, where, limits, kind, "", nesting)
+    elif said == "List":
+        return
+    elif said == "Scenario" and (head.api_version or "").startswith("kubesched.dev/"):
+        yield from _scenario(head, where, limits, nesting)
+    elif said in CONFIGURATIONS:
+        yield Config(value, where)
+    elif not said and head.server_version is not UNSET:
+        yield About(kubernetes=_part(head.server_version, _Version, where, "serverVersion").git_version)
+    elif not said and any(getattr(head, field) is not UNSET for field in (*_EXPORTS.values(), "scheduler_config")):
+        yield from _export(head, where, limits, nesting)
+    else:
+        yield Found(value, where, said or kind, head.api_version or (api_version if not said else ""), head)
+
+
+def _each(
+    raw: Json | Raw, where: Where, limits: Limits, kind: str, api_version: str, nesting: int
+) -> Iterator[Found | About | Config | Bad]:
+    array = memoryview(raw)
+    if bytes(array[:8]).strip() == b"null":
+        return  # Go writes empty lists so
+    if not is_array(array):
+        yield Bad(
+            IngestError(where, f"expected a list, found {shown(bytes(array[:60]).decode(errors='replace'))}", "items")
+        )
+        return
+    for number, element in enumerate(elements(array), 1):
+        yield from objects(element, where.at(item=number), limits, kind, api_version, nesting + 1)
+
+
+def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Bad]:
+    meta = _part(head.metadata, _ScenarioMeta, where, "metadata")
+    spec = _part(head.spec, _ScenarioSpec, where, "spec")
+    yield About(meta.name, spec.description, spec.kubernetes)
+    if spec.config is not UNSET:
+        yield Config(bytes(memoryview(spec.config)), where)
+    if spec.objects is not UNSET:
+        yield from _each(spec.objects, where, limits, "", "", nesting)
+
+
+def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Bad]:
+    for key, field in _EXPORTS.items():
+        held = getattr(head, field)
+        if held is not UNSET:
+            yield from _each(held, where, limits, named(key), "", nesting)
+    config = head.scheduler_config
+    if config is not UNSET and is_object(memoryview(config)):
+        yield Config(bytes(memoryview(config)), where)
+
+
+def _head(value: Json, where: Where) -> Head:
+    if not is_object(value):
+        found = shown(bytes(value[:60]).decode(errors="replace").strip())
+        raise IngestError(where, f"expected a Kubernetes object, found {found}")
+    try:
+        return _HEAD.decode(value)
+    except msgspec.ValidationError as error:
+        problem, _, field = str(error).partition(" - at ")
+        raise IngestError(where, problem.lower(), field.strip("`$.")) from None
+    except RecursionError:
+        raise IngestError(where, "is nested too deeply") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise IngestError(where, f"is not valid JSON: {error}") from None
+
+
+def _part(value: Any, cls: Any, where: Where, field: str) -> Any:
+    """A part of a document that must have a certain shape. Raises IngestError naming the field."""
+    if value is UNSET:
+        return cls()
+    try:
+        return msgspec.json.decode(value, type=cls)
+    except msgspec.ValidationError as error:
+        problem, _, inner = str(error).partition(" - at ")
+        path = ".".join(part for part in (field, inner.strip("`$.")) if part)
+        raise IngestError(where, problem.lower(), path) from None

@@ -1,0 +1,141 @@
+"""JSON one value at a time: the pieces of a document are found without building objects, then read strictly."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.ingest.errors import IngestError, Where, shown
+
+Json = bytes | memoryview
+
+_WHITE = re.compile(rb"[ \t\r\n]*")
+# msgspec says how far it read when more follows; a test holds this against the installed version.
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)$")
+_AT = re.compile(r" \(byte (\d+)\)$")
+
+
+class Malformed(ValueError):
+    """Not JSON. `offset` is the byte at which reading stopped, None at the end of the text."""
+
+    def __init__(self, problem: str, offset: int | None = None) -> None:
+        super().__init__(problem)
+        self.offset = offset
+
+
+def next_value(text: memoryview) -> tuple[memoryview, int]:
+    """The JSON value that `text` starts with, and the offset of what follows it. Raises Malformed."""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+        return text, len(text)
+    except msgspec.DecodeError as error:
+        if match := _TRAILING.search(str(error)):
+            end = int(match[1]) - 1
+            return text[:end], end
+        at = _AT.search(str(error))
+        raise Malformed(_AT.sub("", str(error)), int(at[1]) if at else None) from None
+    except RecursionError:
+        raise Malformed("is nested too deeply") from None
+
+
+def elements(array: Json) -> Iterator[memoryview]:
+    """The elements of a JSON array, one at a time, so that a huge one costs no memory. The array must be valid JSON."""
+    text = memoryview(array)
+    position = _skip_white(text, _skip_white(text, 0) + 1)
+    while position < len(text) and text[position] != ord("]"):
+        value, length = next_value(text[position:])
+        yield value
+        position = _skip_white(text, position + length)
+        if position < len(text) and text[position] == ord(","):
+            position = _skip_white(text, position + 1)
+
+
+def _skip_white(text: memoryview, position: int) -> int:
+    match = _WHITE.match(text, position)
+    return match.end() if match else position
+
+
+def is_array(value: Json) -> bool:
+    """Whether a valid JSON value is an array."""
+    return value[_skip_white(memoryview(value), 0) :][:1] == b"["
+
+
+def is_object(value: Json) -> bool:
+    """Whether a valid JSON value is an object."""
+    return value[_skip_white(memoryview(value), 0) :][:1] == b"{"
+
+
+def read_object(value: Json, where: Where, max_depth: int) -> dict[str, Any]:
+    """A JSON object as Python values.
+
+    Raises IngestError for what is no object, a key that occurs twice, NaN, infinite numbers, numbers of more than 400
+    digits, half surrogate pairs, and more than `max_depth` levels.
+    """
+    try:
+        obj = _DECODER.decode(str(value, "utf-8"))
+    except RecursionError:
+        raise IngestError(where, f"is nested more than {max_depth} levels deep") from None
+    except json.JSONDecodeError as error:
+        raise IngestError(where, f"is not valid JSON: {error.msg.lower()}") from None
+    except ValueError as error:
+        raise IngestError(where, str(error)) from None
+    if not isinstance(obj, dict):
+        raise IngestError(where, f"expected an object, found {shown(json.dumps(obj))}")
+    if deeper_than(obj, max_depth):
+        raise IngestError(where, f"is nested more than {max_depth} levels deep")
+    return obj
+
+
+def deeper_than(value: Any, depth: int) -> bool:
+    """Whether lists and maps are nested more than `depth` levels deep."""
+    level = [value]
+    for _ in range(depth):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if type(parent) is dict else parent)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f'the key "{shown(twice)}" occurs twice in one object')
+    return members
+
+
+def _integer(digits: str) -> int | float:
+    if len(digits) < 19:
+        return int(digits)
+    if len(digits) > 400:
+        raise ValueError(f"the number {shown(digits)} is too large")
+    number = int(digits)
+    # What does not fit 64 bits is a float64 in Kubernetes too.
+    return number if -(1 << 63) <= number < 1 << 64 else _decimal(digits)
+
+
+def _decimal(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"the number {shown(digits)} is too large")
+    return number
+
+
+def _constant(name: str) -> float:
+    raise ValueError(f"the number {name} is not allowed")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_members, parse_int=_integer, parse_float=_decimal, parse_constant=_constant
+)

@@ -1,0 +1,77 @@
+"""The kinds that are kept, under whichever API version they were served, and the names files and exports give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind as stored. `groups` are the API groups it was ever served under; all versions of these are read."""
+
+    name: str
+    api_version: str
+    namespaced: bool
+    groups: tuple[str, ...]
+
+
+def _kinds(api_version: str, *names: str, namespaced: bool = True, also: tuple[str, ...] = ()) -> dict[str, Kind]:
+    group = api_version.rpartition("/")[0]
+    return {name: Kind(name, api_version, namespaced, (group, *also)) for name in names}
+
+
+KINDS: dict[str, Kind] = {
+    **_kinds("v1", "Node", "Namespace", "PersistentVolume", namespaced=False),
+    **_kinds("v1", "Pod", "Service", "ReplicationController", "PersistentVolumeClaim"),
+    **_kinds("v1", "Event", also=("events.k8s.io",)),
+    **_kinds("apps/v1", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", also=("extensions",)),
+    **_kinds("batch/v1", "Job", "CronJob"),
+    **_kinds("policy/v1", "PodDisruptionBudget"),
+    **_kinds("scheduling.k8s.io/v1", "PriorityClass", namespaced=False),
+    **_kinds("storage.k8s.io/v1", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment", namespaced=False),
+    **_kinds("storage.k8s.io/v1", "CSIStorageCapacity"),
+    **_kinds("resource.k8s.io/v1", "ResourceClaim"),
+}
+# Left out at the door: nothing of them decides where a pod goes, and what they hold is nobody's business.
+PRIVATE = {"Secret", "ConfigMap"}
+CONFIGURATIONS = {"KubeSchedulerConfiguration", "Policy"}
+
+# Names of files in a cluster-info dump, of keys in a simulator export, of `kubectl get` arguments.
+_NAMES = {
+    "pvs": "PersistentVolume",
+    "pv": "PersistentVolume",
+    "pvcs": "PersistentVolumeClaim",
+    "pvc": "PersistentVolumeClaim",
+    "pdbs": "PodDisruptionBudget",
+    "pdb": "PodDisruptionBudget",
+    "no": "Node",
+    "po": "Pod",
+    "ns": "Namespace",
+    "sc": "StorageClass",
+    "pc": "PriorityClass",
+    "rs": "ReplicaSet",
+    "rc": "ReplicationController",
+    "sts": "StatefulSet",
+    "ds": "DaemonSet",
+    "ev": "Event",
+    "secrets": "Secret",
+    "configmaps": "ConfigMap",
+}
+for _name in KINDS:
+    _lower = _name.lower()
+    _NAMES[_lower] = _NAMES[_lower + ("es" if _lower.endswith("s") else "s")] = _name
+    if _lower.endswith("y"):
+        _NAMES[_lower[:-1] + "ies"] = _name
+
+
+def named(word: str) -> str:
+    """The kind that a file name's stem or an export's key stands for (`pods`, `replication-controllers`), or ""."""
+    return _NAMES.get(word.lower().replace("-", "").replace("_", ""), "")
+
+
+def lookup(name: str, api_version: str) -> Kind | None:
+    """The kind, if this API version is one of its own; `api_version` may be empty where a format leaves it out."""
+    kind = KINDS.get(name)
+    if kind is None or not api_version:
+        return kind
+    return kind if api_version.rpartition("/")[0] in kind.groups else None

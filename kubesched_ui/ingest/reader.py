@@ -1,0 +1,326 @@
+"""Files in, objects out: the way of an upload, top to bottom. A reader starts at `ingest_files`."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.ingest import events, internal
+from kubesched_ui.ingest.archives import text_files
+from kubesched_ui.ingest.budget import Budget
+from kubesched_ui.ingest.documents import documents
+from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, shown
+from kubesched_ui.ingest.formats import About, Bad, Config, Found, kind_of_file, objects
+from kubesched_ui.ingest.json_values import read_object
+from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
+from kubesched_ui.ingest.limits import Limits
+from kubesched_ui.ingest.normalise import normalise
+from kubesched_ui.ingest.redact import redact
+from kubesched_ui.ingest.result import IngestResult, Record
+from kubesched_ui.ingest.text import to_utf8
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core import objects as core
+from scheduler_core.errors import InputError
+
+Source = bytes | Path
+MAX_NAME = 253  # characters of a name or namespace, as everywhere in Kubernetes
+
+
+def ingest_files(files: Iterable[tuple[str, Source]], limits: Limits | None = None) -> IngestResult:
+    """Reads an upload: files or archives in any of the formats of docs/formats.md, together one cluster.
+
+    Objects that the scheduler core refuses are left out with a warning; a text or archive that cannot be read, a limit
+    that is passed and an upload without any object raise IngestError.
+    """
+    reading = _Reading(limits or Limits())
+    with _without_gc():
+        for name, source in files:
+            reading.file(name, source)
+    return reading.finish()
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """The many small objects made here hold no cycles; looking for some would double the time."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
+class _Reading:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.budget = Budget(limits)
+        self.result = IngestResult()
+        self.unsaid = 0  # remarks beyond the limit
+        self.skipped: Counter[str] = Counter()  # members of archives, by archive
+        self.kubelets: Counter[str] = Counter()
+        self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling
+
+    # ---- files
+
+    def file(self, name: str, source: Source) -> None:
+        where = Where(name)
+        if isinstance(source, Path):
+            source = self._content(source, where)
+        else:
+            self.budget.take_bytes(len(source), where)
+        for place, data in text_files(where, source, self.budget, self._skip):
+            try:
+                self._text(place, data)
+            except LimitError:
+                raise
+            except IngestError as error:
+                if place.file.startswith(f"{name}/"):  # one bad file in a dump is no reason to refuse the dump
+                    self.warn("unreadable-member", error)
+                else:
+                    raise
+
+    def _content(self, path: Path, where: Where) -> bytes:
+        try:
+            self.budget.take_bytes(path.stat().st_size, where)
+            return path.read_bytes()
+        except OSError as error:
+            raise IngestError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+    def _skip(self, where: Where) -> None:
+        self.skipped[where.file.partition("/")[0]] += 1
+
+    def _text(self, where: Where, data: bytes) -> None:
+        text = to_utf8(data, where)
+        kind = kind_of_file(where.file)
+        for number, document in documents(text, where, self.limits, self.result.dropped):
+            place = where.at(document=number)
+            for found in objects(document, place, self.limits, kind):
+                self._found(found)
+
+    # ---- objects
+
+    def _found(self, found: Found | About | Config | Bad) -> None:
+        match found:
+            case Found():
+                self.budget.take_object(found.where)
+                try:
+                    self._object(found)
+                except LimitError:
+                    raise
+                except IngestError as error:
+                    self.warn("broken", error)
+            case Bad():
+                self.budget.take_object(found.error.where)
+                self.warn("broken", found.error)
+            case Config():
+                self._config(found)
+            case About():
+                result = self.result
+                result.name = result.name or shown(found.name)
+                result.description = result.description or found.description
+                result.kubernetes = result.kubernetes or shown(found.kubernetes)
+
+    def _object(self, found: Found) -> None:
+        where = found.where.at(kind=found.kind)
+        if not found.kind:
+            raise IngestError(where, "is missing", "kind")
+        kind = lookup(found.kind, found.api_version)
+        if kind is None:
+            self._other(found)
+            return
+        if kind.name == "Event" and _text(found.head.reason) != events.REASON:
+            self.result.dropped["events"] += 1
+            return
+        if len(found.value) > self.limits.max_object_bytes:
+            raise IngestError(where, f"is larger than {self.limits.max_object_bytes:,} bytes")
+        obj = read_object(found.value, where, self.limits.max_depth)
+        if internal.is_internal(obj):
+            obj = internal.external(obj)
+        where, namespace, name = _identity(obj, kind, where)
+        redact(obj, self.result.dropped)
+        if kind.name == "Event":
+            self._event(obj, where)
+            return
+        obj = normalise(obj, kind, found.api_version, namespace)
+        _check(obj, where)
+        self._keep(kind, namespace, name, obj, where)
+
+    def _other(self, found: Found) -> None:
+        """Counts an object that is not kept, without reading it."""
+        group = found.api_version.rpartition("/")[0]
+        if found.kind in PRIVATE and not group:
+            self.result.dropped[found.kind] += 1
+        elif len(self.result.unknown) < self.limits.max_warnings:
+            self.result.unknown[shown(f"{found.kind}.{group}" if group else found.kind)] += 1
+        else:
+            self.result.unknown["other kinds"] += 1
+
+    def _event(self, obj: dict[str, Any], where: Where) -> None:
+        event = events.trimmed(obj)
+        if event is None:
+            self.result.dropped["events"] += 1
+            return
+        pod = event["involvedObject"]
+        key = (pod["namespace"], pod["name"])
+        older = self.failures.get(key)
+        if older is not None:
+            self.result.dropped["events"] += 1
+        if older is None or older["lastTimestamp"] <= event["lastTimestamp"]:
+            self.failures[key] = event
+
+    def _keep(self, kind: Kind, namespace: str, name: str, obj: dict[str, Any], where: Where) -> None:
+        key = (kind.name, namespace, name)
+        if key in self.result.records:
+            self.warn("duplicate", IngestError(where, "occurs more than once; the last one counts"))
+            del self.result.records[key]
+        else:
+            self.budget.take_kind(kind.name, where)
+        try:
+            data = msgspec.json.encode(obj)
+        except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, RecursionError):
+            raise IngestError(where, "holds text that is not valid Unicode") from None
+        self.result.records[key] = Record(kind.name, kind.api_version, namespace, name, data)
+        if kind.name == "Node":
+            self.kubelets[_kubelet(obj)] += 1
+
+    def _config(self, found: Config) -> None:
+        where = found.where.at(kind="KubeSchedulerConfiguration")
+        if self.result.config:
+            self.warn("config", IngestError(where, "more than one scheduler configuration; the last one counts"))
+        value = msgspec.json.decode(found.value) if bytes(found.value[:1]) == b'"' else None
+        if value is None:
+            value = to_yaml(read_object(found.value, where, self.limits.max_depth))
+        self.result.config = value
+
+    # ---- remarks
+
+    def warn(self, code: str, error: IngestError) -> None:
+        if len(self.result.warnings) < self.limits.max_warnings:
+            self.result.warnings.append(Warn.of(code, error.where, error.problem, error.field))
+        else:
+            self.unsaid += 1
+
+    def finish(self) -> IngestResult:
+        result = self.result
+        for archive, number in self.skipped.items():
+            what = "1 file that is" if number == 1 else f"{number:,} files that are"
+            self.warn("skipped-file", IngestError(Where(archive), f"{what} neither JSON nor YAML was not read"))
+        if not result.records:
+            raise self._nothing()
+        self._keep_failures()
+        self._check_whole()
+        if not result.kubernetes:
+            self.kubelets.pop("", None)
+            result.kubernetes = self.kubelets.most_common(1)[0][0] if self.kubelets else ""
+        if self.unsaid:
+            result.warnings.append(Warn("more", f"{self.unsaid:,} further warnings are not listed"))
+        return result
+
+    def _nothing(self) -> IngestError:
+        wrong = next((w for w in self.result.warnings if w.code in ("broken", "unreadable-member")), None)
+        if wrong is not None:
+            return IngestError(Where("nothing in the upload could be read"), wrong.message)
+        seen = [f"{number:,} {kind}" for kind, number in self.result.unknown.most_common(5)]
+        problem = "holds no object that the scheduler looks at" + (f", only {', '.join(seen)}" if seen else "")
+        return IngestError(Where("the upload"), problem)
+
+    def _keep_failures(self) -> None:
+        """Recorded failures, of pods that are there."""
+        for (namespace, name), event in self.failures.items():
+            if ("Pod", namespace, name) not in self.result.records:
+                self.result.dropped["events"] += 1
+                continue
+            meta = event["metadata"]
+            record = {"apiVersion": "v1", "kind": "Event", **event}
+            key = ("Event", meta["namespace"], meta["name"])
+            self.result.records[key] = Record(
+                "Event", "v1", meta["namespace"], meta["name"], msgspec.json.encode(record)
+            )
+
+    def _check_whole(self) -> None:
+        nodes = {name for kind, _, name in self.result.records if kind == "Node"}
+        if not nodes:
+            self.result.warnings.append(Warn("no-nodes", "the upload holds no nodes: no pod can be placed"))
+            return
+        strays: Counter[str] = Counter()
+        for (kind, _, _), record in self.result.records.items():
+            if kind == "Pod" and (node := _node_name(record.data)) and node not in nodes:
+                strays[node] += 1
+        for node, number in strays.most_common(20):
+            pods = "1 pod names" if number == 1 else f"{number:,} pods name"
+            self.result.warnings.append(
+                Warn(
+                    "missing-node", f"{pods} the node {shown(node)}, which is not in the upload", kind="Node", name=node
+                )
+            )
+
+
+def _identity(obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str]:
+    """Where the object is, its namespace and its name. Raises IngestError for what can be no name."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        raise IngestError(where, "is missing" if metadata is None else "is not an object", "metadata")
+    name, namespace = metadata.get("name"), metadata.get("namespace") or ""
+    for field, value in (("metadata.name", name), ("metadata.namespace", namespace)):
+        if value is not None and not isinstance(value, str):
+            raise IngestError(where, f"expected text, found {shown(value)}", field)
+    if not kind.namespaced:
+        namespace = ""
+    elif not namespace:
+        namespace = "default"
+    where = where.at(name=name or "", namespace=namespace)
+    if not name:
+        raise IngestError(where, "is missing", "metadata.name")
+    for field, value in (("metadata.name", name), ("metadata.namespace", namespace)):
+        # As the API server: what cannot be one segment of a path is no name.
+        if len(value) > MAX_NAME or value in (".", "..") or "/" in value or "%" in value or not value.isprintable():
+            raise IngestError(where, f"{shown(value)} cannot be a name", field)
+    return where, namespace, name
+
+
+def _check(obj: dict[str, Any], where: Where) -> None:
+    """Has the scheduler core look at the object. Raises IngestError for what it would refuse."""
+    try:
+        core.decode(obj)
+    except InputError as error:
+        raise IngestError(where, error.problem, error.field) from None
+
+
+class _PodNode(msgspec.Struct):
+    node_name: str | None = msgspec.field(default=None, name="nodeName")
+
+
+class _PodOnly(msgspec.Struct):
+    spec: _PodNode = msgspec.field(default_factory=_PodNode)
+
+
+_POD = msgspec.json.Decoder(_PodOnly)
+
+
+def _node_name(data: bytes) -> str:
+    try:
+        return _POD.decode(data).spec.node_name or ""
+    except msgspec.ValidationError:
+        return ""
+
+
+def _kubelet(node: dict[str, Any]) -> str:
+    status = node.get("status")
+    info = status.get("nodeInfo") if isinstance(status, dict) else None
+    version = info.get("kubeletVersion") if isinstance(info, dict) else None
+    return version[:40] if isinstance(version, str) else ""
+
+
+def _text(value: Any) -> str:
+    """A piece of JSON as text, "" if it is none."""
+    try:
+        return msgspec.json.decode(value, type=str) if value is not msgspec.UNSET else ""
+    except msgspec.DecodeError:
+        return ""

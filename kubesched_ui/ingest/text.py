@@ -1,0 +1,77 @@
+"""Bytes as UTF-8 text: byte order marks, UTF-16 as PowerShell's `>` writes it, and clear words for all else."""
+
+from __future__ import annotations
+
+import codecs
+import json
+
+from kubesched_ui.ingest.errors import IngestError, Where
+
+CHUNK = 1024 * 1024
+NOT_TEXT = {
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"\x28\xb5\x2f\xfd": "a zstd archive",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a rar archive",
+    b"\x04\x22\x4d\x18": "an lz4 archive",
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF8": "a GIF picture",
+    b"%PDF": "a PDF document",
+    b"\x7fELF": "a program",
+    b"MZ": "a program",
+    b"SQLite format 3": "a database",
+    b"k8s\0": "a Kubernetes object in protobuf encoding",
+}
+
+
+def to_utf8(data: bytes, where: Where) -> bytes:
+    """`data` as UTF-8 without a byte order mark. Raises IngestError for what is not text."""
+    for magic, what in NOT_TEXT.items():
+        if data.startswith(magic):
+            hint = "pack it as .gz, .zip or .tar.gz" if "archive" in what else "JSON or YAML is wanted"
+            raise IngestError(where, f"is {what}, which is not read; {hint}")
+    encoding = json.detect_encoding(data[:4])
+    if encoding not in ("utf-8", "utf-8-sig"):
+        data = _decoded(data, encoding, where).encode()
+    elif encoding == "utf-8-sig":
+        data = data[len(codecs.BOM_UTF8) :]
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise IngestError(where, f"holds a NUL byte in line {_line(data, nul)}; this is not a text file")
+    _check_utf8(data, where)
+    if not data.strip():
+        raise IngestError(where, "is empty")
+    return data
+
+
+def _decoded(data: bytes, encoding: str, where: Where) -> str:
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        what = f"looks like {encoding.upper()} but is not ({error.reason} at byte {error.start:,})"
+        raise IngestError(where, f"{what}; save it as UTF-8") from None
+
+
+def _check_utf8(data: bytes, where: Where) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for offset in range(0, len(data), CHUNK):  # piecewise: a good file costs no second copy
+            decoder.decode(data[offset : offset + CHUNK], final=offset + CHUNK >= len(data))
+    except UnicodeDecodeError:
+        at = _first_bad(data)
+        problem = f"is not UTF-8: byte 0x{data[at]:02x} in line {_line(data, at)}; save it as UTF-8"
+        raise IngestError(where, problem) from None
+
+
+def _first_bad(data: bytes) -> int:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
+
+
+def _line(data: bytes, offset: int) -> int:
+    return data.count(b"\n", 0, offset) + 1

@@ -1,0 +1,40 @@
+"""Values as YAML that this project, kubectl and PyYAML read back as the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from kubesched_ui.ingest.yaml_reader import plain
+
+
+class _Dumper(yaml.CSafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: Any, text: str) -> Any:
+    style = "|" if "\n" in text and _printable(text) else None
+    if style is None and _reads_as_other(text):
+        style = "'"  # PyYAML does not know that y and n, 0o10 and 1e3 are no text to Kubernetes
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _printable(text: str) -> bool:
+    return all(c.isprintable() or c == "\n" for c in text)
+
+
+def _reads_as_other(text: str) -> bool:
+    try:
+        return plain(text) != text
+    except ValueError:
+        return True
+
+
+_Dumper.add_representer(str, _text)
+
+
+def to_yaml(value: Any) -> str:
+    """`value` (JSON types) as YAML in block style, members in their order."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=False)
