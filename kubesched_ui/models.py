@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
@@ -79,6 +80,29 @@ class RunQuerySet(models.QuerySet["Run"]):
         """Runs that still have something to come."""
         return self.filter(state__in=Run.ACTIVE)
 
+    def claim(self, run_id: int, token: str) -> Run | None:
+        """The run, now held by the worker `token`; None when another worker has it or it is over.
+
+        One statement, so of several workers that try at once a single one succeeds.
+        """
+        now = timezone.now()
+        claimed = (
+            (self.filter(state=Run.State.QUEUED) | self.lost())
+            .filter(pk=run_id)
+            .update(
+                state=Run.State.RUNNING,
+                worker=token,
+                starts=F("starts") + 1,
+                heartbeat_at=now,
+                started_at=Coalesce("started_at", now, output_field=models.DateTimeField()),
+            )
+        )
+        return self.get(pk=run_id) if claimed else None
+
+    def held(self, run: Run) -> RunQuerySet:
+        """`run`, if its worker still holds it."""
+        return self.filter(pk=run.pk, worker=run.worker, state=Run.State.RUNNING)
+
     def lost(self) -> RunQuerySet:
         """Runs whose worker has gone silent."""
         silent_since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
@@ -138,7 +162,8 @@ class Run(models.Model):
     heartbeat_at = models.DateTimeField(
         null=True, blank=True, help_text="Last sign of life; of a queued run, when sent."
     )
-    worker = models.CharField(max_length=64, blank=True, help_text="Token of the worker that may write.")
+    worker = models.CharField(max_length=200, blank=True, help_text="Token of the worker that may write.")
+    starts = models.PositiveSmallIntegerField(default=0, help_text="How often a worker has taken it up.")
 
     objects = RunQuerySet.as_manager()
 
@@ -161,6 +186,12 @@ class Run(models.Model):
     def active(self) -> bool:
         """Whether there is more to come."""
         return self.state in self.ACTIVE
+
+    @property
+    def stalled(self) -> bool:
+        """Whether it waits for a worker longer than it should; a worker that comes takes it up by itself."""
+        silent_since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
+        return self.active and (self.heartbeat_at or self.created_at) < silent_since
 
     @property
     def eta_s(self) -> float | None:
@@ -215,6 +246,23 @@ class Cycle(models.Model):
         indexes = [models.Index(fields=["run", "namespace", "name", "number"])]
 
 
+class PodResultQuerySet(models.QuerySet["PodResult"]):
+    """The table of a run's pods."""
+
+    def matching(
+        self, text: str = "", result: str | None = None, node: str | None = None, namespace: str | None = None
+    ) -> PodResultQuerySet:
+        """Rows with these values, and `text` in namespace/name, node or message (any case)."""
+        wanted = {"result": result, "node": node, "namespace": namespace}
+        rows = self.filter(**{name: value for name, value in wanted.items() if value})
+        if text:
+            namespace_part, slash, name_part = text.partition("/")
+            whole = Q(namespace__iendswith=namespace_part, name__istartswith=name_part)
+            whole = whole if slash else Q(namespace__icontains=text)
+            rows = rows.filter(Q(name__icontains=text) | Q(node__icontains=text) | Q(message__icontains=text) | whole)
+        return rows
+
+
 class PodResult(models.Model):
     """The outcome for one pod, as the table of a run shows, sorts and filters it."""
 
@@ -242,7 +290,9 @@ class PodResult(models.Model):
     )
     recorded_message = models.TextField(blank=True, help_text="What the real cluster said of the pod.")
     evicted_by = models.CharField(max_length=507, blank=True, help_text="ns/name of the pod that preempted it later")
-    duration = models.FloatField(default=0, help_text="Seconds spent on its cycles.")
+    duration = models.FloatField(default=0, help_text="Seconds spent on its last cycle.")
+
+    objects = PodResultQuerySet.as_manager()
 
     class Meta:
         ordering = ["run", "position"]

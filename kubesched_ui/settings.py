@@ -96,11 +96,14 @@ CELERY_WORKER_MAX_MEMORY_PER_CHILD = 1_000_000  # kB; a child above it is replac
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5, "retry_on_timeout": True}
 
 # Runs
 RUN_LOST_AFTER_S = 10  # a running run without a heartbeat for so long has lost its worker
 RUN_SWEEP_EVERY_S = 5
+RUN_HEARTBEAT_S = 2
+RUN_MAX_STARTS = 5  # a run that so many workers died of is given up
 RUN_BATCH_CYCLES = 50
 RUN_BATCH_S = 0.1
 RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
@@ -116,6 +119,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(find_spec("plotly").origin).parent / "package_data")]
 WHITENOISE_USE_FINDERS = True  # no collectstatic step to forget
 STORAGES = {

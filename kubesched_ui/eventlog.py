@@ -1,0 +1,157 @@
+"""The event log of a run: written in batches by the worker that holds the run, read by anyone at their own pace.
+
+A run's events are numbered 1, 2, ... without gaps (`seq`). They are stored a block per cycle, in the same transaction
+as the cycle, the pod's outcome and the run's progress, so a reader sees all of a cycle or nothing of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from kubesched_ui.fields import pack, unpack
+from kubesched_ui.models import Cycle, EventBlock, PodResult, Run
+
+Event = dict[str, Any]
+RESULT_FIELDS = [
+    "position",
+    "result",
+    "node",
+    "nominated_node",
+    "score",
+    "runner_up",
+    "margin",
+    "feasible",
+    "attempts",
+    "message",
+    "reasons",
+    "duration",
+    "evicted_by",
+]
+PROGRESS = ["cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq"]
+COUNTS = {"scheduled": "placed", "unschedulable": "unschedulable", "gated": "gated", "error": "errors"}
+
+
+class LostClaim(Exception):
+    """The run belongs to another worker now, or is over: nothing more may be written."""
+
+
+class Cancelled(Exception):
+    """A person asked for the run to stop."""
+
+
+@dataclass
+class RunLog:
+    """Writes a run. Nothing reaches the database but through `flush`, which first proves that the run is still ours.
+
+    `notify(seq)` is called after each committed batch.
+    """
+
+    run: Run
+    notify: Callable[[int], None] = lambda seq: None
+    blocks: list[EventBlock] = field(default_factory=list)
+    cycles: list[Cycle] = field(default_factory=list)
+    results: dict[tuple[str, str], PodResult] = field(default_factory=dict)
+    evicted: dict[str, str] = field(default_factory=dict)
+    flushed_at: float = field(default_factory=time.monotonic)
+    began_at: float = field(default_factory=time.monotonic)
+    began_with: int = 0
+
+    def __post_init__(self) -> None:
+        self.began_with = self.run.cycles_done
+
+    def add_events(self, events: list[Event], pod: str = "") -> None:
+        """Numbers `events` ({t, type, pod, attempt, data}) and appends them as one block."""
+        first = self.run.last_seq + 1
+        numbered = [{"seq": seq, **event} for seq, event in enumerate(events, first)]
+        self.run.last_seq += len(events)
+        data = pack(msgspec.json.encode(numbered))
+        self.blocks.append(
+            EventBlock(run_id=self.run.pk, first_seq=first, last_seq=self.run.last_seq, pod=pod, data=data)
+        )
+
+    def add_cycle(self, cycle: Cycle, result: PodResult, events: list[Event], victims: list[str]) -> None:
+        """Appends a cycle with all that came of it; writes when the batch is full or old enough."""
+        run, key = self.run, (result.namespace, result.name)
+        if run.cycles_done == self.began_with:
+            self.began_at = time.monotonic()
+        self.cycles.append(cycle)
+        self.add_events(events, pod="/".join(key))
+        self.results[key] = result
+        self.evicted.pop("/".join(key), None)  # it is back in the queue: what counts is this cycle
+        self.evicted |= dict.fromkeys(victims, "/".join(key))
+        count = COUNTS[result.result]
+        setattr(run, count, getattr(run, count) + 1)
+        run.cycles_done += 1
+        if len(self.cycles) >= settings.RUN_BATCH_CYCLES or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
+            self.flush()
+
+    def flush(self, **changes: Any) -> None:
+        """Writes what was added, with the run's progress and `changes`, in one transaction; then notifies.
+
+        Raises LostClaim when another worker holds the run, Cancelled (after writing) when a person asked for it.
+        """
+        run = self.run
+        elapsed = time.monotonic() - self.began_at
+        run.pods_per_s = round((run.cycles_done - self.began_with) / elapsed, 1) if elapsed > 0 else 0
+        values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": timezone.now()} | changes
+        with transaction.atomic():
+            # First, so that the row is locked: whoever else claims or cancels the run comes before or after this batch.
+            if not Run.objects.held(run).update(**values):
+                raise LostClaim
+            EventBlock.objects.bulk_create(self.blocks)
+            Cycle.objects.bulk_create(self.cycles)
+            PodResult.objects.bulk_create(
+                self.results.values(),
+                update_conflicts=True,
+                unique_fields=["run", "namespace", "name"],
+                update_fields=RESULT_FIELDS,
+            )
+            for victim, by in self.evicted.items():
+                namespace, _, name = victim.partition("/")
+                PodResult.objects.filter(run=run, namespace=namespace, name=name).update(evicted_by=by)
+            cancelled = Run.objects.filter(pk=run.pk).values_list("cancel_requested", flat=True).get()
+        self.blocks, self.cycles, self.results, self.evicted = [], [], {}, {}
+        self.flushed_at = time.monotonic()
+        self.notify(run.last_seq)
+        if cancelled and not changes:
+            raise Cancelled
+
+    def finish(self, state: str, error: str = "", t: float = 0.0) -> None:
+        """Writes `run.finished` and ends the run."""
+        run = self.run
+        counts = {name: getattr(run, name) for name in ("placed", "unschedulable", "gated", "errors")}
+        self.add_events([event("run.finished", t, data={"state": state, "error": error, **counts})])
+        self.flush(state=state, error=error, finished_at=timezone.now(), worker="")
+
+
+def event(type_: str, t: float, pod: str = "", attempt: int = 0, data: dict[str, Any] | None = None) -> Event:
+    """An event as it is before it has a number. `t`: seconds of the run's own clock."""
+    return {"t": t, "type": type_, "pod": pod, "attempt": attempt, "data": data or {}}
+
+
+def read_blocks(run_id: int, since: int, pod: str = "", limit: int = 100) -> Iterator[tuple[int, bytes]]:
+    """Yields (last seq, JSON list of events) of at most `limit` blocks with events after `since`, in order.
+
+    With `pod`, only that pod's events and those of the run itself.
+    """
+    rows = EventBlock.objects.filter(run_id=run_id, last_seq__gt=since).order_by("first_seq")
+    if pod:
+        rows = rows.filter(pod__in=[pod, ""])
+    for first, last, data in rows.values_list("first_seq", "last_seq", "data")[:limit]:
+        text = unpack(data)
+        if first <= since:  # the reader stopped in the middle of this block
+            text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["seq"] > since])
+        yield last, text
+
+
+def join(texts: list[bytes]) -> bytes:
+    """One JSON list of the events of several blocks, without decoding them."""
+    return b"[" + b",".join(text[1:-1] for text in texts) + b"]"

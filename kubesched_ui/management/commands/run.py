@@ -1,0 +1,92 @@
+"""`manage.py run`: everything needed on this machine, in one command. `make run` calls it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command, get_commands
+from django.core.management.base import BaseCommand, CommandError
+
+from kubesched_ui import env
+from kubesched_ui.supervision import CannotStart, check_free, configuration, lock
+
+READY_S = 60
+LEAVING_S = 10
+
+
+class Command(BaseCommand):
+    help = "Migrates, loads the samples, starts broker, worker and web, and prints the address. Ctrl-C stops it all."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default=env.text("HOST", "127.0.0.1"))
+        parser.add_argument("--port", type=int, default=env.number("PORT", 8000))
+
+    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        try:
+            held = lock(settings.VAR_DIR)
+            wait_for_port(host, port)
+        except CannotStart as problem:
+            raise CommandError(str(problem)) from None
+        call_command("migrate", verbosity=0)
+        if "load_samples" in get_commands():
+            call_command("load_samples", verbosity=0)
+        config = settings.VAR_DIR / "supervisord.conf"
+        config.write_text(configuration(host, port))
+        # SIGINT and SIGTERM are for supervisord to act on and for us to wait through.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: supervisor.terminate())
+        supervisor = start(config)
+        address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
+        if wait_until_ready(address, supervisor):
+            print(f"KubeSched is at {address}   (Ctrl-C stops it; logs are in {settings.VAR_DIR / 'log'})", flush=True)
+        elif supervisor.poll() is None:
+            print(f"KubeSched does not answer yet; see the logs in {settings.VAR_DIR / 'log'}", file=sys.stderr)
+        code = supervisor.wait()
+        held.close()
+        sys.exit(code)
+
+
+def wait_for_port(host: str, port: int) -> None:
+    """Raises CannotStart if the port is taken. After a kill -9 the last instance gets a moment to go away."""
+    until = time.monotonic() + (LEAVING_S if (settings.VAR_DIR / "supervisord.pid").exists() else 0)
+    while True:
+        try:
+            check_free(host, port)
+            return
+        except CannotStart:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def start(config: os.PathLike[str]) -> subprocess.Popen[bytes]:
+    """supervisord, away from the terminal's signals, which are ours to pass on; it dies with us."""
+    command = [sys.executable, "-m", "supervisor.supervisord", "-c", os.fspath(config)]
+    if setpriv := shutil.which("setpriv"):
+        command = [setpriv, "--pdeathsig", "TERM", *command]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(command, start_new_session=True, cwd=settings.BASE_DIR, env=environment)
+
+
+def wait_until_ready(address: str, supervisor: subprocess.Popen[bytes]) -> bool:
+    """Whether the web process answered before the supervisor ended or a minute was over."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # not through a proxy of the environment
+    until = time.monotonic() + READY_S
+    while time.monotonic() < until and supervisor.poll() is None:
+        try:
+            opener.open(f"{address}/healthz", timeout=2).close()
+            return True
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    return False

@@ -1,0 +1,54 @@
+"""Tells whoever watches a run that there is more to read. Only a hint: a lost notice costs a reader a second."""
+
+import asyncio
+import logging
+import threading
+from concurrent.futures import Future
+from typing import Any, Self
+
+from channels.layers import get_channel_layer
+
+logger = logging.getLogger(__name__)
+
+
+def group(run_id: int) -> str:
+    """The channel layer's group for a run."""
+    return f"run-{run_id}"
+
+
+class Notifier:
+    """Sends notices from synchronous code through one event loop and one connection, without waiting for them.
+
+    While a notice is under way further ones are left out: the reader that it wakes reads all there is.
+    """
+
+    def __init__(self, run_id: int) -> None:
+        self.run_id = run_id
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, name=f"notify-{run_id}", daemon=True)
+        self.pending: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __call__(self, seq: int) -> None:
+        if self.pending is None or self.pending.done():
+            self.pending = asyncio.run_coroutine_threadsafe(self._send(seq), self.loop)
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self.loop)
+        self.thread.join(timeout=5)
+
+    async def _send(self, seq: int) -> None:
+        try:
+            message = {"type": "run.progress", "seq": seq}
+            await asyncio.wait_for(get_channel_layer().group_send(group(self.run_id), message), timeout=2)
+        except Exception as error:  # whatever the layer's backend raises, the run goes on
+            logger.info("No notice for run %s: %s", self.run_id, error)
+
+    async def _close(self) -> None:
+        layer: Any = get_channel_layer()
+        if hasattr(layer, "close_pools"):
+            await layer.close_pools()
+        self.loop.stop()
