@@ -38,6 +38,8 @@ from scheduler_core.config.validation import (
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 
+MAX_WARNINGS = 100
+
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
@@ -71,8 +73,24 @@ def load_configuration(
 
     Raises InputError that names profile, plugin and field.
     """
-    warnings: list[str] = []
-    raw = _find(source, warnings) if source is not None else {"apiVersion": f"{GROUP}/v1", "kind": KIND}
+    if source is None:
+        return _load({"apiVersion": f"{GROUP}/v1", "kind": KIND}, release, known, unknown, [])
+    raw, place = _find(source)
+    if not place:
+        return _load(raw, release, known, unknown, [])
+    try:
+        return _load(raw, release, known, unknown, [f"the configuration was read from {place}"])
+    except InputError as error:
+        raise InputError(f"{place}: {error.where}", error.field, error.problem) from error
+
+
+def _load(
+    raw: dict[str, Any],
+    release: Release,
+    known: KnownPlugins,
+    unknown: Literal["error", "warn"],
+    warnings: list[str],
+) -> Configuration:
     version = _version(raw, release, warnings)
     _check_version_fields(raw, version)
     try:
@@ -99,14 +117,20 @@ def load_configuration(
         pod_initial_backoff_seconds=config.pod_initial_backoff_seconds,
         pod_max_backoff_seconds=config.pod_max_backoff_seconds,
         extenders=[structs.replace(extender, tls_config=None) for extender in config.extenders],
-        warnings=warnings,
+        warnings=_shortened(warnings),
     )
+
+
+def _shortened(warnings: list[str]) -> list[str]:
+    rest = len(warnings) - MAX_WARNINGS
+    return [*warnings[:MAX_WARNINGS], f"and {rest} more"] if rest > 0 else warnings
 
 
 # --- finding the configuration in what was given ---
 
 
-def _find(source: str | bytes | Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
+def _find(source: str | bytes | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The configuration's object, and the place inside `source` where it was, if that needs telling."""
     if isinstance(source, Mapping):
         documents = [without_nulls(dict(source), KIND)]
         if "apiVersion" not in source and "kind" not in source:
@@ -124,10 +148,7 @@ def _find(source: str | bytes | Mapping[str, Any], warnings: list[str]) -> dict[
     if len(found) > 1:
         places = ", ".join(note or "a document of its own" for _, note in found)
         raise InputError(KIND, "", f"there are {len(found)} of them where one is expected: {places}")
-    document, note = found[0]
-    if note:
-        warnings.append(f"the configuration was read from {note}")
-    return document
+    return found[0]
 
 
 def _in_config_map(config_map: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
@@ -250,12 +271,12 @@ class _ProfileReader:
         plugins = expand(where, merge(defaults, custom, in_place=self.version != "v1beta1"), self.known)
         enabled = {name for entries in plugins.values() for name, _ in entries}
         args = {
-            name: self._args(labels.get(name, where), name, raw_args.get(name, {}))
+            name: self._args(labels.get(name, f"{where}: {name}"), name, raw_args.get(name, {}))
             for name in sorted(enabled | raw_args.keys())
-            if name in self.known and (name in raw_args or name in ARGS)
+            if self._usable(name) and (name in raw_args or name in ARGS)
         }
         for name in raw_args:
-            if name not in self.known:
+            if not self._usable(name):
                 left_out.setdefault(name, []).append("pluginConfig")
         for name, places in left_out.items():
             self.warnings.append(f"{where}: {self._missing(name)}: left out of {', '.join(places)}")
@@ -283,7 +304,7 @@ class _ProfileReader:
     def _only_known(self, where: str, point: str, plugins: PluginSet, left_out: dict[str, list[str]]) -> PluginSet:
         enabled = []
         for i, plugin in enumerate(plugins.enabled):
-            if plugin.name in self.known and plugin.name not in self.release.removed_plugins:
+            if self._usable(plugin.name):
                 enabled.append(plugin)
             elif self.unknown == "error":
                 raise InputError(where, f"plugins.{point}.enabled[{i}]", self._missing(plugin.name))
@@ -294,6 +315,9 @@ class _ProfileReader:
             self.warnings.append(f"{where}: plugins.{point}: the default plugin takes the place of what is left out")
             return PluginSet()
         return structs.replace(plugins, enabled=tuple(enabled))
+
+    def _usable(self, name: str) -> bool:
+        return name in self.known and name not in self.release.removed_plugins
 
     def _missing(self, name: str) -> str:
         hint = f" ({GONE[name]})" if name in GONE else ""

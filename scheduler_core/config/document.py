@@ -166,6 +166,8 @@ def _plain(text: str) -> Any:
         if text.lower() in _FALSE:
             return False
     if _INT.fullmatch(text):
+        if len(text) > 100:
+            raise ValueError("it has more than 100 digits")
         digits = text.replace("_", "")
         octal = re.fullmatch(r"([-+]?)0(\d+)", digits)
         if octal and not set(octal[2]) <= set("01234567"):

@@ -12,9 +12,13 @@ from scheduler_core.config.profile import Profile
 from scheduler_core.config.schema import Extender, File, LeaderElectionSection, ProfileSection
 from scheduler_core.errors import InputError
 
+MAX_PROFILES = 100
+
 
 def check_file(complain: Complain, file: File, version: str, *, as_upstream: bool) -> None:
     """`as_upstream`: the release reads this version, so what only concerns running it is checked as well."""
+    if len(file.profiles) > MAX_PROFILES:
+        complain("profiles", f"must be at most {MAX_PROFILES}, got {len(file.profiles)}")
     if file.parallelism <= 0:
         complain("parallelism", f"must be greater than 0, got {file.parallelism}")
     if file.percentage_of_nodes_to_score is not None:

@@ -1,0 +1,48 @@
+"""The releases: which there are, and how their default plugins differ."""
+
+import pytest
+
+from scheduler_core.errors import InputError
+from scheduler_core.releases import RELEASES, get_release
+
+
+@pytest.mark.parametrize(
+    ("name", "release"),
+    [("1.34", "1.34"), ("1.34.1", "1.34"), ("v1.27.3", "1.27"), ("v1.27.9+k3s1", "1.27"), (" 1.34.0-rc.1 ", "1.34")],
+)
+def test_a_version_names_its_minor_release(name: str, release: str) -> None:
+    assert get_release(name) is RELEASES[release]
+
+
+@pytest.mark.parametrize("name", ["1.33", "", "latest", "1.34.x", "34", "1.3", "11.34"])
+def test_an_unknown_release_lists_what_there_is(name: str) -> None:
+    with pytest.raises(InputError, match=r"is not available; there are 1\.27, 1\.34"):
+        get_release(name)
+
+
+def test_default_plugins_of_the_releases_differ_where_upstream_does() -> None:
+    old, new = ([name for name, _ in RELEASES[release].default_plugins] for release in ("1.27", "1.34"))
+    assert set(old) - set(new) == {"EBSLimits", "GCEPDLimits", "AzureDiskLimits"}
+    assert set(new) - set(old) == {"DynamicResources"}
+    assert new.index("DynamicResources") == new.index("DefaultPreemption") - 1
+    assert (new[0], old[-1]) == ("SchedulingGates", "SchedulingGates")
+    common = [name for name in old if name in new and name != "SchedulingGates"]
+    assert common == [name for name in new if name in common]
+
+
+def test_default_weights_are_the_same_in_all_releases() -> None:
+    for release in RELEASES.values():
+        assert {name: weight for name, weight in release.default_plugins if weight} == {
+            "TaintToleration": 3,
+            "NodeAffinity": 2,
+            "PodTopologySpread": 2,
+            "InterPodAffinity": 2,
+            "NodeResourcesFit": 1,
+            "NodeResourcesBalancedAllocation": 1,
+            "ImageLocality": 1,
+        }
+
+
+def test_an_input_error_reads_well() -> None:
+    assert str(InputError("Pod a/b", "spec.x", "must be y")) == "Pod a/b: spec.x: must be y"
+    assert str(InputError("Pod a/b", "", "is gone")) == "Pod a/b: is gone"
