@@ -106,7 +106,7 @@ class RunConsumer(AsyncWebsocketConsumer):
                         await asyncio.wait_for(layer.group_discard(group(self.run_id), channel), 1)
                 raise
             except Exception as error:  # whatever the layer's backend raises; until it is back, polling does
-                logger.info("No notices for run %s: %s", self.run_id, error)
+                logger.debug("No notices for run %s: %s", self.run_id, error)
                 await asyncio.sleep(POLL_S)
 
     async def refuse(self, code: int, problem: str) -> None:

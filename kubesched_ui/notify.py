@@ -45,7 +45,7 @@ class Notifier:
             message = {"type": "run.progress", "seq": seq}
             await asyncio.wait_for(get_channel_layer().group_send(group(self.run_id), message), timeout=2)
         except Exception as error:  # whatever the layer's backend raises, the run goes on
-            logger.info("No notice for run %s: %s", self.run_id, error)
+            logger.debug("No notice for run %s: %s", self.run_id, error)
 
     async def _close(self) -> None:
         layer: Any = get_channel_layer()

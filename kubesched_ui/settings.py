@@ -112,6 +112,8 @@ RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
 INGEST_MAX_BYTES = env.number("INGEST_MAX_BYTES", 200 * 1024 * 1024)
 INGEST_MAX_NODES = env.number("INGEST_MAX_NODES", 10_000)
 INGEST_MAX_PODS = env.number("INGEST_MAX_PODS", 200_000)
+INGEST_MAX_SECONDS = env.number("INGEST_MAX_SECONDS", 120)
+INGEST_MAX_MEMORY = env.number("INGEST_MAX_MEMORY", 4 * 1024**3)
 INGEST_ISOLATED = True  # read uploads in a process of their own: its memory goes, a crash harms nobody
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024  # forms and JSON bodies; files stream to disk past FILE_UPLOAD_MAX...
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
@@ -149,6 +151,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
     }
 }
+CSRF_FAILURE_VIEW = "kubesched_ui.views.errors.forbidden"
 SESSION_COOKIE_SAMESITE = "Lax"
 
 LOGGING = {
