@@ -207,7 +207,7 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
         if seconds is None:
             complain("filterTimeout", f"must be a duration such as 10s, got {shown(self.filter_timeout)}")
         if seconds < 0:
-            complain("filterTimeout", f"must not be negative, got {self.filter_timeout}")
+            complain("filterTimeout", f"must not be negative, got {shown(self.filter_timeout)}")
         return self
 
 
@@ -356,4 +356,4 @@ def convert_problem(error: msgspec.ValidationError) -> tuple[str, str]:
     problem, _, path = str(error).partition(" - at `")
     problem = problem.replace("Object contains unknown field", "unknown field").replace("Expected", "must be")
     problem = re.sub(r"`(\w+)(?: \| null)?`", lambda match: _KINDS.get(match[1], match[1]), problem)
-    return problem.replace("`", ""), path.rstrip("`").removeprefix("$").removeprefix(".")
+    return problem.replace("`", "")[:200], path.rstrip("`").removeprefix("$").removeprefix(".")

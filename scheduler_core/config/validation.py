@@ -49,7 +49,7 @@ def check_leader_election(complain: Complain, election: LeaderElectionSection) -
         if duration is None:
             complain(f"leaderElection.{name}", f"must be a duration such as 15s, got {shown(text)}")
         if duration < 0 and election.leader_elect:
-            complain(f"leaderElection.{name}", f"must be greater than 0, got {text}")
+            complain(f"leaderElection.{name}", f"must be greater than 0, got {shown(text)}")
         seconds[name] = duration or default
     if not election.leader_elect:
         return
