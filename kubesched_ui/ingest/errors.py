@@ -8,9 +8,14 @@ from typing import Any
 MAX_SHOWN = 120  # characters of uploaded text repeated in a message
 
 
+def printable(text: str, also: str = "") -> str:
+    """`text` with control characters, save those in `also`, replaced: databases and pages take it as it is."""
+    return "".join(c if c.isprintable() or c in also else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def shown(text: object) -> str:
     """Uploaded text as messages repeat it: on one line, without control characters, shortened."""
-    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text)[: MAX_SHOWN + 1])
+    clean = printable(str(text)[: MAX_SHOWN + 1])
     return clean if len(clean) <= MAX_SHOWN else clean[: MAX_SHOWN - 1] + "…"
 
 
@@ -83,13 +88,13 @@ class Warn:
         """A remark whose sentence is made as an IngestError's."""
         return cls(
             code,
-            str(IngestError(where, problem, field)),
+            printable(str(IngestError(where, problem, field))),
             shown(where.file),
             where.document,
             shown(where.kind),
             shown(where.namespace),
-            where.name[:253],
-            field,
+            printable(where.name[:253]),
+            printable(field),
         )
 
     def as_dict(self) -> dict[str, Any]:

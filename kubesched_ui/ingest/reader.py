@@ -15,7 +15,7 @@ from kubesched_ui.ingest import events, internal
 from kubesched_ui.ingest.archives import text_files
 from kubesched_ui.ingest.budget import Budget
 from kubesched_ui.ingest.documents import documents
-from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, shown
+from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
 from kubesched_ui.ingest.formats import About, Bad, Config, Found, kind_of_file, objects
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
@@ -124,7 +124,7 @@ class _Reading:
             case About():
                 result = self.result
                 result.name = result.name or shown(found.name)
-                result.description = result.description or found.description
+                result.description = result.description or printable(found.description, "\n")
                 result.kubernetes = result.kubernetes or shown(found.kubernetes)
 
     def _object(self, found: Found) -> None:
@@ -197,7 +197,7 @@ class _Reading:
         value = msgspec.json.decode(found.value) if bytes(found.value[:1]) == b'"' else None
         if value is None:
             value = to_yaml(read_object(found.value, where, self.limits.max_depth))
-        self.result.config = value
+        self.result.config = printable(value, "\n\r\t")
 
     # ---- remarks
 

@@ -15,7 +15,7 @@ NOTES = {
     "env": ("value of an environment variable", "values of environment variables"),
     "managedFields": ("managedFields list", "managedFields lists"),
     "lastApplied": ("last-applied-configuration annotation", "last-applied-configuration annotations"),
-    "events": ("event that is no scheduling failure", "events that are no scheduling failures"),
+    "events": ("event that is no pod's last scheduling failure", "events that are no pod's last scheduling failure"),
     "logs": ("container log", "container logs"),
 }
 

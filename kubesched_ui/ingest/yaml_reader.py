@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import yaml
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -51,7 +52,7 @@ def documents(text: bytes, where: Where, limits: Limits, before: int = 0) -> Ite
     are no scalars, tags other than the core ones, NaN, infinity, too deep nesting, too many aliases, and objects larger
     than `limits.max_object_bytes`.
     """
-    parser = yaml.CParser(text)  # type: ignore[attr-defined]
+    parser = CParser(text)
     reader = _Reader(parser, where, limits, before)
     try:
         yield from reader.documents()

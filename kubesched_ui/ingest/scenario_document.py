@@ -1,0 +1,21 @@
+"""Our own export format, `kind: Scenario`: a cluster, its name, what to look for, the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kubesched_ui.ingest.formats import SCENARIO_API
+
+
+def scenario_document(
+    name: str, objects: Iterable[dict[str, Any]], description: str = "", kubernetes: str = "", config: str = ""
+) -> dict[str, Any]:
+    """The document that `ingest_files` reads back as the same scenario; write it with `to_yaml` or as JSON."""
+    spec = {"description": description, "kubernetes": kubernetes, "config": config}
+    return {
+        "apiVersion": SCENARIO_API,
+        "kind": "Scenario",
+        "metadata": {"name": name},
+        "spec": {**{key: value for key, value in spec.items() if value}, "objects": list(objects)},
+    }

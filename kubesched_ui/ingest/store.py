@@ -1,0 +1,72 @@
+"""The result of reading an upload, into the database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+from django.db import transaction
+
+from kubesched_ui.ingest.errors import printable
+from kubesched_ui.ingest.result import IngestResult
+from kubesched_ui.models import ClusterObject, Scenario
+
+BATCH = 1000  # objects in one INSERT
+MAX_NAME = 200
+
+
+def store(
+    result: IngestResult,
+    name: str = "",
+    origin: str = Scenario.Origin.UPLOAD,
+    description: str = "",
+    parent: Scenario | None = None,
+) -> Scenario:
+    """A new Scenario with all of the result's objects, or nothing at all if the database refuses any.
+
+    The name that a Scenario document gives itself is used where `name` is empty, its description likewise.
+    """
+    with transaction.atomic():
+        scenario = Scenario.objects.create(
+            name=printable(name or result.name or "Unnamed cluster")[:MAX_NAME],
+            description=description or result.description,
+            origin=origin,
+            parent=parent,
+            kubernetes=result.kubernetes[:40],
+            config=result.config,
+            counts=result.counts,
+            warnings=remarks(result),
+        )
+        rows = _rows(result, scenario)
+        while batch := list(islice(rows, BATCH)):
+            ClusterObject.objects.bulk_create(batch)
+    return scenario
+
+
+def _rows(result: IngestResult, scenario: Scenario) -> Iterator[ClusterObject]:
+    for position, record in enumerate(result.records.values()):
+        yield ClusterObject(
+            scenario=scenario,
+            position=position,
+            kind=record.kind,
+            api_version=record.api_version,
+            namespace=record.namespace,
+            name=record.name,
+            data=msgspec.Raw(record.data),  # JSON already
+        )
+
+
+def remarks(result: IngestResult) -> list[dict[str, Any]]:
+    """What is to be said of an upload: the warnings, then what was left out (`dropped`) and not kept (`unknown`)."""
+    said = [warning.as_dict() for warning in result.warnings]
+    if notes := result.dropped_notes:
+        said.append({"code": "dropped", "message": f"Left out at the door: {', '.join(notes)}", "notes": notes})
+    if unknown := Counter(result.unknown).most_common():
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in unknown[:20])
+        more = f" and {len(unknown) - 20} further kinds" if len(unknown) > 20 else ""
+        message = f"Not kept, as the scheduler does not look at them: {kinds}{more}"
+        said.append({"code": "unknown", "message": message, "counts": dict(unknown[:200])})
+    return said

@@ -1,0 +1,49 @@
+"""`manage.py ingest FILE...`: an upload without a browser."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from kubesched_ui.ingest import IngestError, Limits, ingest_files
+from kubesched_ui.ingest.archives import wanted
+from kubesched_ui.ingest.store import remarks, store
+
+
+class Command(BaseCommand):
+    help = "Reads cluster snapshots (docs/formats.md) as one scenario and stores it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("files", nargs="+", type=Path, help="files, archives or folders, together one cluster")
+        parser.add_argument("--name", default="", help="the scenario's name; the first file's by default")
+        parser.add_argument("--dry-run", action="store_true", help="only say what would be stored")
+
+    def handle(self, *args: Any, files: list[Path], name: str, dry_run: bool, **options: Any) -> None:
+        try:
+            result = ingest_files(named_files(files), Limits.from_settings())
+        except IngestError as error:
+            raise CommandError(str(error)) from None
+        for kind, number in result.counts.items():
+            self.stdout.write(f"{number:>8,} {kind}")
+        for remark in remarks(result):
+            self.stderr.write(remark["message"])
+        if not dry_run:
+            scenario = store(result, name or result.name or files[0].name)
+            self.stdout.write(f"Scenario {scenario.pk}: {scenario.name}")
+
+
+def named_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
+    """Files under the names that messages give them; of folders, all that promise to be JSON, YAML or archives.
+
+    Raises CommandError for a path that is not there.
+    """
+    for path in paths:
+        if path.is_dir():
+            inside = (file for file in sorted(path.rglob("*")) if file.is_file() and wanted(file.name))
+            yield from ((f"{path.name}/{file.relative_to(path)}", file) for file in inside)
+        elif path.exists():
+            yield path.name, path
+        else:
+            raise CommandError(f"{path}: no such file")

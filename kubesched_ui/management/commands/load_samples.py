@@ -1,0 +1,15 @@
+"""`manage.py load_samples`: the sample scenarios, into the database."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from kubesched_ui.samples import load_samples
+
+
+class Command(BaseCommand):
+    help = "Stores the sample scenarios that are new or changed. May be run again at any time."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        number, stored = load_samples()
+        self.stdout.write(f"{number} sample scenarios, {stored} of them new or changed")
