@@ -1,0 +1,15 @@
+FROM python:3.11-slim
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+WORKDIR /app
+COPY requirements.txt .
+RUN pip install --no-cache-dir -r requirements.txt
+COPY manage.py ./
+COPY scheduler_core scheduler_core
+COPY kubesched_ui kubesched_ui
+COPY templates templates
+COPY static static
+RUN useradd --create-home kubesched && mkdir -p /data && chown kubesched /data
+USER kubesched
+ENV VAR_DIR=/data
+EXPOSE 8000
+CMD ["python", "-m", "kubesched_ui.server", "-b", "0.0.0.0", "-p", "8000", "kubesched_ui.asgi:application"]
