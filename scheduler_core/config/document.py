@@ -123,7 +123,7 @@ def _add_scalar(stack: list[tuple[dict[str, Any] | list[Any], list[str]]], event
         waiting.append(event.value)
         return
     if event.tag not in _STRING_TAGS:
-        raise _at(where, event, f"the YAML tag {event.tag[:80]} is not accepted")
+        raise _at(where, event, f"the YAML tag {str(event.tag)[:80]} is not accepted")
     try:
         # implicit[0]: neither quoted nor tagged
         value = _plain(event.value) if event.implicit[0] else event.value
@@ -143,7 +143,7 @@ def _open(
     if isinstance(container, dict) and not waiting:
         raise _at(where, event, "a mapping's key must be a plain text (is this an unfilled template?)")
     if event.tag not in (None, "!"):
-        raise _at(where, event, f"the YAML tag {event.tag[:80]} is not accepted")
+        raise _at(where, event, f"the YAML tag {str(event.tag)[:80]} is not accepted")
     new: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
     _put(container, waiting, new)
     stack.append((new, []))

@@ -716,7 +716,7 @@ BOMB = "a: &a [x]\nb: [*a, *a]"
         ('{"a": "\\ud800"}', "has an escape that is no character"),
         (b"\xff\xfe", "is not UTF-8 text"),
         ("\ud800", "is not UTF-8 text"),
-        (f"{json.dumps(config())[:-1]}, '{'x' * 900_000}': 1}}", "unknown field x"),
+        (json.dumps(config(**{"x" * 900_000: 1})), "unknown field x"),
         (f"a: !{'x' * 900_000} b", "is not accepted"),
         ("a" * 1_000_001, "is larger than 1 MB"),
     ],
