@@ -1,0 +1,65 @@
+"""Back-pressure: a websocket that nobody reads does not pile up in the server's memory."""
+
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from websockets.sync.client import connect
+
+APPLICATION = """
+    import pathlib
+    FRAME = "x" * 100_000
+
+    async def application(scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+        for number in range(2_000):  # 200 MB
+            await send({"type": "websocket.send", "text": FRAME})
+            pathlib.Path("sent").write_text(str(number + 1))
+        await send({"type": "websocket.close", "code": 1000})
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def server(tmp_path: Path, checkout: Path) -> Iterator[str]:
+    (tmp_path / "pushing.py").write_text(textwrap.dedent(APPLICATION))
+    port = free_port()
+    command = [sys.executable, "-m", "kubesched_ui.server", "-b", "127.0.0.1", "-p", str(port), "pushing:application"]
+    environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin"}
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment)
+    for _ in range(100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.1)
+    yield f"ws://127.0.0.1:{port}/"
+    process.terminate()
+    process.wait(10)
+
+
+def settled(path: Path) -> int:
+    """The number in `path` once it has stopped growing."""
+    before, now = -1, 0
+    while now != before:
+        time.sleep(0.5)
+        before, now = now, int(path.read_text() or 0) if path.exists() else 0
+    return now
+
+
+def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path: Path) -> None:
+    with connect(server, max_queue=1, max_size=None) as client:
+        client.recv()
+        assert settled(tmp_path / "sent") < 200  # some megabytes in the sockets, not 200
+        assert sum(len(frame) for frame in client) == 1_999 * 100_000
