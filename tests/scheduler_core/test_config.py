@@ -522,6 +522,8 @@ def test_extenders_are_described_not_called_and_their_keys_are_dropped() -> None
         ("NodeResourcesFit", {"scoringStrategy": {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {
             "shape": [{"utilization": 0, "score": 11}]}}}, "shape[0].score: must be in 0..10, got 11"),
         ("NodeResourcesFit", {"scoringStrategy": {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {
+            "shape": [{"utilization": 101}]}}}, "shape[0].utilization: must be in 0..100, got 101"),
+        ("NodeResourcesFit", {"scoringStrategy": {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {
             "shape": [{"utilization": 50}, {"utilization": 50}]}}}, "shape[1].utilization: must be greater than the point before"),
         ("NodeResourcesFit", {"scoringStrategy": {"types": "x"}}, "args.scoringStrategy: unknown field types"),
         ("NodeResourcesFit", {"kind": "NodeAffinityArgs"}, "args.kind: must be NodeResourcesFitArgs, got 'NodeAffinityArgs'"),
