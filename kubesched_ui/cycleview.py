@@ -1,6 +1,6 @@
 """One scheduling cycle, arranged for the eye: steps, the filter matrix, scores, preemption.
 
-Pure functions from a cycle with the golden format's keys (see `docs/formats.md`) to small structures that
+Pure functions from a cycle with the golden format's keys to small structures that
 templates and figures read. Nothing here touches the database or decides anything about scheduling.
 """
 

@@ -24,3 +24,7 @@ if find_spec("kubesched_ui.ingest.reader") and find_spec("scheduler_core.trace")
     urlpatterns.append(path("api/", api.urls))
 if find_spec("kubesched_ui.pages_urls"):
     urlpatterns.append(path("", include("kubesched_ui.pages_urls")))
+
+handler400 = "kubesched_ui.views.errors.bad_request"
+handler403 = "kubesched_ui.views.errors.forbidden"
+handler404 = "kubesched_ui.views.errors.not_found"

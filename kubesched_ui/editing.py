@@ -1,0 +1,88 @@
+"""Changing an object of a scenario: the change makes a new scenario, a version of the old one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from django.db import transaction
+
+from kubesched_ui.ingest import IngestError, Limits, ingest_files
+from kubesched_ui.ingest.errors import Where
+from kubesched_ui.ingest.result import IngestResult, Record
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.models import ClusterObject, Scenario
+
+FILE = "the text"
+BATCH = 1000  # objects in memory at a time
+
+
+def as_yaml(data: dict[str, Any]) -> str:
+    """An object as the editor shows it."""
+    return to_yaml(data)
+
+
+def read_one(text: str) -> Record:
+    """The one object that `text` (YAML or JSON) holds, checked as any upload. Raises IngestError."""
+    result: IngestResult = ingest_files([(FILE, text.encode("utf-8", "surrogatepass"))], Limits.from_settings())
+    broken = next((warn for warn in result.warnings if warn.code == "broken"), None)
+    if broken or len(result.records) != 1:
+        problem = broken.message if broken else "must hold exactly one object"
+        raise IngestError(Where(FILE), problem)
+    return next(iter(result.records.values()))
+
+
+@transaction.atomic
+def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario:
+    """A copy of `scenario` in which `obj` is what `text` says, or is gone where `text` is None.
+
+    Raises IngestError when the text is no object, or names one that is there already.
+    """
+    record = read_one(text) if text is not None else None
+    if record and _taken(scenario, obj, record):
+        raise IngestError(Where(FILE), f"the scenario already has {record.kind} {record.namespace}/{record.name}")
+    version = Scenario.objects.create(
+        name=scenario.name,
+        description=scenario.description,
+        origin=Scenario.Origin.EDIT,
+        parent=scenario,
+        kubernetes=scenario.kubernetes,
+        config=scenario.config,
+        counts=_counts(scenario, obj, record),
+        warnings=scenario.warnings,
+    )
+    rows = scenario.cluster_objects.exclude(pk=obj.pk).order_by("position")
+    copies = _copies(rows.iterator(chunk_size=BATCH), version)
+    while batch := list(islice(copies, BATCH)):
+        ClusterObject.objects.bulk_create(batch)
+    if record:
+        ClusterObject.objects.create(
+            scenario=version,
+            position=obj.position,
+            kind=record.kind,
+            api_version=record.api_version,
+            namespace=record.namespace,
+            name=record.name,
+            data=record.object(),
+        )
+    return version
+
+
+def _copies(rows: Iterator[ClusterObject], version: Scenario) -> Iterator[ClusterObject]:
+    for row in rows:
+        row.pk, row.scenario, row._state.adding = None, version, True
+        yield row
+
+
+def _taken(scenario: Scenario, obj: ClusterObject, record: Record) -> bool:
+    same = scenario.cluster_objects.filter(kind=record.kind, namespace=record.namespace, name=record.name)
+    return same.exclude(pk=obj.pk).exists()
+
+
+def _counts(scenario: Scenario, obj: ClusterObject, record: Record | None) -> dict[str, int]:
+    counts = dict(scenario.counts)
+    counts[obj.kind] = counts.get(obj.kind, 1) - 1
+    if record:
+        counts[record.kind] = counts.get(record.kind, 0) + 1
+    return {kind: number for kind, number in counts.items() if number}

@@ -1,0 +1,190 @@
+"""Plotly figures as plain dicts, pure functions of data. Colours of text, grid and paper come from the page's theme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kubesched_ui.cycleview import ScoreRow
+
+Figure = dict[str, Any]
+
+# Readable on light and dark paper and to most colour-blind people; told apart by hover and table as well.
+SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
+RESULTS = {"scheduled": "#2f9163", "unschedulable": "#cc5a2c", "gated": "#b98a1c", "error": "#8a5fc2"}
+NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "error": "error"}
+HEAT = [[0, "rgba(120,150,155,0.10)"], [0.5, "#58a5a8"], [0.8, "#d9a13b"], [1, "#c4481c"]]
+
+
+def _layout(**more: Any) -> dict[str, Any]:
+    base = {
+        "margin": {"l": 8, "r": 12, "t": 8, "b": 36},
+        "showlegend": False,
+        "hovermode": "closest",
+        "dragmode": False,
+    }
+    return base | more
+
+
+def _short(name: str, size: int = 28) -> str:
+    return name if len(name) <= size else f"{name[: size - 1]}…"
+
+
+def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> Figure:
+    """Stacked bars, one a node (the best on top), one colour a plugin: weighted scores, longest first."""
+    best = list(rows[:top])[::-1]
+    names = [_short(row.node) + (" ★" if row.chosen else "") for row in best]
+    plugins = [cell.plugin for cell in best[0].cells] if best else []
+    data = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": plugin,
+            "y": names,
+            "x": [row.cells[index].weighted for row in best],
+            "customdata": [
+                [row.cells[index].raw, row.cells[index].normalized, row.cells[index].weight] for row in best
+            ],
+            "hovertemplate": "%{y}<br>%{fullData.name}: %{x}<br>raw %{customdata[0]}, normalised %{customdata[1]}, "
+            "weight %{customdata[2]}<extra></extra>",
+            "marker": {"color": SERIES[index % len(SERIES)]},
+        }
+        for index, plugin in enumerate(plugins)
+    ]
+    return {
+        "data": data,
+        "layout": _layout(
+            barmode="stack",
+            showlegend=True,
+            legend={"orientation": "h", "y": -0.12, "yanchor": "top", "font": {"size": 11}},
+            xaxis={"fixedrange": True},
+            yaxis={"automargin": True, "fixedrange": True, "tickfont": {"family": "monospace", "size": 11}},
+        ),
+    }
+
+
+def timeline(pods: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, Any]], str], bins: int = 400) -> Figure:
+    """The pods of a run in the order in which they were taken: their score, coloured by outcome.
+
+    `pods`: {position, namespace, name, result, score, message}. Beyond 3,000 pods, one bar for each of `bins` stretches
+    of the run stands for its pods, by outcome: a picture that stays quick at any size.
+    """
+    if len(pods) > 3000:
+        return _timeline_binned(pods, bins)
+    data = []
+    for result, color in RESULTS.items():
+        some = [pod for pod in pods if pod["result"] == result]
+        if not some:
+            continue
+        data.append(
+            {
+                "type": "bar",
+                "name": NAMES[result],
+                "x": [pod["position"] + 1 for pod in some],
+                "y": [max(pod["score"] or 0, 1) if result == "scheduled" else -1 for pod in some],
+                "base": 0,
+                "marker": {"color": color},
+                "customdata": [address(pod) for pod in some],
+                "text": [f"{pod['namespace']}/{pod['name']}" for pod in some],
+                "textposition": "none",
+                "hovertemplate": "%{text}<br>"
+                + NAMES[result]
+                + ("<br>score %{y}" if result == "scheduled" else "")
+                + "<extra></extra>",
+            }
+        )
+    highest = max((pod["score"] or 0 for pod in pods), default=0) or 1
+    for trace in data:
+        trace["y"] = [value if value > 0 else -0.12 * highest for value in trace["y"]]
+    return {
+        "data": data,
+        "layout": _layout(
+            barmode="overlay",
+            bargap=0.12,
+            showlegend=True,
+            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+            margin={"l": 8, "r": 12, "t": 30, "b": 40},
+            xaxis={"title": {"text": "pods in the order they were taken"}, "fixedrange": True, "rangemode": "tozero"},
+            yaxis={"title": {"text": "score of the node"}, "automargin": True, "fixedrange": True},
+        ),
+    }
+
+
+def _timeline_binned(pods: Sequence[Mapping[str, Any]], bins: int) -> Figure:
+    size = -(-len(pods) // bins)
+    starts = list(range(0, len(pods), size))
+    counted = {result: [0] * len(starts) for result in RESULTS}
+    for index, pod in enumerate(pods):
+        counted[pod["result"]][index // size] += 1
+    data = [
+        {
+            "type": "bar",
+            "name": NAMES[result],
+            "x": [start + 1 for start in starts],
+            "y": numbers,
+            "marker": {"color": RESULTS[result]},
+            "hovertemplate": f"from pod %{{x}}: %{{y}} of {size} {NAMES[result]}<extra></extra>",
+        }
+        for result, numbers in counted.items()
+        if any(numbers)
+    ]
+    return {
+        "data": data,
+        "layout": _layout(
+            barmode="stack",
+            bargap=0,
+            showlegend=True,
+            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+            margin={"l": 8, "r": 12, "t": 30, "b": 40},
+            xaxis={"title": {"text": f"pods in the order they were taken, {size} a bar"}, "fixedrange": True},
+            yaxis={"title": {"text": "pods"}, "automargin": True, "fixedrange": True},
+        ),
+    }
+
+
+def utilisation(
+    names: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], address: Callable[[str], str], most: int = 1000
+) -> Figure:
+    """A heatmap: a column a node, a row a resource and moment. `rows`: (label, percent requested per node), top first.
+
+    Nodes beyond `most` are merged in runs of equal length by their mean.
+    """
+    step = -(-len(names) // most) if names else 1
+    merged = [
+        _short(names[i]) + (f" +{min(step, len(names) - i) - 1}" if step > 1 else "")
+        for i in range(0, len(names), step)
+    ]
+    addresses = [address(names[i]) for i in range(0, len(names), step)]
+    values = [
+        [round(sum(part) / len(part), 1) for part in (percents[i : i + step] for i in range(0, len(names), step))]
+        for _, percents in rows
+    ]
+    labels = [f"{label} " for label, _ in rows]
+    return {
+        "data": [
+            {
+                "type": "heatmap",
+                "x": list(range(len(merged))),
+                "y": labels,
+                "z": values,
+                "zmin": 0,
+                "zmax": 100,
+                "colorscale": HEAT,
+                "xgap": 1 if len(merged) <= 160 else 0,
+                "ygap": 2,
+                "text": [merged] * len(labels),
+                "customdata": [addresses] * len(labels),
+                "hovertemplate": "%{text}<br>%{y}: %{z}%<extra></extra>",
+                "colorbar": {"ticksuffix": "%", "thickness": 10, "outlinewidth": 0},
+            }
+        ],
+        "layout": _layout(
+            xaxis={
+                "showticklabels": False,
+                "title": {"text": "nodes, fullest first"},
+                "fixedrange": True,
+                "showgrid": False,
+            },
+            yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "showgrid": False},
+        ),
+    }

@@ -1,0 +1,30 @@
+"""Addresses of the pages. Every view of a recording has one that can be shared."""
+
+from django.urls import path
+
+from kubesched_ui.views import home, runs, scenarios
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("upload/", home.upload, name="upload"),
+    path("scenarios/", home.scenarios, name="scenarios"),
+    path("scenarios/<int:scenario_id>/", scenarios.scenario, name="scenario"),
+    path("scenarios/<int:scenario_id>/nodes/", scenarios.nodes, name="scenario-nodes"),
+    path("scenarios/<int:scenario_id>/pods/", scenarios.pods, name="scenario-pods"),
+    path("scenarios/<int:scenario_id>/objects/", scenarios.objects, name="scenario-objects"),
+    path("scenarios/<int:scenario_id>/objects/<int:object_id>/", scenarios.edit, name="object"),
+    path("scenarios/<int:scenario_id>/object/<str:kind>/<str:name>/", scenarios.object_named, name="object-named"),
+    path(
+        "scenarios/<int:scenario_id>/object/<str:kind>/<str:namespace>/<str:name>/",
+        scenarios.object_named,
+        name="object-named",
+    ),
+    path("scenarios/<int:scenario_id>/run/", runs.start, name="start"),
+    path("scenarios/<int:scenario_id>/delete/", scenarios.delete, name="scenario-delete"),
+    path("runs/", home.runs, name="runs"),
+    path("runs/<int:run_id>/", runs.run, name="run"),
+    path("runs/<int:run_id>/cancel/", runs.cancel, name="cancel"),
+    path("runs/<int:run_id>/delete/", runs.delete, name="run-delete"),
+    path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/", runs.pod, name="pod"),
+    path("runs/<int:run_id>/nodes/<str:name>/", runs.node, name="node"),
+]

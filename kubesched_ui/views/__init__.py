@@ -1,0 +1,1 @@
+"""The pages. A view reads the request, asks a module that knows, and renders."""

@@ -1,0 +1,33 @@
+"""Error pages: what happened and where to go from there, never a traceback."""
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+TITLES = {
+    400: "This request cannot be read",
+    403: "This is not allowed",
+    404: "There is nothing here",
+    413: "That is too large",
+}
+
+
+def page(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    """The error page for `status`."""
+    return render(request, "error.html", {"status": status, "title": TITLES[status], "detail": detail}, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, RequestDataTooBig):
+        return page(request, 413, "The form holds more text than is taken; upload it as a file instead.")
+    return page(request, 400, "Something in it is not as it should be. Go back and try again.")
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None, reason: str = "") -> HttpResponse:
+    return page(request, 403, "The form was too old or came from another site. Reload the page and send it again.")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    said = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
+    detail = said if said.endswith(".") else "The scenario or run may have been deleted, or the address is incomplete."
+    return page(request, 404, detail)

@@ -1,0 +1,83 @@
+// Every node, a line each, of which only those in view exist: 5,000 nodes cost what 20 do.
+const HEIGHT = 30;
+const GLYPH = { pass: "✓", hot: "✕", also: "!", late: "·", skip: "–" };
+const WORD = { feasible: "fits", refused: "", unseen: "not looked at" };
+
+export class NodeList {
+  constructor({ plugins, groups }) {
+    this.plugins = plugins;
+    this.groups = groups;
+    this.all = groups.flatMap((group, index) => group.nodes.map((node) => ({ node, index, key: `${node} ${group.plugin} ${group.why} ${WORD[group.state]}`.toLowerCase() })));
+    this.shown = this.all;
+    this.box = document.getElementById("nodelist");
+    this.rows = this.box.querySelector(".rows");
+    this.count = document.getElementById("node-count");
+    this.input = document.getElementById("node-search");
+    this.everything = document.getElementById("node-all");
+    this.base = `${location.pathname.split("/pods/")[0]}/nodes/`;
+    this.box.style.height = `${Math.min(380, this.all.length * HEIGHT + 2)}px`;
+    this.box.addEventListener("scroll", () => this.render(), { passive: true });
+    new ResizeObserver(() => this.render()).observe(this.box);
+    this.input.addEventListener("input", () => this.search(this.input.value));
+    this.everything.addEventListener("click", () => { this.input.value = ""; this.search(""); });
+    this.render();
+  }
+
+  search(text, focus = true) {
+    if (!focus) this.input.value = text;
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    this.show(words.length ? this.all.filter((entry) => words.every((word) => entry.key.includes(word))) : this.all);
+  }
+
+  showGroup(index) {
+    this.input.value = "";
+    this.show(this.all.filter((entry) => entry.index === index));
+  }
+
+  show(entries) {
+    this.shown = entries;
+    this.count.textContent = entries.length === this.all.length ? `${entries.length.toLocaleString("en")} nodes` : `${entries.length.toLocaleString("en")} of ${this.all.length.toLocaleString("en")} nodes`;
+    this.everything.hidden = entries.length === this.all.length;
+    this.box.scrollTop = 0;
+    this.render();
+  }
+
+  render() {
+    if (!this.box.clientHeight) return;
+    this.rows.style.height = `${this.shown.length * HEIGHT}px`;
+    const first = Math.max(0, Math.floor(this.box.scrollTop / HEIGHT) - 4);
+    const last = Math.min(this.shown.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / HEIGHT) + 4);
+    const lines = [];
+    for (let at = first; at < last; at += 1) lines.push(this.line(this.shown[at], at));
+    this.rows.replaceChildren(...lines);
+  }
+
+  line({ node, index }, at) {
+    const group = this.groups[index];
+    const line = document.createElement("div");
+    line.className = "line";
+    line.style.top = `${at * HEIGHT}px`;
+    const who = document.createElement("a");
+    who.className = "who";
+    who.href = this.base + `${encodeURIComponent(node)}/`;
+    who.textContent = node;
+    const why = document.createElement("span");
+    why.className = "why";
+    why.textContent = group.state === "refused" ? `${group.plugin || "PreFilter"}: ${group.why}` : WORD[group.state];
+    why.title = why.textContent;
+    const cells = document.createElement("span");
+    cells.className = "cells";
+    cells.setAttribute("aria-hidden", "true");
+    group.cells.forEach((kind, column) => {
+      const cell = document.createElement("span");
+      cell.className = `cell ${kind}`;
+      cell.title = this.plugins[column];
+      const mark = document.createElement("i");
+      mark.textContent = GLYPH[kind];
+      cell.append(mark);
+      cells.append(cell);
+    });
+    line.append(who, why, cells);
+    return line;
+  }
+}

@@ -1,0 +1,147 @@
+// The pod page: steps through extension points with arrow keys, follows a live run, lists thousands of nodes quickly.
+import { drawCharts } from "./charts.js";
+import { NodeList } from "./nodelist.js";
+import { follow } from "./socket.js";
+
+const POINTS = ["preenqueue", "prefilter", "filter", "postfilter", "prescore", "score", "reserve", "permit", "prebind", "bind", "postbind"];
+let list = null;
+
+const steps = () => [...document.querySelectorAll("#stepper [data-step]")];
+const current = () => document.getElementById("pod").dataset.point;
+
+function open(point, push = true) {
+  const panel = document.getElementById(`point-${point}`);
+  if (!panel) return;
+  document.getElementById("pod").dataset.point = point;
+  for (const other of document.querySelectorAll("[data-panel]")) other.hidden = other !== panel;
+  for (const step of steps()) {
+    const link = step.querySelector("a");
+    if (step.dataset.step === point) {
+      link.setAttribute("aria-current", "step");
+      const bar = step.parentElement;
+      bar.scrollTo({ left: step.offsetLeft - (bar.clientWidth - step.clientWidth) / 2, behavior: "auto" });
+    } else link.removeAttribute("aria-current");
+  }
+  if (push) {
+    const address = new URL(location.href);
+    address.searchParams.set("point", point);
+    if (point !== "filter") address.searchParams.delete("plugin");
+    history.pushState({}, "", address);
+  }
+  drawCharts(panel);
+  if (point === "filter") list?.render();
+}
+
+function step(by) {
+  const keys = steps().map((item) => item.dataset.step);
+  const next = keys[keys.indexOf(current()) + by];
+  if (next) open(next);
+}
+
+function attempt(by) {
+  const tabs = [...document.querySelectorAll("nav.tabs a")];
+  const at = tabs.findIndex((tab) => tab.hasAttribute("aria-current"));
+  if (tabs[at + by]) location.assign(tabs[at + by].href);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, textarea, select, .nodelist, pre, .scroll")) return;
+  const moves = { ArrowLeft: () => step(-1), ArrowRight: () => step(1), ArrowUp: () => attempt(-1), ArrowDown: () => attempt(1) };
+  if (event.key.startsWith("Arrow") && (event.key === "ArrowUp" || event.key === "ArrowDown") && !document.querySelector("nav.tabs")) return;
+  if (moves[event.key]) { event.preventDefault(); moves[event.key](); }
+});
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("#stepper a");
+  if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    open(link.closest("[data-step]").dataset.step);
+    return;
+  }
+  const plugin = event.target.closest(".matrix th.plug a");
+  if (plugin && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    choosePlugin(plugin.closest("th").dataset.plugin);
+  }
+  const group = event.target.closest("[data-show-group]");
+  if (group) {
+    list?.showGroup(Number(group.dataset.showGroup));
+    document.getElementById("nodes-card").scrollIntoView({ block: "nearest" });
+  }
+});
+
+addEventListener("popstate", () => {
+  const query = new URL(location.href).searchParams;
+  const point = query.get("point");
+  if (point) open(point, false);
+  choosePlugin(query.get("plugin") || "", false);
+});
+
+// A plugin chosen in the matrix: its column and the lines of the pod's YAML that it reads.
+function choosePlugin(name, push = true) {
+  const heads = [...document.querySelectorAll(".matrix th.plug")];
+  const again = heads.find((head) => head.dataset.plugin === name)?.hasAttribute("aria-current");
+  if (again && push) name = "";
+  heads.forEach((head, index) => {
+    head.toggleAttribute("aria-current", head.dataset.plugin === name);
+    for (const row of document.querySelectorAll(".matrix tbody tr")) row.querySelectorAll("td.cell")[index]?.classList.toggle("col", head.dataset.plugin === name);
+  });
+  let first = null;
+  for (const line of document.querySelectorAll(".yaml [data-plugins]")) {
+    const hit = name !== "" && line.dataset.plugins.split(" ").includes(name);
+    line.classList.toggle("hit", hit);
+    if (hit) first ??= line;
+  }
+  if (first) first.parentElement.scrollTop = first.offsetTop - first.parentElement.offsetTop - 40;
+  if (push) {
+    const address = new URL(location.href);
+    if (name) address.searchParams.set("plugin", name); else address.searchParams.delete("plugin");
+    address.searchParams.set("point", "filter");
+    history.replaceState({}, "", address);
+  }
+}
+
+// Pointing at a line of the YAML shows which plugins read it.
+document.addEventListener("click", (event) => {
+  const line = event.target.closest(".yaml [data-plugins]");
+  const shown = line && document.querySelector(".matrix") && line.dataset.plugins.split(" ").find((name) => document.querySelector(`.matrix th.plug[data-plugin="${CSS.escape(name)}"]`));
+  if (shown) { open("filter"); choosePlugin(shown); }
+});
+
+function setUp() {
+  const data = document.getElementById("matrix-data");
+  list = data ? new NodeList(JSON.parse(data.textContent)) : null;
+  const query = new URL(location.href).searchParams;
+  if (query.get("plugin")) choosePlugin(query.get("plugin"), false);
+  if (query.get("node")) list?.search(query.get("node"), false);
+}
+
+// Live: the stepper lights up as the pod's events come in; when its cycle is done the page fills itself.
+async function reload() {
+  const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("pod");
+  if (!fresh) return;
+  const wanted = current();
+  document.getElementById("pod").replaceWith(fresh);
+  setUp();
+  drawCharts(fresh);
+  if (wanted && new URL(location.href).searchParams.has("point")) open(wanted, false);
+  for (const item of steps()) if (!item.querySelector(".off")) item.classList.add("arriving");
+}
+
+const page = document.getElementById("pod");
+if (page.dataset.live) {
+  let due = 0;
+  follow(page.dataset.live, Number(page.dataset.seq), {
+    pod: page.dataset.pod,
+    onEvents(events) {
+      for (const event of events) if (POINTS.includes(event.type)) document.querySelector(`[data-step="${event.type}"]`)?.classList.add("arriving");
+      if (events.some((event) => event.type === "cycle.finished" || event.type === "run.finished")) {
+        clearTimeout(due);
+        due = setTimeout(reload, 60);
+      }
+    },
+  });
+}
+setUp();
+open(current(), false);

@@ -1,0 +1,79 @@
+// A run in progress: counts move with every frame of events; tables and charts follow at a pace the page can keep.
+import { redraw } from "./charts.js";
+import { follow } from "./socket.js";
+
+const page = document.getElementById("run");
+const part = (name) => document.querySelector(`[data-part="${name}"]`);
+const latest = new Map(); // pod -> outcome of its newest cycle
+let cycles = null;
+
+function tally(events) {
+  for (const event of events) {
+    if (event.type === "run.started") page.dataset.total = event.data.pods ?? page.dataset.total;
+    if (event.type !== "cycle.finished") continue;
+    cycles += 1;
+    latest.set(event.pod, event.data.result);
+  }
+}
+
+function show() {
+  const total = Math.max(Number(page.dataset.total) || 0, cycles);
+  const number = new Intl.NumberFormat("en");
+  const progress = document.getElementById("progress");
+  progress.max = total || 1;
+  progress.value = cycles;
+  part("cycles").firstChild.textContent = number.format(cycles);
+  part("cycles").querySelector("span").textContent = ` / ${number.format(total)}`;
+}
+
+// Exchanges what the server renders, part by part: nothing that the person holds (search, focus, scroll) is touched.
+async function refresh() {
+  const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  for (const old of document.querySelectorAll("[data-part]")) {
+    const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
+    if (now && now.innerHTML !== old.innerHTML) old.innerHTML = now.innerHTML;
+  }
+  for (const old of document.querySelectorAll('script[type="application/json"]')) {
+    const now = fresh.getElementById(old.id);
+    if (now && now.textContent !== old.textContent) {
+      old.textContent = now.textContent;
+      document.querySelectorAll(`[data-chart="${old.id}"]`).forEach(redraw);
+    }
+  }
+  const table = document.querySelector("#pods");
+  if (table && !table.contains(document.activeElement)) {
+    const now = fresh.querySelector("#pods");
+    if (now) table.replaceWith(now);
+  } else if (!table && fresh.querySelector("#pods")) {
+    location.reload();
+  }
+}
+
+function live() {
+  cycles = Number(document.getElementById("progress").value);
+  let changed = false;
+  let over = false;
+  let painting = false;
+  async function pace() {
+    while (!over) {
+      const began = performance.now();
+      if (changed && !document.hidden) { changed = false; await refresh().catch(() => { changed = true; }); }
+      await new Promise((resolve) => setTimeout(resolve, Math.max(1200, 3 * (performance.now() - began))));
+    }
+    await refresh().catch(() => location.reload());
+  }
+  follow(page.dataset.live, Number(page.dataset.seq), {
+    onEvents(events) {
+      tally(events);
+      changed = true;
+      if (painting) return;
+      painting = true;
+      requestAnimationFrame(() => { painting = false; show(); });
+    },
+    onEnd() { over = true; },
+  });
+  pace();
+}
+
+if (page.dataset.live) live();

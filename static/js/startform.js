@@ -1,0 +1,38 @@
+// The form that starts a run: shows the fields of the chosen kind of pods, and searches the list of bound pods.
+const form = document.getElementById("startform");
+
+function showFields() {
+  const which = form.elements.which.value;
+  for (const part of form.querySelectorAll("[data-for]")) part.hidden = part.dataset.for !== which;
+}
+
+function pickList() {
+  const labels = [...form.querySelectorAll("#picks label")];
+  const texts = labels.map((label) => label.textContent.toLowerCase());
+  const count = form.querySelector("#pick-count");
+  const tell = () => {
+    const ticked = labels.filter((label) => label.control.checked).length;
+    count.textContent = `${ticked} of ${labels.length} ticked`;
+  };
+  form.querySelector("#pick").addEventListener("input", (event) => {
+    const words = event.target.value.toLowerCase().split(/\s+/);
+    labels.forEach((label, index) => { label.hidden = !words.every((word) => texts[index].includes(word)); });
+  });
+  form.querySelector("#pick").addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+  form.querySelector("#pick-all").addEventListener("click", () => {
+    for (const label of labels) if (!label.hidden) label.control.checked = true;
+    tell();
+  });
+  form.querySelector("#pick-none").addEventListener("click", () => {
+    for (const label of labels) label.control.checked = false;
+    tell();
+  });
+  form.querySelector("#picks").addEventListener("change", tell);
+  tell();
+}
+
+if (form) {
+  form.addEventListener("change", showFields);
+  showFields();
+  pickList();
+}

@@ -1,0 +1,60 @@
+// Links and forms inside [data-swap="#part"] fetch their page and exchange only that part, keeping place and focus.
+// Without scripts they are ordinary links and forms.
+let latest = 0;
+
+export async function swap(url, selector, { push = true } = {}) {
+  const mine = ++latest;
+  const part = document.querySelector(selector);
+  part?.setAttribute("aria-busy", "true");
+  try {
+    const response = await fetch(url, { headers: { "X-Requested-With": "fetch" } });
+    if (mine !== latest) return;
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html").querySelector(selector);
+    if (!fresh || !part) { location.assign(url); return; }
+    const focused = part.contains(document.activeElement) ? document.activeElement.id || document.activeElement.name : "";
+    const caret = document.activeElement?.selectionStart;
+    part.replaceWith(fresh);
+    if (focused) {
+      const again = fresh.querySelector(`#${CSS.escape(focused)}, [name="${CSS.escape(focused)}"]`);
+      again?.focus({ preventScroll: true });
+      if (caret != null && again?.setSelectionRange) again.setSelectionRange(caret, caret);
+    }
+    if (push) history.pushState({ swap: selector }, "", url);
+    document.dispatchEvent(new CustomEvent("swapped", { detail: fresh }));
+  } catch {
+    part?.removeAttribute("aria-busy");
+  }
+}
+
+function target(form) {
+  const query = new URLSearchParams(new FormData(form));
+  for (const [key, value] of [...query]) if (!value) query.delete(key);
+  return `${form.getAttribute("action") || location.pathname}?${query}`;
+}
+
+export function swapParts() {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    const area = link?.closest("[data-swap]");
+    if (!area || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    if (new URL(link.href).pathname !== location.pathname || link.hasAttribute("data-plain")) return;
+    event.preventDefault();
+    swap(link.href, area.dataset.swap);
+  });
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("form[method=get]");
+    const area = form?.closest("[data-swap]");
+    if (!area) return;
+    event.preventDefault();
+    swap(target(form), area.dataset.swap);
+  });
+  let timer = 0;
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form[method=get]");
+    const area = form?.closest("[data-swap]");
+    if (!area) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => swap(target(form), area.dataset.swap, { push: false }), 220);
+  });
+  addEventListener("popstate", (event) => { if (event.state?.swap) swap(location.href, event.state.swap, { push: false }); else if (document.querySelector("[data-swap]")) location.reload(); });
+}
