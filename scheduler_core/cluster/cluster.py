@@ -1,0 +1,126 @@
+"""The cluster as the scheduler knows it: the node table, the pods on it, and the objects that plugins look up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.pod_columns import PodColumns
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.volume_users import VolumeUsers
+from scheduler_core.errors import InputError
+from scheduler_core.framework.nominator import Nominator
+from scheduler_core.objects import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    Namespace,
+    Node,
+    Object,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+    StorageClass,
+)
+from scheduler_core.releases import Release
+
+
+class Cluster:
+    """One cluster. Objects are kept by key (`namespace/name`, or `name` where there is no namespace)."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.namespaces: dict[str, dict[str, str]] = {}  # name -> labels
+        self.columns = PodColumns(self.namespaces)
+        self.nodes = NodeTable(self.columns)
+        self.pods: dict[str, PodInfo] = {}  # bound and assumed ones
+        self.volume_users = VolumeUsers()
+        self.nominator = Nominator()
+        self.services: dict[str, Service] = {}
+        self.replication_controllers: dict[str, ReplicationController] = {}
+        self.replica_sets: dict[str, ReplicaSet] = {}
+        self.stateful_sets: dict[str, StatefulSet] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+        self.claims: dict[str, PersistentVolumeClaim] = {}
+        self.storage_classes: dict[str, StorageClass] = {}
+        self.csi_nodes: dict[str, CSINode] = {}
+        self.csi_drivers: dict[str, CSIDriver] = {}
+        self.capacities: dict[str, CSIStorageCapacity] = {}
+        self.budgets: dict[str, PodDisruptionBudget] = {}
+        self.priority_classes: dict[str, PriorityClass] = {}
+        self._tables: dict[type[Object], dict[str, Object]] = {
+            Service: self.services,
+            ReplicationController: self.replication_controllers,
+            ReplicaSet: self.replica_sets,
+            StatefulSet: self.stateful_sets,
+            PersistentVolume: self.volumes,
+            PersistentVolumeClaim: self.claims,
+            StorageClass: self.storage_classes,
+            CSINode: self.csi_nodes,
+            CSIDriver: self.csi_drivers,
+            CSIStorageCapacity: self.capacities,
+            PodDisruptionBudget: self.budgets,
+            PriorityClass: self.priority_classes,
+        }  # type: ignore[assignment]
+
+    def apply(self, obj: Object) -> None:
+        """Adds or replaces an object other than a pod."""
+        if isinstance(obj, Node):
+            self.nodes.set_node(obj)
+        elif isinstance(obj, Namespace):
+            self.namespaces[obj.name] = obj.metadata.labels
+            self.columns.forget_namespaces()
+        elif type(obj) in self._tables:
+            self._tables[type(obj)][obj.key] = obj
+
+    def remove(self, obj: Object) -> None:
+        """Removes an object other than a pod."""
+        if isinstance(obj, Node):
+            self.nodes.remove_node(obj.name)
+        elif isinstance(obj, Namespace):
+            self.namespaces.pop(obj.name, None)
+            self.columns.forget_namespaces()
+        elif type(obj) in self._tables:
+            self._tables[type(obj)].pop(obj.key, None)
+
+    def load(self, objects: Iterable[Object]) -> list[PodInfo]:
+        """Takes in a snapshot: bound pods run, pods that ended are left out; returns the pending pods, in order."""
+        pending: list[PodInfo] = []
+        pods: list[Pod] = []
+        for obj in objects:
+            if isinstance(obj, Pod):
+                pods.append(obj)
+            else:
+                self.apply(obj)
+        for pod in pods:
+            if pod.terminated:
+                continue
+            info = PodInfo(pod, self.release)
+            if pod.spec.node_name:
+                self.add_pod(info, pod.spec.node_name)
+            else:
+                pending.append(info)
+        self.nodes.refresh()
+        return pending
+
+    def add_pod(self, pod: PodInfo, node: str) -> None:
+        """Puts a pod on a node: bound, or assumed to be. Raises InputError when it already is on one."""
+        if pod.key in self.pods:
+            raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
+        pod.node = node
+        self.pods[pod.key] = pod
+        self.nodes.add_pod(pod, node)
+        self.volume_users.add(pod, node)
+
+    def remove_pod(self, pod: PodInfo) -> None:
+        """Takes a pod off its node: deleted, preempted, or forgotten after being assumed."""
+        del self.pods[pod.key]
+        self.nodes.remove_pod(pod, pod.node)
+        self.volume_users.remove(pod, pod.node)
+        pod.node = ""

@@ -1,0 +1,108 @@
+"""Node selectors and taints over all nodes at once; every result is remembered by value.
+
+Source: k8s.io/component-helpers/scheduling/corev1/nodeaffinity, k8s.io/component-helpers/scheduling/corev1.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core import selectors
+from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.objects import NodeSelectorTerm, Requirement, Taint, Toleration
+
+Bool = npt.NDArray[np.bool_]
+Int64 = npt.NDArray[np.int64]
+
+
+def _field_mask(nodes: NodeTable, req: Requirement) -> Bool:
+    """metadata.name is the only field there is."""
+    mask = np.zeros(len(nodes), np.bool_)
+    for name in req.values:
+        row = nodes.rows.get(name)
+        if row is not None:
+            mask[row] = True
+    return ~mask if req.operator == "NotIn" else mask
+
+
+def term_mask(nodes: NodeTable, term: NodeSelectorTerm) -> Bool:
+    """Nodes that meet all requirements of a term; an empty term matches none. bool over nodes."""
+    if not term.match_expressions and not term.match_fields:
+        return np.zeros(len(nodes), np.bool_)
+    mask = np.ones(len(nodes), np.bool_)
+    for req in term.match_expressions:
+        mask &= nodes.requirement_mask(req)
+    for req in term.match_fields:
+        mask &= _field_mask(nodes, req)
+    return mask
+
+
+def terms_mask(nodes: NodeTable, terms: Sequence[NodeSelectorTerm]) -> Bool:
+    """Nodes that meet at least one of the terms. bool over nodes."""
+    mask = np.zeros(len(nodes), np.bool_)
+    for term in terms:
+        mask |= term_mask(nodes, term)
+    return mask
+
+
+def required_mask(nodes: NodeTable, pod: PodInfo) -> Bool | None:
+    """Nodes that the pod's nodeSelector and required node affinity allow; None means all. bool over nodes."""
+    if pod.node_selection is None:
+        return None
+
+    def make() -> Bool:
+        mask = np.ones(len(nodes), np.bool_)
+        for key, value in (pod.pod.spec.node_selector or {}).items():
+            mask &= nodes.requirement_mask(Requirement(key, "In", [value]))
+        affinity = pod.pod.spec.affinity
+        if affinity is not None and affinity.node_affinity is not None and affinity.node_affinity.required is not None:
+            mask &= terms_mask(nodes, affinity.node_affinity.required.node_selector_terms)
+        return mask
+
+    return nodes.memo(("required", pod.node_selection), make)
+
+
+def untolerated(nodes: NodeTable, pod: PodInfo) -> tuple[npt.NDArray[np.uint16], tuple[Taint, ...]]:
+    """The first NoSchedule or NoExecute taint of each node that the pod does not tolerate.
+
+    uint16 over nodes: 0 for none, k for the k-th of the returned taints.
+    """
+
+    def make() -> tuple[npt.NDArray[np.uint16], tuple[Taint, ...]]:
+        ids, examples = nodes.taint_sets()
+        found: dict[tuple[str, str], int] = {}
+        taints: list[Taint] = []
+        codes = np.zeros(len(examples), np.uint16)
+        for i, node in enumerate(examples):
+            taint = selectors.first_untolerated(node.spec.taints, pod.pod.spec.tolerations, selectors.NO_SCHEDULE)
+            if taint is None:
+                continue
+            key = (taint.key, taint.value)
+            if key not in found:
+                taints.append(taint)
+                found[key] = len(taints)
+            codes[i] = found[key]
+        return (codes[ids] if len(ids) else np.zeros(0, np.uint16)), tuple(taints)
+
+    return nodes.memo(("untolerated", pod.tolerations), make)
+
+
+def unpreferred_taints(nodes: NodeTable, pod: PodInfo) -> Int64:
+    """How many PreferNoSchedule taints of each node the pod does not tolerate. int64 over nodes."""
+
+    def make() -> Int64:
+        ids, examples = nodes.taint_sets()
+        tolerations = [t for t in pod.pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")]
+        counts = [_count_unpreferred(node.spec.taints, tolerations) for node in examples]
+        return np.array(counts, np.int64)[ids] if len(ids) else np.zeros(0, np.int64)
+
+    return nodes.memo(("unpreferred", pod.tolerations), make)
+
+
+def _count_unpreferred(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int:
+    return sum(
+        t.effect == "PreferNoSchedule" and not any(selectors.tolerates(toleration, t) for toleration in tolerations)
+        for t in taints
+    )

@@ -1,0 +1,272 @@
+"""The nodes as columns: row i of every column is the i-th node in the order in which upstream lists them.
+
+Columns are numpy arrays over nodes. They are updated in place when a pod is added or removed; adding or removing a node
+(or moving it to another zone) gives every node its new row at the next `refresh`.
+
+Source: pkg/scheduler/backend/cache (node_tree.go, snapshot.go), pkg/scheduler/framework/types.go (NodeInfo).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core import selectors
+from scheduler_core.cluster import resources
+from scheduler_core.cluster.pod_columns import PodColumns
+from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
+from scheduler_core.objects import Node, Requirement
+
+Int64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+
+_T = TypeVar("_T")
+_MEMO_LIMIT = 4096
+
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+_BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+
+
+def zone_key(node: Node) -> str:
+    """Upstream GetZoneKey: the beta labels win where both are there."""
+    labels = node.metadata.labels
+    zone = labels.get(_BETA_ZONE, labels.get(ZONE, ""))
+    region = labels.get(_BETA_REGION, labels.get(REGION, ""))
+    return f"{region}:\0:{zone}" if zone or region else ""
+
+
+class NodeEntry:
+    """One node name: its object (None while only pods name it) and the pods that run there, in order of arrival."""
+
+    __slots__ = ("node", "pods", "zone")
+
+    def __init__(self) -> None:
+        self.node: Node | None = None
+        self.zone = ""
+        self.pods: dict[str, PodInfo] = {}
+
+
+class NodeTable:
+    """The columns.
+
+    `names`: the node of each row. `rows`: node name -> row. `allocatable`, `requested`: resource -> int64 column
+    (millicores of cpu, else whole units). `nonzero_cpu`, `nonzero_memory`: requests with scoring's defaults.
+    `pod_count`, `allowed_pods`: int64. `unschedulable`: bool.
+    """
+
+    def __init__(self, pods: PodColumns) -> None:
+        self.pods = pods
+        self.entries: dict[str, NodeEntry] = {}
+        self._zones: dict[str, list[str]] = {}  # zone -> node names, both in order of arrival
+        self._stale = False
+        self._resources: list[str] = [resources.CPU, resources.MEMORY, resources.EPHEMERAL]
+        self.names: list[str] = []
+        self.rows: dict[str, int] = {}
+        self.nodes: list[Node] = []
+        self._numbers = np.zeros((4, 0), np.int64)
+        self._amounts = np.zeros((6, 0), np.int64)
+        self._bind()
+        self._memo: dict[object, Any] = {}
+        self.host_ports: dict[tuple[str, int], dict[str, dict[str, int]]] = {}  # (protocol, port) -> node -> ip -> pods
+        self.version = 0  # grows whenever a node object changes
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    # ---- nodes
+
+    def set_node(self, node: Node) -> None:
+        """Adds or replaces a node."""
+        entry = self.entries.setdefault(node.name, NodeEntry())
+        zone = zone_key(node)
+        if entry.node is None or entry.zone != zone:
+            if entry.node is not None:
+                self._leave_zone(node.name, entry.zone)
+            self._zones.setdefault(zone, []).append(node.name)
+            entry.zone = zone
+            self._stale = True
+        entry.node = node
+        self._changed()
+        for name in resources.amounts(node.status.allocatable):
+            self._resource(name)
+        row = self.rows.get(node.name)
+        if row is not None:
+            self.nodes[row] = node
+            self._fill_node(row, node)
+
+    def remove_node(self, name: str) -> None:
+        """Removes a node; its pods stay known until they are removed themselves."""
+        entry = self.entries.get(name)
+        if entry is None or entry.node is None:
+            return
+        self._leave_zone(name, entry.zone)
+        entry.node = None
+        if not entry.pods:
+            del self.entries[name]
+        self._stale = True
+        self._changed()
+
+    def _leave_zone(self, name: str, zone: str) -> None:
+        self._zones[zone].remove(name)
+        if not self._zones[zone]:
+            del self._zones[zone]
+
+    def _changed(self) -> None:
+        self._memo.clear()
+        self.version += 1
+
+    def _order(self) -> list[str]:
+        """Upstream's nodeTree.list: one node of each zone in turn."""
+        zones = list(self._zones.values())
+        longest = max(map(len, zones), default=0)
+        return [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
+
+    def refresh(self) -> None:
+        """Gives every node its row. Cheap when no node came or went."""
+        if not self._stale:
+            return
+        old = self.rows
+        self.names = self._order()
+        self.rows = {name: row for row, name in enumerate(self.names)}
+        self.nodes = [node for name in self.names if (node := self.entries[name].node) is not None]
+        origin = np.fromiter((old.get(name, -1) for name in self.names), np.intp, len(self.names))
+        if len(old):
+            self._numbers, self._amounts = self._numbers[:, origin], self._amounts[:, origin]
+        else:
+            self._numbers = np.zeros((4, len(origin)), np.int64)
+            self._amounts = np.zeros((2 * len(self._resources), len(origin)), np.int64)
+        fresh = np.flatnonzero(origin < 0)
+        self._numbers[:, fresh] = 0
+        self._amounts[:, fresh] = 0
+        self._bind()
+        self.pods.permute(self.rows, origin)
+        for row in fresh.tolist():
+            self._fill_node(row, self.nodes[row])
+            for pod in self.entries[self.names[row]].pods.values():
+                self._count(pod, row, 1)
+                self.pods.count_row(pod, row, 1)
+        self._stale = False
+        self._memo.clear()
+
+    def _bind(self) -> None:
+        half = len(self._resources)
+        self.allocatable = dict(zip(self._resources, self._amounts[:half], strict=True))
+        self.requested = dict(zip(self._resources, self._amounts[half:], strict=True))
+        self.nonzero_cpu, self.nonzero_memory, self.pod_count, self.allowed_pods = self._numbers
+        self.unschedulable = np.fromiter((n.spec.unschedulable for n in self.nodes), np.bool_, len(self.nodes))
+
+    def _resource(self, name: str) -> None:
+        """Makes sure that the resource has columns."""
+        if name == "pods" or name in self.allocatable:
+            return
+        half = len(self._resources)
+        blank = np.zeros((1, self._amounts.shape[1]), np.int64)
+        self._amounts = np.vstack((self._amounts[:half], blank, self._amounts[half:], blank))
+        self._resources.append(name)
+        self._bind()
+
+    def _fill_node(self, row: int, node: Node) -> None:
+        amounts = resources.amounts(node.status.allocatable)
+        self.allowed_pods[row] = amounts.pop("pods", 0)
+        for name, column in self.allocatable.items():
+            column[row] = amounts.get(name, 0)
+        self.unschedulable[row] = node.spec.unschedulable
+
+    # ---- pods
+
+    def add_pod(self, pod: PodInfo, node: str) -> None:
+        """Counts a pod on a node, which need not exist (yet)."""
+        self.entries.setdefault(node, NodeEntry()).pods[pod.key] = pod
+        for name in pod.requests:
+            if name not in self.allocatable:
+                self._resource(name)
+        for ip, protocol, port in pod.host_ports:
+            users = self.host_ports.setdefault((protocol, port), {}).setdefault(node, {})
+            users[ip] = users.get(ip, 0) + 1
+        row = self.rows.get(node)  # a node that has no row yet is counted when it gets one
+        if row is not None:
+            self._count(pod, row, 1)
+        self.pods.count(pod, node, 1)
+
+    def remove_pod(self, pod: PodInfo, node: str) -> None:
+        """The reverse of `add_pod`."""
+        entry = self.entries[node]
+        del entry.pods[pod.key]
+        for ip, protocol, port in pod.host_ports:
+            users = self.host_ports[protocol, port][node]
+            users[ip] -= 1
+            if not users[ip]:
+                del users[ip]
+        row = self.rows.get(node)
+        if row is not None:
+            self._count(pod, row, -1)
+        self.pods.count(pod, node, -1)
+        if entry.node is None and not entry.pods:
+            del self.entries[node]
+
+    def _count(self, pod: PodInfo, row: int, step: int) -> None:
+        for name, amount in pod.requests.items():
+            self.requested[name][row] += step * amount
+        self.nonzero_cpu[row] += step * pod.nonzero_cpu
+        self.nonzero_memory[row] += step * pod.nonzero_memory
+        self.pod_count[row] += step
+
+    def pods_of(self, row: int) -> Iterable[PodInfo]:
+        """The pods on a node, in order of arrival."""
+        return self.entries[self.names[row]].pods.values()
+
+    # ---- columns that depend on node objects alone, kept until one changes
+
+    def memo(self, key: object, make: Callable[[], _T]) -> _T:
+        """`make()`, remembered under `key` until a node object changes."""
+        found = self._memo.get(key)
+        if found is None:
+            if len(self._memo) >= _MEMO_LIMIT:
+                self._memo.clear()
+            found = self._memo[key] = make()
+        return found  # type: ignore[no-any-return]
+
+    def label(self, key: str) -> tuple[npt.NDArray[np.int32], list[str]]:
+        """A label as a column: int32 ids over nodes (-1: no such label), and the value of each id."""
+        return self.memo(("label", key), lambda: self._intern(key))
+
+    def _intern(self, key: str) -> tuple[npt.NDArray[np.int32], list[str]]:
+        index: dict[str, int] = {}
+        ids = np.full(len(self.nodes), -1, np.int32)
+        for row, node in enumerate(self.nodes):
+            value = node.metadata.labels.get(key)
+            if value is not None:
+                ids[row] = index.setdefault(value, len(index))
+        return ids, list(index)
+
+    def requirement_mask(self, req: Requirement) -> Bool:
+        """Which nodes' labels meet a node selector requirement; bool over nodes."""
+        ids, values = self.label(req.key)
+        by_value = np.fromiter(
+            (selectors.requirement_matches(req, value) for value in (*values, None)), np.bool_, len(values) + 1
+        )
+        return by_value[ids]  # id -1 takes the last: no such label
+
+    def taint_sets(self) -> tuple[npt.NDArray[np.int32], list[Node]]:
+        """Nodes by their taints: int32 ids over nodes, and one node of each id."""
+        return self.memo("taints", self._intern_taints)
+
+    def _intern_taints(self) -> tuple[npt.NDArray[np.int32], list[Node]]:
+        index: dict[object, int] = {}
+        examples: list[Node] = []
+        ids = np.zeros(len(self.nodes), np.int32)
+        for row, node in enumerate(self.nodes):
+            key = tuple((t.key, t.value, t.effect) for t in node.spec.taints)
+            if key not in index:
+                index[key] = len(index)
+                examples.append(node)
+            ids[row] = index[key]
+        return ids, examples
+
+
+def ports_conflict(wanted: str, used: Iterable[str]) -> bool:
+    """Whether a wanted host ip conflicts with those in use on the same protocol and port (upstream HostPortInfo)."""
+    return any(wanted == ip or EVERY_IP in (wanted, ip) for ip in used)

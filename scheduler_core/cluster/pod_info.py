@@ -1,0 +1,175 @@
+"""A pod with everything precomputed that a cycle needs of it.
+
+Source: pkg/scheduler/framework/types.go (PodInfo, AffinityTerm).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from scheduler_core import selectors
+from scheduler_core.cluster import resources
+from scheduler_core.objects import Container, Pod, PodAffinity, PodAffinityTerm, timestamp
+from scheduler_core.releases import Release
+from scheduler_core.selectors import Selector
+
+if TYPE_CHECKING:
+    from scheduler_core.cluster.pod_columns import LabelClass, TermColumn
+
+HostPort = tuple[str, str, int]  # ip, protocol, port
+
+EVERY_IP = "0.0.0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A pod (anti-)affinity term. A pod matches by namespace (listed, or selected by its labels) and by labels."""
+
+    selector: Selector
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+    topology_key: str
+    weight: int = 0
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal keys mean the same."""
+        return (self.topology_key, self.namespaces, self.namespace_selector.key, self.selector.key, self.weight)
+
+    def matches(self, namespace: str, namespace_labels: dict[str, str], labels: dict[str, str]) -> bool:
+        if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
+            return False
+        return self.selector.matches(labels)
+
+
+class PodInfo:
+    """A pod as the scheduler sees it.
+
+    `requests`: resource -> amount (millicores of cpu, else whole units). `nonzero_cpu`, `nonzero_memory`: the same with
+    defaults for containers that ask for nothing. `node`: where it runs or is assumed to, "" while it is pending.
+    `node_selection`, `tolerations`: equal values mean the same nodeSelector and required node affinity (None: there is
+    none), the same tolerations; results are remembered by them.
+    """
+
+    __slots__ = (
+        "_terms",
+        "host_ports",
+        "key",
+        "label_class",
+        "labels",
+        "name",
+        "namespace",
+        "node",
+        "node_selection",
+        "nominated_node",
+        "nonzero_cpu",
+        "nonzero_memory",
+        "pod",
+        "priority",
+        "release",
+        "requests",
+        "start_time",
+        "term_columns",
+        "terminating",
+        "tolerations",
+    )
+
+    def __init__(self, pod: Pod, release: Release) -> None:
+        self.pod = pod
+        self.release = release
+        self.namespace = pod.metadata.namespace
+        self.name = pod.metadata.name
+        self.key = f"{self.namespace}/{self.name}"
+        self.labels = pod.metadata.labels
+        self.priority = pod.spec.priority or 0
+        self.node = pod.spec.node_name
+        self.nominated_node = pod.status.nominated_node_name
+        self.terminating = bool(pod.metadata.deletion_timestamp)
+        self.start_time = timestamp(pod.status.start_time)
+        nano = resources.pod_requests(pod, release, nonzero=False)
+        self.requests = {name: resources.amount(name, n) for name, n in nano.items() if resources.counted(name)}
+        nano = resources.pod_requests(pod, release, nonzero=True)
+        self.nonzero_cpu = resources.amount(resources.CPU, nano.get(resources.CPU, 0))
+        self.nonzero_memory = resources.amount(resources.MEMORY, nano.get(resources.MEMORY, 0))
+        self.host_ports = _host_ports(pod, release)
+        self.node_selection = _node_selection(pod)
+        self.tolerations = tuple((t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations)
+        self._terms: tuple[tuple[Term, ...], ...] | None = None
+        self.label_class: LabelClass | None = None
+        self.term_columns: tuple[TermColumn, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"<PodInfo {self.key}>"
+
+    @property
+    def required_affinity(self) -> tuple[Term, ...]:
+        return self._affinity()[0]
+
+    @property
+    def required_anti_affinity(self) -> tuple[Term, ...]:
+        return self._affinity()[1]
+
+    @property
+    def preferred_affinity(self) -> tuple[Term, ...]:
+        return self._affinity()[2]
+
+    @property
+    def preferred_anti_affinity(self) -> tuple[Term, ...]:
+        return self._affinity()[3]
+
+    def _affinity(self) -> tuple[tuple[Term, ...], ...]:
+        if self._terms is None:
+            affinity = self.pod.spec.affinity
+            if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+                self._terms = _NO_TERMS
+            else:
+                near, far = self._compile(affinity.pod_affinity), self._compile(affinity.pod_anti_affinity)
+                self._terms = (near[0], far[0], near[1], far[1])
+        return self._terms
+
+    def _compile(self, affinity: PodAffinity | None) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        if affinity is None:
+            return (), ()
+        required = tuple(self._term(term, 0) for term in affinity.required)
+        preferred = tuple(self._term(w.pod_affinity_term, w.weight) for w in affinity.preferred)
+        return required, preferred
+
+    def _term(self, term: PodAffinityTerm, weight: int) -> Term:
+        if not term.namespaces and term.namespace_selector is None:
+            namespaces = frozenset((self.namespace,))
+        else:
+            namespaces = frozenset(term.namespaces)
+        return Term(
+            selectors.compile_selector(term.label_selector),
+            namespaces,
+            selectors.compile_selector(term.namespace_selector),
+            term.topology_key,
+            weight,
+        )
+
+
+_NO_TERMS: tuple[tuple[Term, ...], ...] = ((), (), (), ())
+
+
+def _node_selection(pod: Pod) -> bytes | None:
+    affinity = pod.spec.affinity
+    required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    if required is None and not pod.spec.node_selector:
+        return None
+    return msgspec.json.encode((pod.spec.node_selector, required))
+
+
+def _host_ports(pod: Pod, release: Release) -> tuple[HostPort, ...]:
+    """The ports of the node that the pod wants; sidecars count where the release knows them."""
+    containers: list[Container] = list(pod.spec.containers)
+    if release.sidecar_containers:
+        containers += [c for c in pod.spec.init_containers if c.restart_policy == "Always"]
+    return tuple(
+        (port.host_ip or EVERY_IP, port.protocol or "TCP", port.host_port)
+        for container in containers
+        for port in container.ports
+        if port.host_port > 0
+    )

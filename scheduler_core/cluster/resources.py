@@ -1,0 +1,126 @@
+"""What a pod asks for, summed as upstream's resource helpers sum it.
+
+Source: k8s.io/component-helpers/resource (PodRequests), pkg/scheduler/framework (Resource), pkg/scheduler/util.
+"""
+
+from collections.abc import Mapping
+
+from scheduler_core import quantity
+from scheduler_core.objects import Container, ContainerStatus, Pod, Quantities
+from scheduler_core.releases import Release
+
+CPU, MEMORY, EPHEMERAL = "cpu", "memory", "ephemeral-storage"
+
+# What scoring assumes of a container that asks for nothing: 100 millicores, 200 MB.
+DEFAULT_CPU_NANO = 100 * 10**6
+DEFAULT_MEMORY_NANO = 200 * 1024 * 1024 * 10**9
+
+Nano = dict[str, int]  # resource -> amount in billionths
+
+
+def is_scalar(name: str) -> bool:
+    """Resources beyond cpu, memory and ephemeral-storage that the scheduler counts: extended, hugepages, prefixed native."""
+    if name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name:
+        return True
+    return "/" in name and not name.startswith("requests.")
+
+
+def is_extended(name: str) -> bool:
+    """Upstream IsExtendedResourceName: has a domain that is not Kubernetes' own."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+def counted(name: str) -> bool:
+    """Whether the scheduler keeps account of the resource at all."""
+    return name in (CPU, MEMORY, EPHEMERAL) or is_scalar(name)
+
+
+def amount(name: str, nano: int) -> int:
+    """Nano units as the scheduler counts them: millicores of cpu, whole units of the rest, rounded up; wraps at int64."""
+    result = -(-nano // (10**6 if name == CPU else 10**9))
+    if -(1 << 63) <= result < 1 << 63:
+        return result
+    return (result + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def amounts(quantities: Quantities) -> dict[str, int]:
+    """A resource list (such as a node's allocatable) in the scheduler's units, pods included, uncounted names left out."""
+    return {
+        name: quantity.milli_value(text) if name == CPU else quantity.value(text)
+        for name, text in quantities.items()
+        if name == "pods" or counted(name)
+    }
+
+
+def _nano(quantities: Quantities) -> Nano:
+    return {name: quantity.nano_value(text) for name, text in quantities.items()}
+
+
+def _add(total: Nano, other: Mapping[str, int]) -> None:
+    for name, nano in other.items():
+        total[name] = total.get(name, 0) + nano
+
+
+def _max(total: Nano, other: Mapping[str, int]) -> None:
+    for name, nano in other.items():
+        if nano > total.get(name, nano - 1):
+            total[name] = nano
+
+
+def _container(container: Container, status: ContainerStatus | None, missing: Mapping[str, int], infeasible: bool) -> Nano:
+    requests = _nano(container.resources.requests)
+    if status is not None:
+        # A resize in flight counts with the larger of what is wished and what is held.
+        if infeasible:
+            requests = {}
+        if status.resources is not None:
+            _max(requests, _nano(status.resources.requests))
+        _max(requests, _nano(status.allocated_resources))
+    for name, nano in missing.items():
+        requests.setdefault(name, nano)
+    return requests
+
+
+def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStatus]:
+    if not release.in_place_resize:
+        return {}
+    statuses = pod.status.init_container_statuses if init else pod.status.container_statuses
+    return {s.name: s for s in statuses if s.resources is not None or s.allocated_resources}
+
+
+def pod_requests(pod: Pod, release: Release, nonzero: bool) -> Nano:
+    """Sum of the pod's containers, init containers, pod-level resources and overhead, in nano units.
+
+    `nonzero` replaces a container's missing cpu and memory by the defaults that scoring uses.
+    """
+    missing = {CPU: DEFAULT_CPU_NANO, MEMORY: DEFAULT_MEMORY_NANO} if nonzero else {}
+    infeasible = any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in pod.status.conditions)
+    statuses = _statuses(pod, False, release)
+    total: Nano = {}
+    for container in pod.spec.containers:
+        _add(total, _container(container, statuses.get(container.name), missing, infeasible))
+
+    if pod.spec.init_containers:
+        statuses = _statuses(pod, True, release)
+        sidecars: Nano = {}
+        peak: Nano = {}
+        for container in pod.spec.init_containers:
+            sidecar = release.sidecar_containers and container.restart_policy == "Always"
+            status = statuses.get(container.name) if sidecar else None
+            requests = _container(container, status, missing, infeasible)
+            if sidecar:
+                _add(total, requests)
+                _add(sidecars, requests)
+                requests = sidecars
+            else:
+                _add(requests, sidecars)
+            _max(peak, requests)
+        _max(total, peak)
+
+    if release.pod_level_resources and pod.spec.resources is not None:
+        for name, text in pod.spec.resources.requests.items():
+            if name in (CPU, MEMORY) or name.startswith("hugepages-"):
+                total[name] = quantity.nano_value(text)
+    if pod.spec.overhead:
+        _add(total, _nano(pod.spec.overhead))
+    return total

@@ -1,0 +1,288 @@
+"""The contracts of the scheduling framework, in the order of a cycle.
+
+Upstream calls a plugin once per node; here it is called once per pod, for all nodes:
+
+* `filter` returns a `Verdict`: a small-integer column over the nodes that indexes a short list of statuses.
+* `score` returns an int64 column over the feasible nodes; `normalize` maps it to 0..100.
+* `filter_node` judges a single node under a `Change` (pods hypothetically added or removed): preemption and nominated
+  pods ask for it. A plugin whose verdict does not depend on the pods of a node need not define it.
+
+Source: k8s.io/kube-scheduler/framework (interface.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from scheduler_core.cluster.cluster import Cluster
+    from scheduler_core.cluster.pod_info import PodInfo
+    from scheduler_core.framework.runtime import Framework
+    from scheduler_core.trace import CycleTrace
+
+Int64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.uint16]
+Rows = "slice | npt.NDArray[np.intp]"  # the feasible rows: slice(None) when all are
+
+MAX_NODE_SCORE = 100
+
+# Status codes, spelled as upstream prints them.
+SUCCESS = "Success"
+ERROR = "Error"
+UNSCHEDULABLE = "Unschedulable"
+UNRESOLVABLE = "UnschedulableAndUnresolvable"
+WAIT = "Wait"
+SKIP = "Skip"
+PENDING = "Pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a plugin says: a code, and reasons for a person. `plugin` is filled in by the runtime."""
+
+    code: str
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def rejected(self) -> bool:
+        return self.code in (UNSCHEDULABLE, UNRESOLVABLE, PENDING)
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.reasons)
+
+    def of(self, plugin: str) -> Status:
+        """The same status, said by `plugin`."""
+        return Status(self.code, self.reasons, plugin)
+
+
+def unschedulable(*reasons: str) -> Status:
+    """The node does not fit now; removing pods may help."""
+    return Status(UNSCHEDULABLE, reasons)
+
+
+def unresolvable(*reasons: str) -> Status:
+    """The node does not fit and removing pods from it would not help."""
+    return Status(UNRESOLVABLE, reasons)
+
+
+def error(*reasons: str) -> Status:
+    """Not a decision: something went wrong."""
+    return Status(ERROR, reasons)
+
+
+SKIPPED = Status(SKIP)
+WAITING = Status(WAIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a Filter plugin says of every node.
+
+    `codes` is a uint16 column over all nodes: 0 passes, k > 0 is `statuses[k - 1]`. None means that every node passes.
+    """
+
+    codes: Codes | None = None
+    statuses: tuple[Status, ...] = ()
+
+    @staticmethod
+    def reject(mask: Bool, status: Status) -> Verdict:
+        """Refuses the nodes where `mask` (bool over nodes) holds, all for the same reason."""
+        return Verdict(mask.astype(np.uint16), (status,)) if mask.any() else PASSES
+
+    @staticmethod
+    def choose(*choices: tuple[Bool, Status]) -> Verdict:
+        """Refuses nodes by the first of the (mask, status) pairs that holds."""
+        codes: Codes | None = None
+        statuses: list[Status] = []
+        for mask, status in choices:
+            if not mask.any():
+                continue
+            statuses.append(status)
+            if codes is None:
+                codes = mask.astype(np.uint16)
+            else:
+                codes[mask & (codes == 0)] = len(statuses)
+        return Verdict(codes, tuple(statuses)) if codes is not None else PASSES
+
+    @staticmethod
+    def of_statuses(statuses: Sequence[Status | None]) -> Verdict:
+        """From a status (or None) per node."""
+        index: dict[Status, int] = {}
+        codes = np.zeros(len(statuses), np.uint16)
+        for row, status in enumerate(statuses):
+            if status is not None:
+                codes[row] = index.setdefault(status, len(index) + 1)
+        return Verdict(codes, tuple(index)) if index else PASSES
+
+    def at(self, row: int) -> Status | None:
+        """The status of one node; None if it passes."""
+        if self.codes is None:
+            return None
+        code = int(self.codes[row])
+        return self.statuses[code - 1] if code else None
+
+
+PASSES = Verdict()
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """The only nodes a PreFilter plugin leaves to be looked at; None means all."""
+
+    node_names: frozenset[str] | None = None
+
+
+@dataclass(slots=True)
+class Change:
+    """What if these pods ran on the node of `row`, and those did not?"""
+
+    row: int
+    added: list[PodInfo] = field(default_factory=list)
+    removed: list[PodInfo] = field(default_factory=list)
+
+
+class CycleState(dict[str, Any]):
+    """What plugins remember between the points of one cycle, keyed by plugin name. Lives for one cycle."""
+
+    __slots__ = ("skip_filter", "skip_score")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.skip_filter: set[str] = set()
+        self.skip_score: set[str] = set()
+
+
+@dataclass(slots=True)
+class PostFilterResult:
+    """What PostFilter proposes: the node to nominate ("" clears a nomination) and the pods to evict for it."""
+
+    nominated_node: str = ""
+    victims: list[PodInfo] = field(default_factory=list)
+
+
+# ------------------------------------------------------------------------------------------------ plugins
+
+
+class Plugin:
+    """A plugin is made once per profile with its arguments; it keeps no state of a cycle in itself."""
+
+    name: ClassVar[str] = ""
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        self.args = args
+        self.cluster = cluster
+        self.framework: Framework  # set by the framework that runs the plugin
+
+
+class PreEnqueuePlugin(Plugin):
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """None lets the pod into activeQ; a status gates it."""
+        raise NotImplementedError
+
+
+class QueueSortPlugin(Plugin):
+    def sort_key(self, pod: PodInfo, timestamp: float) -> tuple[Any, ...]:
+        """Pods leave activeQ in ascending order of this key."""
+        raise NotImplementedError
+
+
+class PreFilterPlugin(Plugin):
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        """Prepares the cycle; may reject the pod, narrow the nodes, or return SKIPPED to have `filter` left out."""
+        raise NotImplementedError
+
+
+class FilterPlugin(Plugin):
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        """Judges every node."""
+        raise NotImplementedError
+
+    # Plugins that look at the pods of a node replace this by a method; None says that a Change cannot matter.
+    filter_node: Callable[[CycleState, PodInfo, Change], Status | None] | None = None
+
+
+class PostFilterPlugin(Plugin):
+    def post_filter(
+        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
+    ) -> tuple[PostFilterResult | None, Status]:
+        """Runs when no node is feasible; `cycle` holds what the Filter plugins said."""
+        raise NotImplementedError
+
+
+class PreScorePlugin(Plugin):
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+        """Prepares scoring over the feasible rows; SKIPPED has `score` left out."""
+        raise NotImplementedError
+
+
+class ScorePlugin(Plugin):
+    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+        """int64 scores of the feasible rows, in their order."""
+        raise NotImplementedError
+
+    # Plugins with a NormalizeScore replace this by a method; None says that raw scores are final.
+    normalize: Callable[[CycleState, PodInfo, Int64, Any], Int64] | None = None
+
+
+class ReservePlugin(Plugin):
+    def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        raise NotImplementedError
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+        raise NotImplementedError
+
+
+class PermitPlugin(Plugin):
+    def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, float]:
+        """None approves; WAITING holds the pod for at most the returned number of seconds."""
+        raise NotImplementedError
+
+
+class PreBindPlugin(Plugin):
+    def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        raise NotImplementedError
+
+
+class BindPlugin(Plugin):
+    def bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        """Binds the pod, or returns SKIPPED to leave it to the next Bind plugin."""
+        raise NotImplementedError
+
+
+class PostBindPlugin(Plugin):
+    def post_bind(self, state: CycleState, pod: PodInfo, node: str) -> None:
+        raise NotImplementedError
+
+
+def default_normalize(scores: Int64, reverse: bool) -> Int64:
+    """Scales to 0..100 by the highest score, `reverse` turns the order round (upstream DefaultNormalizeScore)."""
+    highest = int(scores.max()) if len(scores) else 0
+    if highest == 0:
+        return np.full_like(scores, MAX_NODE_SCORE) if reverse else scores
+    scaled: Int64 = MAX_NODE_SCORE * scores // highest
+    return MAX_NODE_SCORE - scaled if reverse else scaled
+
+
+# Which class makes a plugin take part in which point of a profile's configuration.
+POINTS: dict[str, type[Plugin]] = {
+    "preEnqueue": PreEnqueuePlugin,
+    "queueSort": QueueSortPlugin,
+    "preFilter": PreFilterPlugin,
+    "filter": FilterPlugin,
+    "postFilter": PostFilterPlugin,
+    "preScore": PreScorePlugin,
+    "score": ScorePlugin,
+    "reserve": ReservePlugin,
+    "permit": PermitPlugin,
+    "preBind": PreBindPlugin,
+    "bind": BindPlugin,
+    "postBind": PostBindPlugin,
+}

@@ -1,0 +1,233 @@
+"""A profile's plugins, and the calls of each extension point.
+
+Source: pkg/scheduler/framework/runtime/framework.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import interface as api
+from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
+from scheduler_core.framework.picker import Picker
+
+if TYPE_CHECKING:
+    from scheduler_core.config import Profile
+    from scheduler_core.trace import CycleTrace
+
+_P = TypeVar("_P", bound=api.Plugin)
+
+
+class Framework:
+    """One profile: its plugins per extension point, in the order in which they run."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        registry: Mapping[str, type[api.Plugin]],
+        cluster: Cluster,
+        picker: Picker,
+        percentage: int | None,
+    ) -> None:
+        self.profile = profile
+        self.cluster = cluster
+        self.picker = picker
+        own = profile.percentage_of_nodes_to_score
+        self.percentage = own if own is not None else percentage
+        self._plugins: dict[str, api.Plugin] = {}
+        self._registry = registry
+        self.pre_enqueue = self._at("preEnqueue", api.PreEnqueuePlugin)
+        self.queue_sort = self._at("queueSort", api.QueueSortPlugin)[0]
+        self.pre_filter = self._at("preFilter", api.PreFilterPlugin)
+        self.filter = self._at("filter", api.FilterPlugin)
+        self.post_filter = self._at("postFilter", api.PostFilterPlugin)
+        self.pre_score = self._at("preScore", api.PreScorePlugin)
+        self.score = self._at("score", api.ScorePlugin)
+        self.weights = dict(profile.plugins["score"])
+        self.reserve = self._at("reserve", api.ReservePlugin)
+        self.permit = self._at("permit", api.PermitPlugin)
+        self.pre_bind = self._at("preBind", api.PreBindPlugin)
+        self.bind = self._at("bind", api.BindPlugin)
+        self.post_bind = self._at("postBind", api.PostBindPlugin)
+
+    def _at(self, point: str, kind: type[_P]) -> list[_P]:
+        plugins = []
+        for name, _ in self.profile.plugins[point]:
+            plugin = self._plugins.get(name)
+            if plugin is None:
+                plugin = self._registry[name](self.profile.args.get(name), self.cluster)
+                plugin.framework = self
+                self._plugins[name] = plugin
+            assert isinstance(plugin, kind), f"{name} does not implement {point}"
+            plugins.append(plugin)
+        return plugins
+
+    # ---- PreEnqueue, PreFilter
+
+    def run_pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """The first status that holds the pod back from the queue; None lets it in."""
+        for plugin in self.pre_enqueue:
+            status = plugin.pre_enqueue(pod)
+            if status is not None:
+                return status.of(plugin.name)
+        return None
+
+    def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
+        """(the only nodes left, None for all; a rejecting or error status; the plugins that left nodes out)."""
+        names: frozenset[str] | None = None
+        rejected: Status | None = None
+        narrowing: list[str] = []
+        for plugin in self.pre_filter:
+            said = plugin.pre_filter(state, pod)
+            if said is None:
+                continue
+            if isinstance(said, Status):
+                if said.code == api.SKIP:
+                    state.skip_filter.add(plugin.name)
+                    continue
+                rejected = said.of(plugin.name)
+                if said.code == api.UNSCHEDULABLE and self.cluster.release.prefilter_collects:
+                    continue
+                return None, rejected, []
+            if said.node_names is not None:
+                narrowing.append(plugin.name)
+                names = said.node_names if names is None else names & said.node_names
+            if names is not None and not names:
+                told = f"node(s) didn't satisfy plugin(s) [{' '.join(narrowing)}] simultaneously"
+                if len(narrowing) == 1:
+                    told = f"node(s) didn't satisfy plugin {narrowing[0]}"
+                newer = self.cluster.release.prefilter_collects
+                status = api.unresolvable(told) if newer else api.unschedulable(told)
+                return names, status, narrowing
+        return names, rejected, narrowing
+
+    # ---- Filter
+
+    def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
+        """What each Filter plugin that takes part says of all nodes, by plugin in running order."""
+        skipped = state.skip_filter
+        return {plugin.name: plugin.filter(state, pod) for plugin in self.filter if plugin.name not in skipped}
+
+    def check_node(
+        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
+    ) -> Status | None:
+        """The first Filter plugin's status that refuses one node under a change; None if the pod fits."""
+        for plugin in self.filter:
+            if plugin.name in state.skip_filter:
+                continue
+            if plugin.filter_node is None or not (change.added or change.removed):
+                status = verdicts[plugin.name].at(change.row)
+            else:
+                status = plugin.filter_node(state, pod, change)
+            if status is not None:
+                return status.of(plugin.name)
+        return None
+
+    def nominated_ahead(self, pod: PodInfo, node: str) -> list[PodInfo]:
+        """Other pods nominated to the node that count against this pod: those of equal or higher priority."""
+        return [p for p in self.cluster.nominator.on(node) if p.priority >= pod.priority and p.key != pod.key]
+
+    def check_node_with_nominated(
+        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
+    ) -> Status | None:
+        """As `check_node`, twice: as if nominated pods ran there already, and as if they did not.
+
+        They may never come, and what needs them (affinity) must not count on them.
+        """
+        ahead = self.nominated_ahead(pod, self.cluster.nodes.names[change.row]) if self.cluster.nominator else []
+        if ahead:
+            status = self.check_node(state, pod, verdicts, Change(change.row, [*change.added, *ahead], change.removed))
+            if status is not None:
+                return status
+        return self.check_node(state, pod, verdicts, change)
+
+    # ---- PostFilter
+
+    def run_post_filter(
+        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
+    ) -> tuple[api.PostFilterResult | None, Status]:
+        """The first success, else the last result with all messages together."""
+        result: api.PostFilterResult | None = None
+        reasons: list[str] = []
+        for plugin in self.post_filter:
+            said, status = plugin.post_filter(state, pod, cycle)
+            if status.code == api.SUCCESS:
+                return said, status
+            if status.code == api.UNRESOLVABLE or not status.rejected:
+                return said, status.of(plugin.name)
+            result = said if said is not None else result
+            reasons.append(status.message)
+        return result, Status(api.UNSCHEDULABLE, tuple(reasons), self.post_filter[0].name)
+
+    # ---- Score
+
+    def run_pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+        """An error status, or None."""
+        for plugin in self.pre_score:
+            status = plugin.pre_score(state, pod, rows)
+            if status is None:
+                continue
+            if status.code != api.SKIP:
+                return status.of(plugin.name)
+            state.skip_score.add(plugin.name)
+        return None
+
+    def run_score(self, state: CycleState, pod: PodInfo, rows: Any) -> dict[str, tuple[int, api.Int64, api.Int64]]:
+        """Plugin -> (weight, raw, normalised): int64 over the feasible nodes."""
+        scores = {}
+        for plugin in self.score:
+            if plugin.name in state.skip_score:
+                continue
+            raw = plugin.score(state, pod, rows)
+            normalised = raw if plugin.normalize is None else plugin.normalize(state, pod, raw, rows)
+            scores[plugin.name] = (self.weights[plugin.name], raw, normalised)
+        return scores
+
+    # ---- Reserve to PostBind
+
+    def run_reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        for plugin in self.reserve:
+            status = plugin.reserve(state, pod, node)
+            if status is not None:
+                return status.of(plugin.name)
+        return None
+
+    def run_unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+        """In reverse order; plugins must cope with never having reserved."""
+        for plugin in reversed(self.reserve):
+            plugin.unreserve(state, pod, node)
+
+    def run_permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, dict[str, float]]:
+        """(a rejecting status or WAITING or None, seconds to wait at most by plugin that wants to wait)."""
+        waits: dict[str, float] = {}
+        for plugin in self.permit:
+            status, timeout = plugin.permit(state, pod, node)
+            if status is None:
+                continue
+            if status.code != api.WAIT:
+                return status.of(plugin.name), {}
+            waits[plugin.name] = timeout
+        return (api.WAITING if waits else None), waits
+
+    def run_pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        for plugin in self.pre_bind:
+            status = plugin.pre_bind(state, pod, node)
+            if status is not None:
+                return status.of(plugin.name)
+        return None
+
+    def run_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        for plugin in self.bind:
+            status = plugin.bind(state, pod, node)
+            if status is None:
+                return None
+            if status.code != api.SKIP:
+                return status.of(plugin.name)
+        return api.error("no bind plugin took the pod")
+
+    def run_post_bind(self, state: CycleState, pod: PodInfo, node: str) -> None:
+        for plugin in self.post_bind:
+            plugin.post_bind(state, pod, node)

@@ -1,0 +1,59 @@
+"""The in-tree plugins, one file each, named after upstream's. `REGISTRY` is what a profile's names are looked up in."""
+
+from collections.abc import Iterable, Mapping
+
+from scheduler_core.framework.interface import POINTS, Plugin
+from scheduler_core.plugins.default_binder import DefaultBinder
+from scheduler_core.plugins.default_preemption import DefaultPreemption
+from scheduler_core.plugins.dynamic_resources import DynamicResources
+from scheduler_core.plugins.image_locality import ImageLocality
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
+from scheduler_core.plugins.node_affinity import NodeAffinity
+from scheduler_core.plugins.node_name import NodeName
+from scheduler_core.plugins.node_ports import NodePorts
+from scheduler_core.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
+from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
+from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
+from scheduler_core.plugins.non_csi_limits import AzureDiskLimits, EBSLimits, GCEPDLimits
+from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
+from scheduler_core.plugins.priority_sort import PrioritySort
+from scheduler_core.plugins.scheduling_gates import SchedulingGates
+from scheduler_core.plugins.taint_toleration import TaintToleration
+from scheduler_core.plugins.volume_binding import VolumeBinding
+from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
+from scheduler_core.plugins.volume_zone import VolumeZone
+
+REGISTRY: dict[str, type[Plugin]] = {
+    "SchedulingGates": SchedulingGates,
+    "PrioritySort": PrioritySort,
+    "NodeUnschedulable": NodeUnschedulable,
+    "NodeName": NodeName,
+    "TaintToleration": TaintToleration,
+    "NodeAffinity": NodeAffinity,
+    "NodePorts": NodePorts,
+    "NodeResourcesFit": NodeResourcesFit,
+    "VolumeRestrictions": VolumeRestrictions,
+    "EBSLimits": EBSLimits,
+    "GCEPDLimits": GCEPDLimits,
+    "NodeVolumeLimits": NodeVolumeLimits,
+    "AzureDiskLimits": AzureDiskLimits,
+    "VolumeBinding": VolumeBinding,
+    "VolumeZone": VolumeZone,
+    "PodTopologySpread": PodTopologySpread,
+    "InterPodAffinity": InterPodAffinity,
+    "DynamicResources": DynamicResources,
+    "DefaultPreemption": DefaultPreemption,
+    "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocation,
+    "ImageLocality": ImageLocality,
+    "DefaultBinder": DefaultBinder,
+}
+
+
+def known_plugins(registry: Mapping[str, type[Plugin]]) -> dict[str, frozenset[str]]:
+    """Plugin name -> the extension points it takes part in, as configuration is held against."""
+    return {name: frozenset(_points(cls)) for name, cls in registry.items()}
+
+
+def _points(cls: type[Plugin]) -> Iterable[str]:
+    return (point for point, base in POINTS.items() if issubclass(cls, base))

@@ -1,0 +1,112 @@
+"""DefaultPreemption: makes room for a pod by evicting pods of lower priority.
+
+Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/framework/preemption.
+"""
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import (
+    ERROR,
+    SUCCESS,
+    UNRESOLVABLE,
+    Change,
+    CycleState,
+    PostFilterPlugin,
+    PostFilterResult,
+    Status,
+    error,
+    unschedulable,
+)
+from scheduler_core.preemption import victims
+from scheduler_core.preemption.choose import choose
+from scheduler_core.preemption.victims import Budgets, Candidate
+from scheduler_core.trace import CycleTrace, PostFilterTrace, fit_error_message
+
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+
+
+class DefaultPreemption(PostFilterPlugin):
+    name = "DefaultPreemption"
+
+    def post_filter(
+        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
+    ) -> tuple[PostFilterResult | None, Status]:
+        """Nominates the node where evicting hurts least, or says why preemption does not help."""
+        refusal = self._not_eligible(pod, cycle)
+        if refusal:
+            return None, unschedulable(f"preemption: {refusal}")
+        candidates, rejected = self._dry_run(state, pod, cycle)
+        names = self.cluster.nodes.names
+        trace = cycle.postfilter = PostFilterTrace(
+            candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
+            rejected={names[row]: status for row, status in rejected.items()},
+        )
+        if any(status.code == ERROR for status in rejected.values()) and not candidates:
+            problem = next(status for status in rejected.values() if status.code == ERROR)
+            return None, error(f"preemption: {problem.message}")
+        if not candidates:
+            reasons: dict[str, int] = {}
+            for status in rejected.values():
+                for reason in status.reasons:
+                    reasons[reason] = reasons.get(reason, 0) + 1
+            absent = len(names) - len(rejected)
+            if absent:
+                reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + absent
+            told = fit_error_message(len(names), reasons)
+            return PostFilterResult(""), unschedulable(f"preemption: {told}")
+        best, trace.rule = choose(candidates)
+        trace.nominated_any_of = best
+        node = self.framework.picker.pick(best)
+        chosen = next(c for c in candidates if c.node == node)
+        return PostFilterResult(node, list(chosen.victims)), Status(SUCCESS)
+
+    def _not_eligible(self, pod: PodInfo, cycle: CycleTrace) -> str:
+        """Why the pod may not preempt now; "" if it may."""
+        if pod.pod.spec.preemption_policy == "Never":
+            return "not eligible due to preemptionPolicy=Never."
+        node = pod.nominated_node
+        row = self.cluster.nodes.rows.get(node) if node else None
+        if row is None:
+            return ""
+        status = cycle.status_at(row)
+        if status is not None and status.code == UNRESOLVABLE:
+            return ""
+        for other in self.cluster.nodes.pods_of(row):
+            if other.priority < pod.priority and other.terminating and _terminating_by_preemption(other):
+                return "not eligible due to a terminating pod on the nominated node."
+        return ""
+
+    def _dry_run(
+        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
+    ) -> tuple[list[Candidate], dict[int, Status]]:
+        """Candidates, those without budget violations first; and why the other nodes tried do not help."""
+        rows = cycle.potential_rows(self.cluster.release.absent_nodes_unresolvable)
+        budgets = Budgets(list(self.cluster.budgets.values()))
+        nodes, framework = self.cluster.nodes, self.framework
+        wanted = min(len(rows), max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute))
+        offset = framework.picker.offset(len(rows)) if len(rows) else 0
+
+        def fits(change: Change) -> Status | None:
+            return framework.check_node_with_nominated(state, pod, cycle.verdicts, change)
+
+        harmless: list[Candidate] = []
+        violating: list[Candidate] = []
+        rejected: dict[int, Status] = {}
+        for i in range(len(rows)):
+            row = rows[(offset + i) % len(rows)]
+            found = victims.select_victims(pod, nodes.names[row], row, list(nodes.pods_of(row)), budgets, fits)
+            if isinstance(found, Status):
+                rejected[row] = found
+            elif not found.victims:
+                rejected[row] = error(f'expected at least one victim pod on node "{found.node}"')
+            else:
+                (violating if found.pdb_violations else harmless).append(found)
+                if harmless and len(harmless) + len(violating) >= wanted:
+                    break
+        return harmless + violating, rejected
+
+
+def _terminating_by_preemption(pod: PodInfo) -> bool:
+    return any(
+        c.type == "DisruptionTarget" and c.status == "True" and c.reason == "PreemptionByScheduler"
+        for c in pod.pod.status.conditions
+    )

@@ -1,0 +1,59 @@
+"""ImageLocality: nodes that already hold the pod's images score higher.
+
+Upstream: pkg/scheduler/framework/plugins/imagelocality.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, ScorePlugin
+
+_MB = 1024 * 1024
+MIN_THRESHOLD = 23 * _MB  # smaller images do not matter
+MAX_CONTAINER_THRESHOLD = 1000 * _MB  # per container; beyond it more does not matter
+
+
+def normalized_image_name(name: str) -> str:
+    """Adds the tag `latest` to a name without one."""
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+class ImageLocality(ScorePlugin):
+    name = "ImageLocality"
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+        """100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), sum over images of size x share of nodes with it."""
+        spec = pod.pod.spec
+        containers = spec.containers
+        if self.cluster.release.init_container_images:
+            containers = [*spec.init_containers, *spec.containers]
+        images = tuple([c.image for c in containers])
+        return self.cluster.nodes.memo((self.name, images), lambda: self._scores(images))[rows]
+
+    def _scores(self, images: tuple[str, ...]) -> Int64:
+        nodes = self.cluster.nodes
+        index = nodes.memo((self.name, "index"), self._index)
+        total = np.zeros(len(nodes), np.int64)
+        for image in images:
+            rows, size = index.get(normalized_image_name(image), ([], 0))
+            total[rows] += int(float(size) * (len(rows) / len(nodes)))
+        largest = MAX_CONTAINER_THRESHOLD * len(images)
+        np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
+        return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
+
+    def _index(self) -> dict[str, tuple[list[int], int]]:
+        """image name -> (rows of the nodes that hold it, size as the first node added reports it)."""
+        nodes = self.cluster.nodes
+        index: dict[str, tuple[list[int], int]] = {}
+        for name, entry in nodes.entries.items():
+            if entry.node is None:
+                continue
+            row = nodes.rows[name]
+            for image in entry.node.status.images:
+                for alias in image.names:
+                    rows, _ = index.setdefault(alias, ([], image.size_bytes))
+                    if not rows or rows[-1] != row:
+                        rows.append(row)
+        return index

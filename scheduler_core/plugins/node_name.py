@@ -1,0 +1,23 @@
+"""NodeName: a pod that names its node fits only there.
+
+Upstream: pkg/scheduler/framework/plugins/nodename.
+"""
+
+import numpy as np
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
+
+REJECTED = unresolvable("node(s) didn't match the requested node name")
+
+
+class NodeName(FilterPlugin):
+    name = "NodeName"
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        """Passes the node that `spec.nodeName` names, or every node when it names none."""
+        wanted = pod.pod.spec.node_name
+        if not wanted:
+            return PASSES
+        nodes = self.cluster.nodes
+        return Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), REJECTED)

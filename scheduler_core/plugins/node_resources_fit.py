@@ -1,0 +1,134 @@
+"""NodeResourcesFit: the node must have what the pod requests; scores by how full the node would be.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources (fit.go).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.cluster import resources
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import (
+    PASSES,
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    Bool,
+    Change,
+    CycleState,
+    FilterPlugin,
+    Int64,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+    Status,
+    Verdict,
+)
+from scheduler_core.plugins.resource_allocation import ResourceScorer, make_scorer
+
+TOO_MANY_PODS = "Too many pods"
+
+
+class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    name = "NodeResourcesFit"
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(args, cluster)
+        self.ignored = frozenset(args.ignored_resources)
+        self.ignored_groups = frozenset(args.ignored_resource_groups)
+        self.scorer: ResourceScorer = make_scorer(cluster, args.scoring_strategy)
+        self._verdicts: dict[tuple[object, ...], Status] = {}
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        return None
+
+    def _wanted(self, pod: PodInfo) -> list[tuple[str, int]]:
+        """The (resource, amount) pairs that a node is held against."""
+        requests = pod.requests
+        if not any(requests.values()) and not any(map(resources.is_scalar, requests)):
+            return []
+        wanted = []
+        zero_counts = not self.cluster.release.fit_skips_zero_requests
+        for name in (resources.CPU, resources.MEMORY, resources.EPHEMERAL):
+            amount = requests.get(name, 0)
+            if amount or zero_counts:
+                wanted.append((name, amount))
+        for name, amount in requests.items():
+            if not amount or not resources.is_scalar(name):
+                continue
+            if resources.is_extended(name) and (name in self.ignored or name.split("/")[0] in self.ignored_groups):
+                continue
+            wanted.append((name, amount))
+        return wanted
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        """Names every resource that is short; unresolvable where the node could not hold the request even when empty."""
+        nodes = self.cluster.nodes
+        short: list[tuple[str, int, Bool]] = []
+        full = nodes.pod_count >= nodes.allowed_pods
+        if full.any():
+            short.append(("", 0, full))
+        for name, amount in self._wanted(pod):
+            allocatable = nodes.allocatable.get(name)
+            if allocatable is None:
+                lacking = np.ones(len(nodes), np.bool_)
+            else:
+                lacking = allocatable - nodes.requested[name] < amount
+            if lacking.any():
+                short.append((name, amount, lacking))
+        return self._verdict(short) if short else PASSES
+
+    def _verdict(self, short: list[tuple[str, int, Bool]]) -> Verdict:
+        """One status per combination of short resources that occurs."""
+        nodes = self.cluster.nodes
+        keys = np.zeros(len(nodes), np.int64)
+        for bit, (_, _, lacking) in enumerate(short):
+            keys |= lacking.astype(np.int64) << (bit + 1)
+        if self.cluster.release.fit_unresolvable:
+            for name, amount, lacking in short:
+                allocatable = nodes.allocatable.get(name)
+                hopeless = lacking if allocatable is None and name else None
+                if allocatable is not None:
+                    hopeless = lacking & (allocatable < amount)
+                if hopeless is not None:
+                    keys |= hopeless
+        present, codes = np.unique(keys, return_inverse=True)
+        statuses = []
+        reasons = [f"Insufficient {name}" if name else TOO_MANY_PODS for name, _, _ in short]
+        for key in present.tolist():
+            if key:
+                code = UNRESOLVABLE if key & 1 else UNSCHEDULABLE
+                told = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
+                statuses.append(Status(code, told))
+        first = 0 if present[0] == 0 else 1  # code 0 is for nodes that pass
+        return Verdict((codes + first).astype(np.uint16), tuple(statuses))
+
+    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+        nodes, row = self.cluster.nodes, change.row
+        reasons: list[str] = []
+        hopeless = False
+        if nodes.pod_count[row] + len(change.added) - len(change.removed) >= nodes.allowed_pods[row]:
+            reasons.append(TOO_MANY_PODS)
+        for name, amount in self._wanted(pod):
+            column = nodes.allocatable.get(name)
+            allocatable = int(column[row]) if column is not None else 0
+            requested = int(nodes.requested[name][row]) if column is not None else 0
+            for other in change.added:
+                requested += other.requests.get(name, 0)
+            for other in change.removed:
+                requested -= other.requests.get(name, 0)
+            if amount > allocatable - requested:
+                reasons.append(f"Insufficient {name}")
+                hopeless = hopeless or amount > allocatable
+        if not reasons:
+            return None
+        unresolvable = hopeless and self.cluster.release.fit_unresolvable
+        return Status(UNRESOLVABLE if unresolvable else UNSCHEDULABLE, tuple(reasons))
+
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+        return None
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+        return self.scorer(pod, rows)

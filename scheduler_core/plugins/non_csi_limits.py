@@ -1,0 +1,148 @@
+"""EBSLimits, GCEPDLimits, AzureDiskLimits: how many in-tree volumes of a cloud a node attaches, while no CSI driver has
+taken them over.
+
+Upstream (until 1.30): pkg/scheduler/framework/plugins/nodevolumelimits (non_csi.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+
+from scheduler_core import quantity
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import (
+    PASSES,
+    Change,
+    CycleState,
+    FilterPlugin,
+    Status,
+    Verdict,
+    error,
+)
+from scheduler_core.objects import Node, PersistentVolumeClaim, VolumeSource
+from scheduler_core.plugins import csi_migration
+from scheduler_core.plugins.node_volume_limits import TOO_MANY, Failure
+from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, not_owned
+
+_NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
+
+
+class NonCSILimits(FilterPlugin):
+    """What the three have in common. `plugin`: the in-tree plugin. `resource`: the allocatable that sets the limit."""
+
+    plugin: ClassVar[str]
+    resource: ClassVar[str]
+
+    def disk(self, source: VolumeSource) -> str | None:
+        """The id of a volume that counts; None for others."""
+        raise NotImplementedError
+
+    def default_limit(self, node: Node) -> int:
+        return 16
+
+    def _disks(self, pod: PodInfo, incoming: bool) -> set[str]:
+        """Ids of the volumes of a pod that count. Raises Failure."""
+        found: set[str] = set()
+        for volume in pod.pod.spec.volumes:
+            disk = self.disk(volume)
+            name = None if disk is not None else claim_name(pod, volume)
+            if name is not None:
+                if not name:
+                    raise Failure(error(NO_NAME))
+                claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
+                if claim is None:
+                    if incoming:
+                        raise Failure(error(f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"))
+                    continue
+                if volume.ephemeral is not None and (problem := not_owned(pod, claim)):
+                    raise Failure(error(problem))
+                disk = self._disk_of(claim)
+            if disk is not None:
+                found.add(disk)
+        return found
+
+    def _disk_of(self, claim: PersistentVolumeClaim) -> str | None:
+        volume = self.cluster.volumes.get(claim.spec.volume_name)
+        if volume is not None:
+            return self.disk(volume.spec)
+        storage_class = self.cluster.storage_classes.get(claim.spec.storage_class_name or "")
+        counts = storage_class is not None and storage_class.provisioner == self.plugin
+        return f"unbound {claim.key}" if counts else None
+
+    def _judge(self, row: int, wanted: set[str], pods: Iterable[PodInfo]) -> Status | None:
+        nodes = self.cluster.nodes
+        csi_node = self.cluster.csi_nodes.get(nodes.names[row])
+        if csi_migration.counted_as_csi(csi_node, self.plugin, self.cluster.release):
+            return None
+        present: set[str] = set()
+        try:
+            for pod in pods:
+                present |= self._disks(pod, incoming=False)
+        except Failure as failure:
+            return failure.status
+        amount = nodes.nodes[row].status.allocatable.get(self.resource)
+        limit = self.default_limit(nodes.nodes[row]) if amount is None else quantity.value(amount)
+        return TOO_MANY if len(present | wanted) > limit else None
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        if not pod.pod.spec.volumes:
+            return PASSES
+        nodes, users = self.cluster.nodes, self.cluster.volume_users
+        try:
+            wanted = self._disks(pod, incoming=True)
+        except Failure as failure:
+            return Verdict.reject(np.ones(len(nodes), np.bool_), failure.status)
+        if not wanted:
+            return PASSES
+        return Verdict.of_statuses(
+            [self._judge(row, wanted, users.by_node.get(name, {}).values()) for row, name in enumerate(nodes.names)]
+        )
+
+    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+        if not pod.pod.spec.volumes:
+            return None
+        try:
+            wanted = self._disks(pod, incoming=True)
+        except Failure as failure:
+            return failure.status
+        if not wanted:
+            return None
+        removed = {other.key for other in change.removed}
+        users = self.cluster.volume_users.on(self.cluster.nodes.names[change.row])
+        return self._judge(change.row, wanted, [p for p in (*users, *change.added) if p.key not in removed])
+
+
+class EBSLimits(NonCSILimits):
+    name = "EBSLimits"
+    plugin = csi_migration.EBS
+    resource = "attachable-volumes-aws-ebs"
+
+    def disk(self, source: VolumeSource) -> str | None:
+        return source.aws_elastic_block_store.volume_id if source.aws_elastic_block_store is not None else None
+
+    def default_limit(self, node: Node) -> int:
+        labels = node.metadata.labels
+        stable = labels.get("node.kubernetes.io/instance-type", "")
+        return 25 if _NITRO.search(labels.get("beta.kubernetes.io/instance-type", stable)) else 39
+
+
+class GCEPDLimits(NonCSILimits):
+    name = "GCEPDLimits"
+    plugin = csi_migration.GCE_PD
+    resource = "attachable-volumes-gce-pd"
+
+    def disk(self, source: VolumeSource) -> str | None:
+        return source.gce_persistent_disk.pd_name if source.gce_persistent_disk is not None else None
+
+
+class AzureDiskLimits(NonCSILimits):
+    name = "AzureDiskLimits"
+    plugin = csi_migration.AZURE_DISK
+    resource = "attachable-volumes-azure-disk"
+
+    def disk(self, source: VolumeSource) -> str | None:
+        return source.azure_disk.disk_name if source.azure_disk is not None else None

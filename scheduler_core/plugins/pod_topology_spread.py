@@ -1,0 +1,314 @@
+"""PodTopologySpread: keeps the numbers of matching pods in topology domains within maxSkew of each other.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread (common.go, filtering.go, scoring.go),
+pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core import objects, selectors
+from scheduler_core.cluster import node_matching
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_columns import SelectorColumn
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import (
+    MAX_NODE_SCORE,
+    PASSES,
+    SKIPPED,
+    Bool,
+    Change,
+    CycleState,
+    FilterPlugin,
+    Int64,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+    Status,
+    Verdict,
+    unresolvable,
+    unschedulable,
+)
+from scheduler_core.objects import TopologySpreadConstraint
+from scheduler_core.plugins.resource_allocation import round_half_away
+from scheduler_core.selectors import Selector
+
+HOSTNAME = "kubernetes.io/hostname"
+SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
+MISSING_LABEL = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
+
+SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway"),
+    TopologySpreadConstraint(max_skew=5, topology_key="topology.kubernetes.io/zone", when_unsatisfiable="ScheduleAnyway"),
+)
+
+
+@dataclass(slots=True)
+class Constraint:
+    """One constraint of a pod, compiled. `domain`: int32 over nodes, the topology value's id, -1 without the label."""
+
+    max_skew: int
+    min_domains: int
+    topology_key: str
+    selector: Selector
+    affinity_policy: str
+    taints_policy: str
+    domain: npt.NDArray[np.int32]
+    domains: int
+
+
+@dataclass(slots=True)
+class Spread:
+    """A DoNotSchedule constraint in a cycle. `eligible`: bool over nodes that count (None: all); `counts`: int64 over
+    domains; `minimum`: the fewest matching pods in an eligible domain (0 while there are fewer than minDomains)."""
+
+    constraint: Constraint
+    column: SelectorColumn
+    eligible: Bool | None
+    counts: Int64
+    present: Bool
+    own: int
+    minimum: int
+
+
+class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    name = "PodTopologySpread"
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(args, cluster)
+        self.system_defaulted = args.defaulting_type == "System"
+        if self.system_defaulted:
+            self.defaults = SYSTEM_DEFAULTS
+        else:
+            raw = msgspec.to_builtins(args.default_constraints)
+            where = "PodTopologySpreadArgs.defaultConstraints"
+            self.defaults = tuple(objects.convert(raw, list[TopologySpreadConstraint], where))
+
+    # ---- constraints
+
+    def _constraints(self, pod: PodInfo, action: str) -> list[Constraint]:
+        """The pod's constraints with this whenUnsatisfiable, else the defaults for what selects the pod."""
+        own = pod.pod.spec.topology_spread_constraints
+        if own:
+            return [self._compile(c, self._selector(c, pod)) for c in own if c.when_unsatisfiable == action]
+        defaults = [c for c in self.defaults if c.when_unsatisfiable == action]
+        if not defaults:
+            return []
+        selector = self._default_selector(pod)
+        return [self._compile(c, selector) for c in defaults] if selector.key != () else []
+
+    @staticmethod
+    def _selector(constraint: TopologySpreadConstraint, pod: PodInfo) -> Selector:
+        selector = selectors.compile_selector(constraint.label_selector)
+        labels = {key: pod.labels[key] for key in constraint.match_label_keys if key in pod.labels}
+        if not labels:
+            return selector
+        # Merging with a selector that matches nothing leaves the labels alone: upstream merges requirements only.
+        return selector.and_labels(labels) if selector.key is not None else selectors.from_labels(labels)
+
+    def _compile(self, constraint: TopologySpreadConstraint, selector: Selector) -> Constraint:
+        domain, values = self.cluster.nodes.label(constraint.topology_key)
+        return Constraint(
+            max_skew=constraint.max_skew,
+            min_domains=constraint.min_domains or 1,
+            topology_key=constraint.topology_key,
+            selector=selector,
+            affinity_policy=constraint.node_affinity_policy or "Honor",
+            taints_policy=constraint.node_taints_policy or "Ignore",
+            domain=domain,
+            domains=len(values),
+        )
+
+    def _default_selector(self, pod: PodInfo) -> Selector:
+        """What the services and the controller of the pod select, merged; matches everything if there is none."""
+        cluster = self.cluster
+        labels: dict[str, str] = {}
+        for service in cluster.services.values():
+            wanted = service.spec.selector
+            if wanted and service.namespace == pod.namespace and wanted.items() <= pod.labels.items():
+                labels.update(wanted)
+        owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
+        if owner is None:
+            return selectors.from_labels(labels)
+        key = f"{pod.namespace}/{owner.name}"
+        kind = (owner.api_version, owner.kind)
+        if kind == ("v1", "ReplicationController") and key in cluster.replication_controllers:
+            labels.update(cluster.replication_controllers[key].spec.selector)
+            return selectors.from_labels(labels)
+        workload: objects.ReplicaSet | objects.StatefulSet | None = None
+        if kind == ("apps/v1", "ReplicaSet"):
+            workload = cluster.replica_sets.get(key)
+        elif kind == ("apps/v1", "StatefulSet"):
+            workload = cluster.stateful_sets.get(key)
+        if workload is None:
+            return selectors.from_labels(labels)
+        own = selectors.compile_selector(workload.spec.selector)
+        return own.and_labels(labels) if own.key is not None else selectors.from_labels(labels)
+
+    def _with_all_keys(self, constraints: list[Constraint]) -> Bool | None:
+        """Nodes that have every topology key; None for all. bool over nodes."""
+        nodes = self.cluster.nodes
+
+        def make() -> tuple[Bool | None]:
+            mask = np.ones(len(nodes), np.bool_)
+            for constraint in constraints:
+                mask &= constraint.domain >= 0
+            return (None if mask.all() else mask,)
+
+        return nodes.memo((self.name, "keys", tuple([c.topology_key for c in constraints])), make)[0]
+
+    def _eligible(self, constraint: Constraint, pod: PodInfo, base: Bool | None) -> Bool | None:
+        """The nodes that count for a constraint: `base`, and the pod's inclusion policies. None for all."""
+        nodes = self.cluster.nodes
+        mask = base
+        if constraint.affinity_policy == "Honor":
+            required = node_matching.required_mask(nodes, pod)
+            if required is not None:
+                mask = required if mask is None else mask & required
+        if constraint.taints_policy == "Honor":
+            codes, taints = node_matching.untolerated(nodes, pod)
+            if taints:
+                mask = codes == 0 if mask is None else mask & (codes == 0)
+        return mask
+
+    def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: Bool | None) -> Int64:
+        """Matching pods on eligible nodes per domain; int64 over domains."""
+        domain, counts = constraint.domain, column.counts
+        if eligible is not None:
+            domain, counts = domain[eligible], counts[eligible]
+        return np.bincount(domain, weights=counts, minlength=constraint.domains).astype(np.int64)
+
+    # ---- filter
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        """Counts matching pods in every domain; skips without DoNotSchedule constraints."""
+        constraints = self._constraints(pod, "DoNotSchedule")
+        if not constraints and self.cluster.release.prefilter_skips:
+            return SKIPPED
+        base = self._with_all_keys(constraints) if constraints else None
+        state[self.name] = [self._spread(c, pod, base) for c in constraints]
+        return None
+
+    def _spread(self, constraint: Constraint, pod: PodInfo, base: Bool | None) -> Spread:
+        column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
+        eligible = self._eligible(constraint, pod, base)
+        counts = self._domain_counts(constraint, column, eligible)
+        if eligible is None:
+            present = np.ones(constraint.domains, np.bool_)
+        else:
+            present = np.zeros(constraint.domains, np.bool_)
+            present[constraint.domain[eligible]] = True
+        own = int(constraint.selector.matches(pod.labels))
+        return Spread(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        choices: list[tuple[Bool, Status]] = []
+        for spread in state.get(self.name, ()):
+            domain = spread.constraint.domain
+            missing = domain < 0
+            if missing.any():
+                choices.append((missing, MISSING_LABEL))
+            skewed = spread.counts + (spread.own - spread.minimum) > spread.constraint.max_skew
+            if skewed.any():
+                choices.append((skewed[domain] & ~missing, SKEWED))
+        return Verdict.choose(*choices) if choices else PASSES
+
+    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+        row = change.row
+        spreads: list[Spread] = state.get(self.name, [])
+        labelled = all(s.constraint.domain[row] >= 0 for s in spreads)
+        for spread in spreads:
+            domain = int(spread.constraint.domain[row])
+            if domain < 0:
+                return MISSING_LABEL
+            count, minimum = int(spread.counts[domain]), spread.minimum
+            if labelled and (spread.eligible is None or spread.eligible[row]):
+                step = sum(map(spread.column.matches_pod, change.added))
+                step -= sum(map(spread.column.matches_pod, change.removed))
+                if step:
+                    counts = spread.counts.copy()
+                    counts[domain] = count = count + step
+                    minimum = _minimum(spread.constraint, counts, spread.present)
+            if count + spread.own - minimum > spread.constraint.max_skew:
+                return SKEWED
+        return None
+
+    # ---- score
+
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+        """Counts matching pods per domain of the feasible nodes; skips without ScheduleAnyway constraints."""
+        constraints = self._constraints(pod, "ScheduleAnyway")
+        if not constraints and self.cluster.release.prescore_skips:
+            return SKIPPED
+        # System defaults still spread by hostname over nodes without a zone.
+        require_all = bool(pod.pod.spec.topology_spread_constraints) or not self.system_defaulted
+        base = self._with_all_keys(constraints) if require_all and constraints else None
+        scored = None if base is None else base[rows]
+        state[f"{self.name}/score"] = (self._raw(constraints, pod, rows, base, scored), scored)
+        return None
+
+    def _raw(self, constraints: list[Constraint], pod: PodInfo, rows: Any, base: Bool | None, scored: Bool | None) -> Int64:
+        """The weighted numbers of matching pods around each feasible node; 0 for nodes that are not scored."""
+        size = len(self.cluster.nodes.pod_count[rows])
+        total = np.zeros(size, np.float64)
+        namespace = frozenset((pod.namespace,))
+        for constraint in constraints:
+            column = self.cluster.columns.matching(namespace, constraint.selector, terminating=False)
+            domain = constraint.domain[rows]
+            has_label = domain >= 0
+            considered = domain if scored is None else domain[scored]
+            if constraint.topology_key == HOSTNAME:
+                found = len(considered)
+                counts = column.counts[rows]
+            else:
+                # Upstream counts a missing label as one more (empty) value here.
+                seen = np.zeros(constraint.domains + 1, np.bool_)
+                seen[considered] = True
+                found = int(seen.sum())
+                eligible = self._eligible(constraint, pod, base)
+                with_label = constraint.domain >= 0
+                if not with_label.all():
+                    eligible = with_label if eligible is None else eligible & with_label
+                counts = self._domain_counts(constraint, column, eligible)[domain]
+            weight = math.log(found + 2)
+            points = counts * weight + float(constraint.max_skew - 1)
+            total += points if has_label.all() else np.where(has_label, points, 0.0)
+        raw = round_half_away(total)
+        if scored is not None:
+            raw[~scored] = 0
+        return raw
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+        raw: Int64 = state[f"{self.name}/score"][0]
+        return raw
+
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Any) -> Int64:
+        """100 x (max + min - score) / max: the fewer matching pods around, the better."""
+        scored: Bool | None = state[f"{self.name}/score"][1]
+        counted = scores if scored is None else scores[scored]
+        if not len(counted):
+            return np.zeros_like(scores)
+        lowest, highest = int(counted.min()), max(int(counted.max()), 0)
+        if highest == 0:
+            result = np.full_like(scores, MAX_NODE_SCORE)
+        else:
+            result = MAX_NODE_SCORE * (highest + lowest - scores) // highest
+        if scored is not None:
+            result[~scored] = 0
+        return result
+
+
+def _minimum(constraint: Constraint, counts: Int64, present: Bool) -> int:
+    """The global minimum that skew is measured from."""
+    number = int(present.sum())
+    if number < constraint.min_domains:
+        return 0
+    return int((counts if number == len(counts) else counts[present]).min())

@@ -1,0 +1,417 @@
+"""VolumeBinding: bound volumes must be reachable from the node, unbound claims must find a volume or provisioner there.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding (volume_binding.go, binder.go); k8s.io/component-helpers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from scheduler_core import quantity, selectors
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import (
+    PASSES,
+    SKIPPED,
+    Bool,
+    CycleState,
+    FilterPlugin,
+    Int64,
+    PreBindPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ReservePlugin,
+    ScorePlugin,
+    Status,
+    Verdict,
+    error,
+    unresolvable,
+)
+from scheduler_core.objects import (
+    CSIStorageCapacity,
+    LabelSelector,
+    NodeSelectorTerm,
+    ObjectReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Phase,
+    Requirement,
+    StorageClass,
+)
+from scheduler_core.plugins import csi_migration, volumes
+from scheduler_core.plugins.csi_migration import TranslationError
+from scheduler_core.plugins.volumes import claim_missing, claim_name, class_of_claim, fully_bound
+
+UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
+
+# Reasons against a node are bits while they are gathered; they are told in this order.
+_AFFINITY, _NO_VOLUME, _NO_SPACE, _VOLUME_MISSING = 1, 2, 4, 8
+_REASONS = {
+    _AFFINITY: "node(s) didn't match PersistentVolume's node affinity",
+    _NO_VOLUME: "node(s) didn't find available persistent volumes to bind",
+    _NO_SPACE: "node(s) did not have enough free storage",
+    _VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+}
+_OLD_AFFINITY = "node(s) had volume node affinity conflict"
+
+Bits = npt.NDArray[np.uint8]
+Picks = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class _Cycle:
+    """What the points of one cycle share.
+
+    `bound`: claims that have a volume. `delayed`: those that get theirs with the pod. `provisioned`: delayed claims
+    that a provisioner already serves for a selected node. `matched`: the other ones, smallest first, each with a column
+    over nodes of the volume picked there (index into `candidates`, -1 for none). `undo`: what Reserve replaced: table,
+    key, old object, new object. `static`: claims and the volumes reserved for them.
+    """
+
+    bound: list[PersistentVolumeClaim]
+    delayed: list[PersistentVolumeClaim]
+    provisioned: list[PersistentVolumeClaim] = field(default_factory=list)
+    matched: list[tuple[PersistentVolumeClaim, Picks]] = field(default_factory=list)
+    candidates: list[PersistentVolume] = field(default_factory=list)
+    undo: list[tuple[dict[str, Any], str, Any, Any]] = field(default_factory=list)
+    static: list[tuple[str, str]] = field(default_factory=list)
+
+
+class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
+    name = "VolumeBinding"
+
+    # ---- PreFilter
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        """Rejects pods whose claims are missing, lost, being deleted or wait for a volume; skips pods without any."""
+        claims: list[PersistentVolumeClaim] = []
+        for volume in pod.pod.spec.volumes:
+            name = claim_name(pod, volume)
+            if name is None:
+                continue
+            claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
+            problem = self._why_unusable(pod, name, claim, volume.ephemeral is not None)
+            if problem or claim is None:
+                return unresolvable(problem)
+            claims.append(claim)
+        if not claims:
+            return SKIPPED
+        bound = [claim for claim in claims if fully_bound(claim)]
+        delayed = [claim for claim in claims if not fully_bound(claim) and self._is_delayed(claim)]
+        if len(bound) + len(delayed) < len(claims):
+            return UNBOUND_IMMEDIATE
+        state[self.name] = _Cycle(bound, delayed)
+        return self._local_nodes(bound) if self.cluster.release.local_volume_nodes else None
+
+    @staticmethod
+    def _why_unusable(pod: PodInfo, name: str, claim: PersistentVolumeClaim | None, ephemeral: bool) -> str:
+        if claim is None:
+            waiting = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+            return waiting if ephemeral else claim_missing(name)
+        if claim.status.phase == "Lost":
+            lost = claim.spec.volume_name
+            return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{lost}"'
+        if claim.metadata.deletion_timestamp:
+            return f'persistentvolumeclaim "{name}" is being deleted'
+        return volumes.not_owned(pod, claim) if ephemeral else ""
+
+    def _is_delayed(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether the claim gets its volume with its first pod; one that names a volume is left to the controller."""
+        storage_class = self.cluster.storage_classes.get(class_of_claim(claim))
+        if storage_class is None or claim.spec.volume_name:
+            return False
+        return storage_class.volume_binding_mode == "WaitForFirstConsumer"
+
+    def _local_nodes(self, bound: Iterable[PersistentVolumeClaim]) -> PreFilterResult | None:
+        """The nodes that bound volumes name by hostname; None if none does (upstream GetEligibleNodes)."""
+        eligible: frozenset[str] | None = None
+        for claim in bound:
+            volume = self.cluster.volumes.get(claim.spec.volume_name)
+            if volume is None:
+                return None
+            hosts: set[str] = set()
+            for term in volumes.affinity_terms(volume) or ():
+                named = [
+                    set(req.values)
+                    for req in term.match_expressions
+                    if req.key == "kubernetes.io/hostname" and req.operator == "In"
+                ]
+                hosts |= set.intersection(*named) if named else set()
+            if hosts:
+                eligible = frozenset(hosts) if eligible is None else eligible & hosts
+        return None if eligible is None else PreFilterResult(eligible)
+
+    # ---- Filter
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        cycle: _Cycle | None = state.get(self.name)
+        if cycle is None:
+            return PASSES
+        bits: Bits = np.zeros(len(self.cluster.nodes), np.uint8)
+        failed: list[tuple[Bool, Status]] = []
+        self._check_bound(cycle, bits, failed)
+        self._check_delayed(cycle, bits)
+        choices = [(bits == combined, self._status(combined)) for combined in np.unique(bits[bits > 0]).tolist()]
+        return Verdict.choose(*failed, *choices)
+
+    def _status(self, combined: int) -> Status:
+        reasons = [reason for bit, reason in _REASONS.items() if combined & bit]
+        if combined & _AFFINITY and not self.cluster.release.reworded_volume_reasons:
+            reasons[0] = _OLD_AFFINITY
+        return unresolvable(*reasons)
+
+    def _mask(self, terms: list[NodeSelectorTerm] | None) -> Bool:
+        rows = volumes.admitted_rows(self.cluster.nodes, terms)
+        if rows is None:
+            return np.ones(len(self.cluster.nodes), np.bool_)
+        mask = np.zeros(len(self.cluster.nodes), np.bool_)
+        mask[rows] = True
+        return mask
+
+    def _check_bound(self, cycle: _Cycle, bits: Bits, failed: list[tuple[Bool, Status]]) -> None:
+        """The first bound claim whose volume is missing or out of reach decides."""
+        undecided = np.ones(len(bits), np.bool_)
+        for claim in cycle.bound:
+            volume = self.cluster.volumes.get(claim.spec.volume_name)
+            if volume is None:
+                bits[undecided] |= _VOLUME_MISSING
+                return
+            fits = self._mask(volumes.affinity_terms(volume))
+            migrated = self._migrated(volume)
+            if migrated is not None:
+                try:
+                    fits = np.where(migrated, self._mask(csi_migration.csi_terms(volume)), fits)
+                except TranslationError as problem:
+                    failed.append((undecided & migrated, error(f"could not translate pv: {problem}")))
+                    undecided &= ~migrated
+            bits[undecided & ~fits] |= _AFFINITY
+            undecided &= fits
+
+    def _migrated(self, volume: PersistentVolume) -> Bool | None:
+        """The nodes where an in-tree volume is one of a CSI driver; None where there are none."""
+        plugin = csi_migration.plugin_of(volume.spec)
+        if not csi_migration.placed_as_csi(plugin, self.cluster.release):
+            return None
+        get = self.cluster.csi_nodes.get
+        mask = np.array([csi_migration.announced(get(name), plugin) for name in self.cluster.nodes.names], np.bool_)
+        return mask if mask.any() else None
+
+    def _check_delayed(self, cycle: _Cycle, bits: Bits) -> None:
+        undecided = np.ones(len(bits), np.bool_)
+        unmatched: list[PersistentVolumeClaim] = []
+        for claim in cycle.delayed:
+            selected = claim.metadata.annotations.get(volumes.SELECTED_NODE)
+            if selected is None:
+                unmatched.append(claim)
+                continue
+            cycle.provisioned.append(claim)
+            away = np.ones(len(bits), np.bool_)
+            if selected in self.cluster.nodes.rows:
+                away[self.cluster.nodes.rows[selected]] = False
+            bits[away] |= _NO_VOLUME
+            undecided &= ~away
+        self._match(cycle, unmatched)
+        everywhere = np.ones(len(bits), np.bool_)
+        to_provision = [(claim, everywhere) for claim in cycle.provisioned]
+        to_provision += [(claim, picks < 0) for claim, picks in cycle.matched]
+        for claim, needed in to_provision:
+            here = undecided & needed
+            if not here.any():
+                continue
+            served, roomy = self._provisions(claim)
+            bits[here & ~served] |= _NO_VOLUME
+            bits[here & served & ~roomy] |= _NO_SPACE
+            undecided &= ~here | (served & roomy)
+
+    # ---- static binding
+
+    def _match(self, cycle: _Cycle, claims: list[PersistentVolumeClaim]) -> None:
+        """Picks for every claim, smallest first, the smallest volume that fits on each node."""
+        by_class: dict[str, list[int]] = {}
+        if claims:
+            for volume in self.cluster.volumes.values():
+                by_class.setdefault(volumes.class_of_volume(volume), []).append(len(cycle.candidates))
+                cycle.candidates.append(volume)
+        admitted: dict[int, Any] = {}
+        for claim in sorted(claims, key=lambda claim: volumes.storage(claim.spec.resources.requests)):
+            picks: Picks = np.full(len(self.cluster.nodes), -1, np.int64)
+            blocked = np.zeros(len(picks), np.bool_)
+            for i in self._usable(claim, cycle.candidates, by_class.get(class_of_claim(claim), [])):
+                if i not in admitted:
+                    terms = volumes.affinity_terms(cycle.candidates[i])
+                    admitted[i] = volumes.admitted_rows(self.cluster.nodes, terms)
+                rows = np.arange(len(picks)) if admitted[i] is None else admitted[i]
+                free = (picks[rows] < 0) & ~blocked[rows]
+                for _, taken in cycle.matched:
+                    free &= taken[rows] != i
+                picks[rows[free]] = i
+                if volumes.bound_to(cycle.candidates[i], claim):
+                    # reserved for this claim: where it is out of reach nothing else will do, unless it is already taken
+                    blocked |= np.logical_and.reduce([taken != i for _, taken in cycle.matched], initial=True)
+            cycle.matched.append((claim, picks))
+
+    def _usable(
+        self, claim: PersistentVolumeClaim, candidates: list[PersistentVolume], of_class: list[int]
+    ) -> list[int]:
+        """What may serve a claim: volumes reserved for it, then free ones by size (upstream FindMatchingVolume)."""
+        reserved: list[int] = []
+        free: list[int] = []
+        size = volumes.storage(claim.spec.resources.requests)
+        selector = selectors.compile_selector(claim.spec.selector) if claim.spec.selector is not None else None
+        modes = set(claim.spec.access_modes)
+        for i in of_class:
+            volume = candidates[i]
+            spec, ours = volume.spec, volumes.bound_to(volume, claim)
+            if (spec.claim_ref is not None and not ours) or volumes.storage(spec.capacity) < size:
+                continue
+            if (claim.spec.volume_mode or "Filesystem") != (spec.volume_mode or "Filesystem"):
+                continue
+            attributes = claim.spec.volume_attributes_class_name, spec.volume_attributes_class_name
+            if self.cluster.release.volume_attributes_class and attributes[0] != attributes[1]:
+                continue
+            if volume.metadata.deletion_timestamp:
+                continue
+            if ours:
+                reserved.append(i)
+            elif (
+                volume.status.phase == "Available"
+                and modes.issubset(spec.access_modes)
+                and (selector is None or selector.matches(volume.metadata.labels))
+            ):
+                free.append(i)
+        return reserved + sorted(free, key=lambda i: volumes.storage(candidates[i].spec.capacity))
+
+    # ---- dynamic provisioning
+
+    def _provisions(self, claim: PersistentVolumeClaim) -> tuple[Bool, Bool]:
+        """Where the claim's class can make a volume, and where there is room for it; bool over nodes each."""
+        everywhere = np.ones(len(self.cluster.nodes), np.bool_)
+        storage_class = self.cluster.storage_classes[class_of_claim(claim)]
+        if storage_class.provisioner in ("", volumes.NO_PROVISIONER):
+            return ~everywhere, everywhere
+        return self._allowed(storage_class), self._room(claim, storage_class)
+
+    def _allowed(self, storage_class: StorageClass) -> Bool:
+        nodes, terms = self.cluster.nodes, storage_class.allowed_topologies
+        if not terms:
+            return np.ones(len(nodes), np.bool_)
+        allowed = np.zeros(len(nodes), np.bool_)
+        for term in terms:
+            if not term.match_label_expressions:
+                continue
+            mask = np.ones(len(nodes), np.bool_)
+            for wanted in term.match_label_expressions:
+                mask &= nodes.requirement_mask(Requirement(wanted.key, "In", wanted.values))
+            allowed |= mask
+        return allowed
+
+    def _room(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Bool:
+        """Where the driver reports enough capacity; everywhere if it reports none at all."""
+        nodes = self.cluster.nodes
+        driver = self.cluster.csi_drivers.get(storage_class.provisioner)
+        amount = claim.spec.resources.requests.get("storage")
+        if amount is None or driver is None or not driver.spec.storage_capacity:
+            return np.ones(len(nodes), np.bool_)
+        size = quantity.value(amount)
+        room = np.zeros(len(nodes), np.bool_)
+        for capacity in self.cluster.capacities.values():
+            limit = _limit(capacity)
+            if capacity.storage_class_name == storage_class.name and limit is not None and limit >= size:
+                room |= self._reach(capacity.node_topology)
+        return room
+
+    def _reach(self, topology: LabelSelector | None) -> Bool:
+        nodes = self.cluster.nodes
+        if topology is None:
+            return np.zeros(len(nodes), np.bool_)
+        mask = np.ones(len(nodes), np.bool_)
+        for key, value in topology.match_labels.items():
+            mask &= nodes.requirement_mask(Requirement(key, "In", [value]))
+        for req in topology.match_expressions:
+            mask &= nodes.requirement_mask(req)
+        return mask
+
+    # ---- scoring is for feature gates that are off by default
+
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+        return SKIPPED if self.cluster.release.prescore_skips else None
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+        return np.zeros(len(np.arange(len(self.cluster.nodes))[rows]), np.int64)
+
+    # ---- Reserve, PreBind
+
+    def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        """Takes the volumes picked on the node, and selects the node for claims to be provisioned."""
+        cycle: _Cycle | None = state.get(self.name)
+        row = self.cluster.nodes.rows.get(node)
+        if cycle is None or row is None:
+            return None
+        for claim, picks in cycle.matched:
+            if picks[row] >= 0:
+                self._take(cycle, cycle.candidates[int(picks[row])], claim)
+        waiting = cycle.provisioned + [claim for claim, picks in cycle.matched if picks[row] < 0]
+        for claim in waiting:
+            annotations = {**claim.metadata.annotations, volumes.SELECTED_NODE: node}
+            chosen = replace(claim, metadata=replace(claim.metadata, annotations=annotations))
+            self._put(cycle, self.cluster.claims, claim.key, chosen)
+        return None
+
+    def _take(self, cycle: _Cycle, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
+        metadata = volume.metadata
+        if not volumes.bound_to(volume, claim):
+            metadata = replace(metadata, annotations={**metadata.annotations, volumes.BOUND_BY_CONTROLLER: "yes"})
+        ref = ObjectReference("PersistentVolumeClaim", claim.namespace, claim.name, claim.metadata.uid)
+        taken = replace(volume, metadata=metadata, spec=replace(volume.spec, claim_ref=ref))
+        self._put(cycle, self.cluster.volumes, volume.name, taken)
+        cycle.static.append((claim.key, volume.name))
+
+    @staticmethod
+    def _put(cycle: _Cycle, table: dict[str, Any], key: str, new: Any) -> None:
+        cycle.undo.append((table, key, table.get(key), new))
+        table[key] = new
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+        """Gives back what Reserve took, unless it was replaced meanwhile."""
+        cycle: _Cycle | None = state.get(self.name)
+        if cycle is None:
+            return
+        for table, key, old, new in reversed(cycle.undo):
+            if table.get(key) is new:
+                table[key] = old
+        cycle.undo, cycle.static = [], []
+
+    def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        """Binds for good, playing the volume controller's part too: it would bind the claims to the volumes taken.
+
+        Claims to be provisioned keep their selected node and get no volume: provisioners are not simulated.
+        """
+        cycle: _Cycle | None = state.get(self.name)
+        if cycle is None:
+            return None
+        for claim_key, volume_name in cycle.static:
+            claim, volume = self.cluster.claims.get(claim_key), self.cluster.volumes.get(volume_name)
+            if claim is None or volume is None:
+                continue
+            marks = {volumes.BIND_COMPLETED: "yes", volumes.BOUND_BY_CONTROLLER: "yes"}
+            self.cluster.claims[claim_key] = replace(
+                claim,
+                metadata=replace(claim.metadata, annotations={**claim.metadata.annotations, **marks}),
+                spec=replace(claim.spec, volume_name=volume_name),
+                status=Phase("Bound"),
+            )
+            self.cluster.volumes[volume_name] = replace(volume, status=Phase("Bound"))
+        cycle.undo, cycle.static = [], []
+        return None
+
+
+def _limit(capacity: CSIStorageCapacity) -> int | None:
+    """The largest volume that fits, in bytes: the maximum size where it is given, else what is left in all."""
+    amount = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+    return None if amount is None else quantity.value(amount)

@@ -1,0 +1,150 @@
+"""VolumeRestrictions: disks that only one pod may write, and claims that only one pod may use.
+
+Upstream: pkg/scheduler/framework/plugins/volumerestrictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import (
+    PASSES,
+    SKIPPED,
+    Change,
+    CycleState,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    Status,
+    Verdict,
+    unresolvable,
+    unschedulable,
+)
+from scheduler_core.objects import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk, Volume
+from scheduler_core.plugins.volumes import claim_missing
+
+DISK_CONFLICT = unschedulable("node(s) had no available disk")
+CLAIM_IN_USE = unschedulable(
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+OLD_CLAIM_IN_USE = unschedulable(
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+)
+
+
+def _is_disk(volume: Volume) -> bool:
+    return (
+        volume.gce_persistent_disk is not None
+        or volume.aws_elastic_block_store is not None
+        or volume.rbd is not None
+        or volume.iscsi is not None
+    )
+
+
+def _clash(one: Volume, other: Volume) -> bool:
+    """Whether two pods may not have these volumes on the same node; all but EBS may be shared read-only."""
+    return (
+        _same_gce_disk(one.gce_persistent_disk, other.gce_persistent_disk)
+        or _same_ebs_disk(one.aws_elastic_block_store, other.aws_elastic_block_store)
+        or _same_target(one.iscsi, other.iscsi)
+        or _same_image(one.rbd, other.rbd)
+    )
+
+
+def _same_gce_disk(a: GCEPersistentDisk | None, b: GCEPersistentDisk | None) -> bool:
+    return a is not None and b is not None and a.pd_name == b.pd_name and not (a.read_only and b.read_only)
+
+
+def _same_ebs_disk(a: AWSElasticBlockStore | None, b: AWSElasticBlockStore | None) -> bool:
+    return a is not None and b is not None and a.volume_id == b.volume_id
+
+
+def _same_target(a: ISCSI | None, b: ISCSI | None) -> bool:
+    return a is not None and b is not None and a.iqn == b.iqn and not (a.read_only and b.read_only)
+
+
+def _same_image(a: RBD | None, b: RBD | None) -> bool:
+    if a is None or b is None or (a.read_only and b.read_only):
+        return False
+    return (a.pool, a.image) == (b.pool, b.image) and not set(a.monitors).isdisjoint(b.monitors)
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """`disks`: the pod's disks that may clash. `claims`: names of its ReadWriteOncePod claims. `in_use`: how many of
+    these a running pod refers to."""
+
+    disks: list[Volume]
+    claims: frozenset[str]
+    in_use: int
+
+    def references(self, pods: Iterable[PodInfo]) -> int:
+        """How often pods name one of the claims; upstream compares names without the namespace."""
+        if not self.claims:
+            return 0
+        return sum(
+            volume.persistent_volume_claim is not None and volume.persistent_volume_claim.claim_name in self.claims
+            for pod in pods
+            for volume in pod.pod.spec.volumes
+        )
+
+    def clashes(self, pods: Iterable[PodInfo]) -> bool:
+        return any(_clash(disk, used) for pod in pods for used in pod.pod.spec.volumes for disk in self.disks)
+
+
+class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
+    name = "VolumeRestrictions"
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        """Rejects a pod whose claim is missing; skips one that can neither clash nor wait for a claim."""
+        if pod.pod.spec.volumes:
+            claims = set()
+            for volume in pod.pod.spec.volumes:
+                if volume.persistent_volume_claim is None:
+                    continue
+                name = volume.persistent_volume_claim.claim_name
+                claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
+                if claim is None:
+                    return unresolvable(claim_missing(name))
+                if "ReadWriteOncePod" in claim.spec.access_modes:
+                    claims.add(name)
+            users, rows = self.cluster.volume_users, self.cluster.nodes.rows
+            in_use = sum(users.claim_used(f"{pod.namespace}/{name}", rows) for name in claims)
+            wanted = _Wanted([v for v in pod.pod.spec.volumes if _is_disk(v)], frozenset(claims), in_use)
+            if wanted.disks or wanted.in_use or (wanted.claims and not self.cluster.release.prefilter_skips):
+                state[self.name] = wanted
+                return None
+        return SKIPPED if self.cluster.release.prefilter_skips else None
+
+    @property
+    def _in_use(self) -> Status:
+        return CLAIM_IN_USE if self.cluster.release.reworded_volume_reasons else OLD_CLAIM_IN_USE
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        wanted: _Wanted | None = state.get(self.name)
+        if wanted is None:
+            return PASSES
+        nodes = self.cluster.nodes
+        taken = np.zeros(len(nodes), np.bool_)
+        if wanted.disks:
+            for node, pods in self.cluster.volume_users.by_node.items():
+                row = nodes.rows.get(node)
+                if row is not None and wanted.clashes(pods.values()):
+                    taken[row] = True
+        return Verdict.choose((taken, DISK_CONFLICT), (np.full(len(nodes), wanted.in_use > 0), self._in_use))
+
+    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+        wanted: _Wanted | None = state.get(self.name)
+        if wanted is None:
+            return None
+        if wanted.disks:
+            removed = {other.key for other in change.removed}
+            users = self.cluster.volume_users.on(self.cluster.nodes.names[change.row])
+            if wanted.clashes(other for other in (*users, *change.added) if other.key not in removed):
+                return DISK_CONFLICT
+        in_use = wanted.in_use + wanted.references(change.added) - wanted.references(change.removed)
+        return self._in_use if in_use > 0 else None

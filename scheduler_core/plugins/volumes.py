@@ -1,0 +1,135 @@
+"""What the volume plugins share: the claims of a pod, their classes, and node affinity of volumes over all nodes.
+
+Upstream: k8s.io/component-helpers/storage (volume, ephemeral).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core import quantity
+from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.objects import (
+    NodeSelectorTerm,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Quantities,
+    Requirement,
+    Volume,
+)
+
+Rows = npt.NDArray[np.intp]
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+NO_NAME = "PersistentVolumeClaim had no name"
+
+
+def not_found(resource: str, name: str) -> str:
+    """How the API machinery says that an object is missing."""
+    return f'{resource} "{name}" not found'
+
+
+def claim_missing(name: str) -> str:
+    return not_found("persistentvolumeclaim", name)
+
+
+def claim_name(pod: PodInfo, volume: Volume) -> str | None:
+    """The claim behind a volume: named, or made for a generic ephemeral volume; None if it has none."""
+    if volume.persistent_volume_claim is not None:
+        return volume.persistent_volume_claim.claim_name
+    if volume.ephemeral is not None:
+        return f"{pod.name}-{volume.name}"
+    return None
+
+
+def not_owned(pod: PodInfo, claim: PersistentVolumeClaim) -> str:
+    """Why the claim is not the one made for an ephemeral volume of the pod; "" if it is."""
+    controller = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
+    if controller is not None and controller.uid == pod.pod.metadata.uid:
+        return ""
+    return f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
+
+
+def class_of_claim(claim: PersistentVolumeClaim) -> str:
+    """The claim's storage class, "" for none. The old annotation wins."""
+    return claim.metadata.annotations.get(_CLASS, claim.spec.storage_class_name or "")
+
+
+def class_of_volume(volume: PersistentVolume) -> str:
+    return volume.metadata.annotations.get(_CLASS, volume.spec.storage_class_name)
+
+
+def fully_bound(claim: PersistentVolumeClaim) -> bool:
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
+
+
+def bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume is bound, or reserved by someone, for the claim (upstream IsVolumeBoundToClaim)."""
+    ref = volume.spec.claim_ref
+    if ref is None or (ref.name, ref.namespace) != (claim.name, claim.namespace):
+        return False
+    return ref.uid in ("", claim.metadata.uid)
+
+
+def storage(quantities: Quantities) -> int:
+    """The exact amount of `storage`, in nano units, for comparisons."""
+    amount = quantities.get("storage")
+    return 0 if amount is None else quantity.nano_value(amount)
+
+
+# ---------------------------------------------------------------- node affinity of volumes
+
+
+def _rows_by_value(nodes: NodeTable, key: str) -> dict[str, Rows]:
+    ids, values = nodes.label(key)
+    order = np.argsort(ids, kind="stable")
+    edges = np.searchsorted(ids[order], np.arange(len(values) + 1))
+    return {value: order[edges[i] : edges[i + 1]] for i, value in enumerate(values)}
+
+
+_NONE: Rows = np.zeros(0, np.intp)
+
+
+def _requirement_rows(nodes: NodeTable, req: Requirement) -> Rows:
+    if req.operator != "In":
+        return np.flatnonzero(nodes.requirement_mask(req))
+    # a local volume names one host: many of them must not cost a look at every node each
+    index = nodes.memo(("rows by value", req.key), lambda: _rows_by_value(nodes, req.key))
+    found = [index[value] for value in dict.fromkeys(req.values) if value in index]
+    return np.concatenate(found) if len(found) > 1 else found[0] if found else _NONE
+
+
+def _term_rows(nodes: NodeTable, term: NodeSelectorTerm) -> Rows:
+    if not term.match_expressions and not term.match_fields:
+        return _NONE
+    # upstream matches volumes against the labels alone: no node has a name here
+    if any(req.operator == "In" for req in term.match_fields):
+        return _NONE
+    rows: Rows | None = None
+    for req in term.match_expressions:
+        found = _requirement_rows(nodes, req)
+        rows = found if rows is None else np.intersect1d(rows, found, assume_unique=True)
+    return np.arange(len(nodes)) if rows is None else rows
+
+
+def admitted_rows(nodes: NodeTable, terms: list[NodeSelectorTerm] | None) -> Rows | None:
+    """Rows of the nodes that a volume's required node affinity admits; None stands for all."""
+    if terms is None:
+        return None
+    found = [_term_rows(nodes, term) for term in terms]
+    if len(found) == 1:
+        return found[0]
+    return np.unique(np.concatenate(found)) if found else _NONE
+
+
+def affinity_terms(volume: PersistentVolume) -> list[NodeSelectorTerm] | None:
+    """The volume's required node affinity; None if it has none."""
+    affinity = volume.spec.node_affinity
+    return affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else None

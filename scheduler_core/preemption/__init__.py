@@ -1,0 +1,1 @@
+"""Preemption: which pods could be evicted where, and where it hurts least."""

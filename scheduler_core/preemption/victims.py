@@ -1,0 +1,80 @@
+"""Which pods of one node would have to go: all of lower priority, then as many as possible reprieved.
+
+Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode), pkg/scheduler/util (MoreImportantPod).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scheduler_core import selectors
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import Change, Status, unresolvable
+from scheduler_core.objects import PodDisruptionBudget
+
+NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
+
+Fits = Callable[[Change], Status | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node where preemption would make room, the victims there (most important first), budgets violated."""
+
+    node: str
+    victims: tuple[PodInfo, ...]
+    pdb_violations: int
+
+
+def importance(pod: PodInfo) -> tuple[int, float]:
+    """Sort key, most important first: higher priority, then longer running. Pods that never started are newest."""
+    return (-pod.priority, pod.start_time or float("inf"))
+
+
+class Budgets:
+    """The PodDisruptionBudgets, compiled once per preemption."""
+
+    def __init__(self, budgets: Sequence[PodDisruptionBudget]) -> None:
+        self._budgets = [(b, selectors.compile_selector(b.spec.selector)) for b in budgets]
+
+    def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
+        """(pods whose eviction would violate a budget, the others), each in the given order."""
+        if not self._budgets:
+            return [], list(pods)
+        left = [budget.status.disruptions_allowed for budget, _ in self._budgets]
+        violating: list[PodInfo] = []
+        others: list[PodInfo] = []
+        for pod in pods:
+            violates = False
+            for i, (budget, selector) in enumerate(self._budgets):
+                if budget.namespace != pod.namespace or not pod.labels or not selector.key:
+                    continue
+                if not selector.matches(pod.labels) or pod.name in budget.status.disrupted_pods:
+                    continue
+                left[i] -= 1
+                violates = violates or left[i] < 0
+            (violating if violates else others).append(pod)
+        return violating, others
+
+
+def select_victims(pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], budgets: Budgets, fits: Fits) -> Candidate | Status:
+    """The candidate that evicting from this node gives, or why it would not help.
+
+    `fits(change)` judges the node with pods removed. Pods that violate a budget are reprieved first, then the others,
+    each from the most important down.
+    """
+    potential = sorted((p for p in pods if p.priority < pod.priority), key=importance)
+    if not potential:
+        return NO_VICTIMS
+    gone = {p.key: p for p in potential}
+    status = fits(Change(row, removed=potential))
+    if status is not None:
+        return status
+    violating, others = budgets.split(potential)
+    violations = 0
+    for group in (violating, others):
+        for candidate in group:
+            del gone[candidate.key]
+            if fits(Change(row, removed=list(gone.values()))) is not None:
+                gone[candidate.key] = candidate
+                violations += group is violating
+    return Candidate(node, tuple(sorted(gone.values(), key=importance)), violations)

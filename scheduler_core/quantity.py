@@ -1,0 +1,108 @@
+"""resource.Quantity: amounts such as `100m`, `1.5Gi` or `12e6`, parsed and rounded exactly as Go does.
+
+Source: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go). Go keeps an amount as an int64 with a decimal
+scale where that fits and as an arbitrary-precision decimal where it does not; the two differ in what happens beyond
+int64, so both are kept here.
+"""
+
+import re
+from functools import lru_cache
+
+MAX_INT64 = (1 << 63) - 1
+
+_SYNTAX = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
+_INT64_DIGITS = 18  # decimal digits that always fit an int64
+_MAX_LENGTH = 256  # no sensible amount is longer; Go has no bound, and its cost grows with the exponent
+
+
+class QuantityError(ValueError):
+    """The text is not a quantity."""
+
+
+def _suffix(text: str, suffix: str) -> tuple[int, int]:
+    """(base, exponent) of a suffix; raises QuantityError for one that does not exist."""
+    if suffix in _DECIMAL:
+        return 10, _DECIMAL[suffix]
+    if suffix in _BINARY:
+        return 2, _BINARY[suffix]
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None or abs(int(match[1][:12])) > 400:
+        raise QuantityError(f"unable to parse quantity's suffix: {text!r}")
+    return 10, int(match[1])
+
+
+def _round_up(numerator: int, denominator: int) -> int:
+    """numerator / denominator rounded away from zero."""
+    size = -(-abs(numerator) // denominator)
+    return size if numerator >= 0 else -size
+
+
+@lru_cache(maxsize=65536)
+def _parse(text: str) -> tuple[int, int, bool]:
+    """(value, scale, small): the amount is value x 10^scale; small says that Go holds it as an int64."""
+    match = _SYNTAX.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
+    if match is None:
+        raise QuantityError(f"quantities must match a number and a known suffix, got {text[:64]!r}")
+    sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
+    if not whole and not fraction:
+        raise QuantityError(f"quantities must match a number and a known suffix, got {text[:64]!r}")
+    base, exponent = _suffix(text, suffix)
+    whole = whole.lstrip("0")
+    digits = int(whole + fraction or "0")
+    if base == 10:
+        precision = _INT64_DIGITS - len(whole) - len(fraction)
+        scale, factor = exponent - len(fraction), 1
+    else:
+        precision = 15 - len(whole) - exponent * 3 // 10 - 1 if not fraction else -1
+        scale, factor = -len(fraction), 1 << exponent
+    value = digits * factor
+    if precision >= 0 and scale >= -9 and value <= MAX_INT64:
+        return (-value if sign == "-" else value), scale, True
+    if scale < -9:
+        value, scale = _round_up(value, 10 ** (-9 - scale)), -9
+    if value * 10 ** max(scale, 0) > MAX_INT64 * 10 ** max(-scale, 0):
+        value, scale = MAX_INT64, 0
+    return (-value if sign == "-" else value), scale, False
+
+
+def _scaled(text: str | int | float, scale: int) -> int:
+    value, own, small = _parse(text if isinstance(text, str) else _text(text))
+    shift = own - scale
+    if shift < 0:
+        return _round_up(value, 10**-shift)
+    result = value * 10**shift
+    if -MAX_INT64 - 1 <= result <= MAX_INT64:
+        return result
+    # Go: an int64 amount that overflows reads as 0, a big one keeps its low 64 bits.
+    return 0 if small else (result + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _text(number: int | float) -> str:
+    """JSON numbers are read by their digits, as Go's UnmarshalJSON does."""
+    if isinstance(number, bool):
+        raise QuantityError(f"quantities are strings or numbers, got {number}")
+    return str(number)
+
+
+def value(quantity: str | int | float) -> int:
+    """The amount in whole units (bytes, pieces), rounded away from zero. Raises QuantityError."""
+    return _scaled(quantity, 0)
+
+
+def milli_value(quantity: str | int | float) -> int:
+    """The amount in thousandths (millicores), rounded away from zero. Raises QuantityError."""
+    return _scaled(quantity, -3)
+
+
+@lru_cache(maxsize=65536)
+def _nano(text: str) -> int:
+    value, own, _ = _parse(text)
+    return value * 10 ** (own + 9)
+
+
+def nano_value(quantity: str | int | float) -> int:
+    """The exact amount in billionths, for sums that are rounded only at the end. Raises QuantityError."""
+    return _nano(quantity if isinstance(quantity, str) else _text(quantity))
