@@ -30,8 +30,7 @@ def text_files(where: Where, data: bytes, budget: Budget, skip: Skip, depth: int
     Raises IngestError for a damaged archive, LimitError for one that holds too much.
     """
     if data.startswith(b"\x1f\x8b"):
-        inner = where.at(file=_without_gz(where.file))
-        yield from _opened(where, depth, budget, [(inner, _gunzip(where, data, budget))], skip)
+        yield from _opened(where, depth, budget, [(where, _gunzip(where, data, budget))], skip)
     elif data.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
         yield from _opened(where, depth, budget, _unzip(where, data, budget, skip), skip)
     elif data[257:262] == b"ustar":
@@ -132,13 +131,6 @@ def _read(file: IO[bytes] | gzip.GzipFile, where: Where, packed: int, budget: Bu
             raise LimitError(where, f"unpacks to more than {budget.limits.max_ratio} times its size")
         chunks.append(chunk)
     return b"".join(chunks)
-
-
-def _without_gz(name: str) -> str:
-    lower = name.lower()
-    if lower.endswith(".tgz"):
-        return name[:-4]
-    return name[:-3] if lower.endswith(".gz") else name
 
 
 def _why(error: BaseException) -> str:

@@ -14,9 +14,11 @@ from kubesched_ui.ingest.limits import Limits
 # What may stand between JSON documents: blanks, YAML's separator, comments, and the logs that cluster-info dump prints.
 _BETWEEN = re.compile(rb"(?:[ \t\r\n]+|---[ \t]*(?=\r?\n|\Z)|#[^\n]*)+")
 _LOGS = re.compile(rb"==== START logs for [^\n]*\n.*?==== END logs for [^\n]*(?:\n|\Z)", re.S)
-_YAML_NAME = (".yaml", ".yml")
+_YAML_NAME = re.compile(r"\.ya?ml(\.gz)?$", re.I)
 # How JSON documents start, as opposed to YAML in flow style.
 _JSON_START = re.compile(rb"\{\s*[\"}]|\[\s*[\[\]{\"0-9tfn-]")
+
+_HALF_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
 
 def documents(text: bytes, where: Where, limits: Limits, dropped: Counter[str]) -> Iterator[tuple[int, memoryview]]:
@@ -40,7 +42,7 @@ def documents(text: bytes, where: Where, limits: Limits, dropped: Counter[str]) 
         try:
             value, length = next_value(view[position:])
         except Malformed as error:
-            if _JSON_START.match(text, position) and not where.file.lower().endswith(_YAML_NAME):
+            if _JSON_START.match(text, position) and not _YAML_NAME.search(where.file):
                 raise IngestError(where.at(document=number + 1), _malformed(text, position, error)) from None
             break
         number += 1
@@ -51,6 +53,9 @@ def documents(text: bytes, where: Where, limits: Limits, dropped: Counter[str]) 
 
 
 def _malformed(text: bytes, start: int, error: Malformed) -> str:
+    if half := _HALF_PAIR.search(text, start):
+        line = text.count(b"\n", 0, half.start()) + 1
+        return f"is not valid JSON in line {line}: half of a surrogate pair, {half[0].decode()}"
     if error.offset is None:
         return "is not complete JSON: it ends in the middle" if "truncated" in str(error) else str(error)
     line = text.count(b"\n", 0, start + error.offset) + 1

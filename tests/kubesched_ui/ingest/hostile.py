@@ -1,0 +1,308 @@
+"""Hostile and broken uploads, each as (name, files, what the answer must contain). Used in and out of process.
+
+`python -m tests.kubesched_ui.ingest.hostile NAME` reads one of them with little memory allowed and prints the answer.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import resource
+import struct
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+
+from kubesched_ui.ingest import IngestError, Limits, ingest_files
+
+Files = list[tuple[str, bytes]]
+MB = 1024 * 1024
+LIMITS = Limits(max_bytes=64 * MB)
+MEMORY = 700 * MB  # address space of the process that reads the worst ones
+
+NODE = b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}}'
+POD = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default"},"spec":%s}'
+
+
+def listed(*items: bytes) -> bytes:
+    return b'{"apiVersion":"v1","kind":"List","items":[' + b",".join(items) + b"]}"
+
+
+def pod(spec: bytes) -> bytes:
+    return listed(NODE, POD % spec)
+
+
+def zipped(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def tarred(*members: tuple[str, bytes], mode: str = "w:gz", kind: bytes = tarfile.REGTYPE) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.type = kind
+            info.size = len(data)
+            info.linkname = "/etc/passwd"
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def gz_in_gz(levels: int) -> bytes:
+    data = NODE
+    for _ in range(levels):
+        data = gzip.compress(data)
+    return data
+
+
+def zip_in_zip() -> bytes:
+    data = NODE
+    for name in ("a.json", "b.zip", "c.zip", "d.zip", "e.zip", "f.zip", "g.zip"):
+        data = zipped((name, data))
+    return data
+
+
+def zeros_gz(megabytes: int) -> bytes:
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="w") as file:
+        for _ in range(megabytes):
+            file.write(bytes(MB))
+    return out.getvalue()
+
+
+def encrypted_zip() -> bytes:
+    data = bytearray(zipped(("a.json", NODE)))
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.index(signature) + offset
+        data[at] |= 1
+    return bytes(data)
+
+
+def lying_zip() -> bytes:
+    """A member that says it holds one byte."""
+    data = bytearray(zipped(("a.json", b" " * (80 * MB) + NODE)))
+    at = data.index(b"PK\x01\x02") + 24
+    data[at : at + 4] = struct.pack("<I", 1)
+    return bytes(data)
+
+
+def laughs(levels: int) -> bytes:
+    lines = ["a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, levels)]
+    return "\n".join(lines).encode()
+
+
+def merges(levels: int) -> bytes:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{i}: &a{i}\n  <<: [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, levels)]
+    return "\n".join(lines).encode()
+
+
+def one(name: str, data: bytes) -> Callable[[], Files]:
+    return lambda: [(name, data)]
+
+
+def made(name: str, make: Callable[[], bytes]) -> Callable[[], Files]:
+    return lambda: [(name, make())]
+
+
+REFUSED: dict[str, tuple[Callable[[], Files], str]] = {
+    # nesting
+    "json 100,000 open brackets": (made("a.json", lambda: b"[" * 100_000), "nested too deeply"),
+    "json 100,000 brackets closed": (made("a.json", lambda: b"[" * 100_000 + b"]" * 100_000), "nested too deeply"),
+    "json 100,000 open braces": (made("a.json", lambda: b'{"a":' * 100_000), "nested too deeply"),
+    "yaml 100,000 open brackets": (made("a.yaml", lambda: b"a: " + b"[" * 100_000), "64 levels deep"),
+    "yaml 100,000 open braces": (made("a.yaml", lambda: b"a: " + b"{a: " * 100_000), "64 levels deep"),
+    "yaml 100,000 dashes": (made("a.yaml", lambda: b"- " * 100_000), "64 levels deep"),
+    "yaml 100,000 question marks": (made("a.yaml", lambda: b"? " * 100_000), "a.yaml, document 1: line 1"),
+    "yaml deep by indentation": (
+        made("a.yaml", lambda: "\n".join(" " * i + "a:" for i in range(3000)).encode()),
+        "64 levels deep",
+    ),
+    "yaml brackets without a name": (made("upload", lambda: b"[" * 100_000), "deep"),
+    "json lists in lists": (
+        made("a.json", lambda: b'{"kind":"List","items":[' * 20 + NODE + b"]}" * 20),
+        "Lists are nested more than 3 deep",
+    ),
+    "json 90 levels in a pod": (
+        made("a.json", lambda: POD % (b'{"x":' * 90 + b"1" + b"}" * 90)),
+        "nested more than 64 levels deep",
+    ),
+    # aliases
+    "yaml billion laughs": (made("a.yaml", lambda: laughs(12)), "aliases expand to more than 1,000,000 characters"),
+    "yaml billion laughs in a list": (
+        made("a.yaml", lambda: b"kind: List\nitems:\n- metadata:\n    " + laughs(12).replace(b"\n", b"\n    ")),
+        "aliases expand",
+    ),
+    "yaml large scalar repeated": (
+        made("a.yaml", lambda: b"a: &a " + b"x" * 100_000 + b"\nb: [" + b"*a, " * 5000 + b"]"),
+        "aliases expand",
+    ),
+    "yaml merge bomb": (made("a.yaml", lambda: merges(12)), "merge keys (<<) are not read"),
+    "yaml alias to itself": (one("a.yaml", b"a: &a [*a]"), "names no anchor that is complete before it"),
+    "yaml alias to nothing": (one("a.yaml", b"a: *b"), "names no anchor"),
+    "yaml alias to another document": (one("a.yaml", b"a: &a 1\n---\nb: *a"), "document 2: line 3: the alias *a"),
+    # keys, tags, numbers
+    "yaml key twice": (one("a.yaml", b"kind: Pod\nkind: Node"), 'the key "kind" occurs twice'),
+    "yaml list as key": (one("a.yaml", b"? [a]\n: b"), "used as a key"),
+    "yaml null as key": (one("a.yaml", b"~: b"), "key is empty"),
+    "yaml python object": (one("a.yaml", b"a: !!python/object/apply:os.system ['true']"), "is not read"),
+    "yaml own tag": (one("a.yaml", b"a: !Ref b"), "the tag !Ref is not read"),
+    "yaml binary": (one("a.yaml", b"a: !!binary aGk="), "is not read"),
+    "yaml not a number": (one("a.yaml", b"a: .nan"), "the number .nan is not allowed"),
+    "yaml infinity": (one("a.yaml", b"a: -.inf"), "the number -.inf is not allowed"),
+    "yaml number without end": (made("a.yaml", lambda: b"a: " + b"9" * 5000), "is too large"),
+    "yaml hexadecimal without end": (made("a.yaml", lambda: b"a: 0x" + b"f" * 100_000), "is too large"),
+    "yaml tabs": (one("a.yaml", b"a:\n\tb: c"), "not valid YAML in line 2"),
+    "yaml unclosed quote": (one("a.yaml", b'kind: "Pod'), "not valid YAML"),
+    "yaml version 9": (one("a.yaml", b"%YAML 9.9\n---\na: b"), "not valid YAML"),
+    "yaml escape": (one("a.yaml", b'a: "\\ud800"'), "not valid YAML"),
+    "json key twice": (one("a.json", b'{"kind":"Pod","metadata":{"name":"a","name":"b"}}'), '"name" occurs twice'),
+    "json not a number": (one("a.json", b'{"kind":"Pod","a":NaN}'), "not valid JSON in line 1"),
+    "json infinity": (one("a.json", b'{"kind":"Node","metadata":{"name":"n"},"a":1e999}'), "1e999 is too large"),
+    "json number without end": (
+        made("a.json", lambda: b'{"kind":"Node","metadata":{"name":"n"},"a":' + b"9" * 50_000 + b"}"),
+        "is too large",
+    ),
+    "json half a surrogate": (
+        one("a.json", b'{"kind":"Node","metadata":{"name":"n","labels":{"a":"\\ud800"}}}'),
+        "half of a surrogate pair",
+    ),
+    "json cut off": (one("a.json", b'{"kind":"List","items":[{"kind":"Po'), "ends in the middle"),
+    "json comma": (one("a.json", b'{\n"kind":"List",\n}'), "not valid JSON in line 3"),
+    # encodings
+    "nul bytes": (one("a.yaml", b"kind: Pod\nname: a\0b"), "NUL byte in line 2"),
+    "nul bytes in json": (one("a.json", b'{"kind":"Pod\0"}'), "NUL byte in line 1"),
+    "nothing but nul": (made("a.json", lambda: bytes(MB)), "a.json"),
+    "latin-1": (one("a.yaml", "kind: Pod\nname: Müller".encode("latin-1")), "byte 0xfc in line 2"),
+    "latin-1 late in a large file": (
+        made("a.yaml", lambda: b"#" * (3 * MB) + b"\n" + "é".encode("latin-1")),
+        "byte 0xe9 in line 2",
+    ),
+    "half a character at the end": (one("a.yaml", "kind: é".encode()[:-1]), "byte 0xc3 in line 1"),
+    "overlong encoding": (one("a.yaml", b"a: \xc0\xaf"), "byte 0xc0"),
+    "utf-16 cut off": (one("a.json", b"\xff\xfe{\0a"), "looks like UTF-16"),
+    "control characters": (one("a.yaml", b"a: \x07"), "not valid YAML"),
+    # no text at all
+    "empty": (one("a.json", b""), "is empty"),
+    "blanks": (one("a.json", b" \n\t "), "is empty"),
+    "picture": (one("a.json", b"\x89PNG\r\n\x1a\n"), "is a PNG picture"),
+    "program": (one("snapshot", b"\x7fELF\x02\x01\x01"), "is a program"),
+    "xz": (one("a.json.xz", b"\xfd7zXZ\0"), "is an xz archive, which is not read"),
+    "protobuf": (one("a", b"k8s\0\n\x0b"), "protobuf"),
+    # archives
+    "1 GB of zeros": (made("a.json.gz", lambda: zeros_gz(1024)), "larger than 64 MB (unpacked)"),
+    "zeros in a tar.gz": (made("a.tar.gz", lambda: gzip.compress(bytes(60 * MB))), "times its size"),
+    "zip bomb": (made("a.zip", lambda: zipped(("a.json", bytes(60 * MB)))), "times its size"),
+    "zip of many bombs": (
+        made("a.zip", lambda: zipped(*((f"{i}.json", b" " * (15 * MB)) for i in range(6)))),
+        "larger than 64 MB",
+    ),
+    "zip that lies": (made("a.zip", lying_zip), "a.zip"),
+    "zip in zip in zip": (
+        made("a.zip", zip_in_zip),
+        "nested more than 3 deep",
+    ),
+    "gz in gz": (made("a.gz", lambda: gz_in_gz(40)), "nested more than 3 deep"),
+    "zip of 30,000 files": (made("a.zip", lambda: zipped(*((f"{i}.txt", b"") for i in range(30_000)))), "20,000 files"),
+    "tar of 30,000 files": (
+        made("a.tar.gz", lambda: tarred(*((f"{i}.txt", b"") for i in range(30_000)))),
+        "more than 20,000 files",
+    ),
+    "zip member above": (made("a.zip", lambda: zipped(("../../etc/cron.d/x.json", NODE))), "outside the archive"),
+    "zip member absolute": (made("a.zip", lambda: zipped(("/etc/x.json", NODE))), "outside the archive"),
+    "zip member on a drive": (made("a.zip", lambda: zipped(("C:\\x.json", NODE))), "outside the archive"),
+    "zip member with backslashes": (made("a.zip", lambda: zipped(("..\\x.json", NODE))), "outside the archive"),
+    "tar member above": (made("a.tar", lambda: tarred(("../x.json", NODE), mode="w")), "outside the archive"),
+    "tar member absolute": (made("a.tar", lambda: tarred(("/x.json", NODE), mode="w")), "outside the archive"),
+    "tar of links": (made("a.tar", lambda: tarred(("x.json", b""), mode="w", kind=tarfile.SYMTYPE)), "no object"),
+    "tar of devices": (made("a.tar", lambda: tarred(("x.json", b""), mode="w", kind=tarfile.CHRTYPE)), "no object"),
+    "zip encrypted": (made("a.zip", encrypted_zip), "is encrypted"),
+    "zip by lzma": (made("a.zip", lambda: zipped(("a.json", NODE), method=zipfile.ZIP_LZMA)), "other than deflate"),
+    "zip cut off": (made("a.zip", lambda: zipped(("a.json", NODE))[:-10]), "damaged zip"),
+    "zip damaged": (made("a.zip", lambda: zipped(("a.json", NODE)).replace(NODE[:8], b"xxxxxxxx")[:40]), "damaged zip"),
+    "gz cut off": (made("a.gz", lambda: gzip.compress(NODE * 100)[:-12]), "damaged gz"),
+    "gz damaged": (made("a.gz", lambda: gzip.compress(NODE)[:12] + b"\xff" * 20), "damaged gz"),
+    "tar cut off": (made("a.tar", lambda: tarred(("a.json", NODE * 50), mode="w")[:700]), "a.tar"),
+    "empty zip": (made("a.zip", zipped), "no object"),
+    # too much of it
+    "10,001 nodes": (
+        made("a.json", lambda: listed(*(NODE.replace(b"n1", b"n%d" % i) for i in range(10_001)))),
+        "more than 10,000 nodes",
+    ),
+    "a million empty objects": (
+        made("a.json", lambda: listed(b"{}," * 1_000_000 + b"{}")),
+        "more than 500,000 objects",
+    ),
+    "millions of numbers": (made("a.json", lambda: b"[" + b"1," * 10_000_000 + b"1]"), "more than 500,000 objects"),
+    "yaml of millions of numbers": (made("a.yaml", lambda: b"- 1\n" * 3_000_000), "larger than 3,145,728 bytes"),
+    "yaml of a million objects": (made("a.yaml", lambda: b"- {}\n" * 600_000), "more than 500,000 elements"),
+    "one large object": (
+        made("a.json", lambda: POD % (b'{"x":"' + b"x" * 4 * MB + b'"}')),
+        "larger than 3,145,728 bytes",
+    ),
+    "millions of empty lists": (
+        made("a.json", lambda: b'{"kind":"Pod","metadata":{"name":"p"},"spec":[' + b"[]," * 10_000_000 + b"[]]}"),
+        "larger than 3,145,728 bytes",
+    ),
+    "millions of keys": (
+        made("a.json", lambda: b"{" + b",".join(b'"k%d":1' % i for i in range(3_000_000)) + b"}"),
+        "kind: is missing",
+    ),
+    # no cluster
+    "a package.json": (one("package.json", b'{"name":"x","version":"1.0.0"}'), "kind: is missing"),
+    "a number": (one("a.json", b"[5]"), "expected a Kubernetes object, found 5"),
+    "a sentence": (one("a.yaml", b"hello world"), 'expected a Kubernetes object, found "hello world"'),
+    "a table": (one("a.txt", b"NAME   READY   STATUS\nweb-1  1/1     Running\n"), "expected a Kubernetes object"),
+    "kind is a number": (one("a.json", b'{"kind":5}'), "kind: expected"),
+    "items is a text": (one("a.json", b'{"kind":"List","items":"x"}'), "items: expected a list"),
+    "only secrets": (one("a.json", b'{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"}}'), "no object"),
+    "a web page": (one("a.html", b"<!DOCTYPE html><html><body>404</body></html>"), "a.html"),
+    "file name": (one("<script>\n\x1b[31m.json", b""), "is empty"),
+}
+
+# Objects that are left out, in a cluster that is taken: what the warning must contain.
+BROKEN: dict[str, tuple[bytes, str]] = {
+    "no name": (b'{"kind":"Pod","metadata":{}}', "metadata.name: is missing"),
+    "no metadata": (b'{"kind":"Pod"}', "metadata: is missing"),
+    "metadata is a list": (b'{"kind":"Pod","metadata":[]}', "metadata: is not an object"),
+    "name is a number": (b'{"kind":"Pod","metadata":{"name":5}}', "metadata.name: expected text"),
+    "name is a path": (b'{"kind":"Pod","metadata":{"name":"../../x"}}', "cannot be a name"),
+    "name is markup": (b'{"kind":"Pod","metadata":{"name":"</script><script>alert(1)</script>"}}', "cannot be a name"),
+    "name with nul": (b'{"kind":"Pod","metadata":{"name":"a\\u0000b"}}', "cannot be a name"),
+    "name too long": (b'{"kind":"Pod","metadata":{"name":"' + b"x" * 300 + b'"}}', "cannot be a name"),
+    "namespace is a path": (b'{"kind":"Pod","metadata":{"name":"a","namespace":"a/b"}}', "metadata.namespace"),
+    "quantity": (
+        POD % b'{"containers":[{"resources":{"requests":{"cpu":"a lot"}}}]}',
+        "Pod default/p): spec.containers[0].resources.requests['cpu']",
+    ),
+    "operator": (
+        POD % b'{"tolerations":[{"operator":"<b>"}]}',
+        "spec.tolerations[0].operator",
+    ),
+    "containers is a text": (POD % b'{"containers":"x"}', "spec.containers: Expected `array`"),
+    "spec is a list": (POD % b"[]", "spec"),
+    "a text": (b'"x"', "expected a Kubernetes object"),
+    "null": (b"null", "expected a Kubernetes object"),
+    "label is a number": (b'{"kind":"Node","metadata":{"name":"n","labels":{"a":1}}}', "metadata.labels"),
+}
+
+
+def answer(files: Files) -> str:
+    """What an upload is answered with."""
+    try:
+        result = ingest_files(files, LIMITS)
+    except IngestError as error:
+        return f"refused: {error}"
+    return f"taken: {result.counts}"
+
+
+if __name__ == "__main__":
+    upload = REFUSED[sys.argv[1]][0]()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    print(answer(upload))

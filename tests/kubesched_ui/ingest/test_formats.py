@@ -1,0 +1,316 @@
+"""Every format that is read, as people have it."""
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
+from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.ingest.yaml_writer import to_yaml
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}}}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p1", "namespace": "shop"},
+    "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]},
+}
+LIST = {"apiVersion": "v1", "kind": "List", "items": [NODE, POD]}
+KEYS = [("Node", "", "n1"), ("Pod", "shop", "p1")]
+
+
+def read(data: bytes | str, name: str = "cluster.json") -> IngestResult:
+    return ingest_files([(name, data.encode() if isinstance(data, str) else data)])
+
+
+def text(value: object) -> str:
+    return json.dumps(value)
+
+
+def pretty(value: object) -> str:
+    return json.dumps(value, indent=4) + "\n"
+
+
+def zipped(**members: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), data)
+    return out.getvalue()
+
+
+def tarred(members: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data.encode())
+            archive.addfile(info, io.BytesIO(data.encode()))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("list.json", text(LIST)),
+        ("list.yaml", to_yaml(LIST)),
+        ("array.json", text([NODE, POD])),
+        ("two documents.yaml", f"---\n{to_yaml(NODE)}---\n{to_yaml(POD)}---\n"),
+        ("comment first.yaml", f"# a cluster\n---\n# a node\n{to_yaml(NODE)}\n---\n{to_yaml(POD)}...\n"),
+        ("kubectl one after the other.json", pretty(NODE) + pretty(POD)),
+        ("lines.jsonl", text(NODE) + "\n" + text(POD)),
+        ("json with separators.yaml", f"---\n{pretty(NODE)}---\n{pretty(POD)}"),
+        ("json, then yaml", f"{pretty(NODE)}---\n{to_yaml(POD)}"),
+        ("yaml, then json", f"{to_yaml(NODE)}---\n{pretty(POD)}"),
+        ("flow.yaml", "{apiVersion: v1, kind: List, items: [{kind: Node, metadata: {name: n1}},"
+         " {kind: Pod, metadata: {name: p1, namespace: shop}}]}"),
+        ("lists.json", text({"kind": "List", "items": [
+            {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]},
+            {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p1", "namespace": "shop"}}]},
+        ]})),
+        ("export.json", text({"pods": [POD], "nodes": [NODE], "pvs": None, "pvcs": [], "schedulerConfig": None})),
+        ("bare export.yaml", to_yaml({
+            "nodes": [{"metadata": {"name": "n1"}}], "pods": [{"metadata": {"name": "p1", "namespace": "shop"}}],
+        })),
+        ("utf-8 with a mark.json", b"\xef\xbb\xbf" + text(LIST).encode()),
+        ("powershell.yaml", ("\ufeff" + to_yaml(LIST)).replace("\n", "\r\n").encode("utf-16-le")),
+        ("utf-16 be.json", text(LIST).encode("utf-16-be")),
+        ("utf-16 le.json", text(LIST).encode("utf-16-le")),
+        ("list.json.gz", gzip.compress(text(LIST).encode())),
+        ("two members.json.gz", gzip.compress(text(NODE).encode()) + gzip.compress(text(POD).encode())),
+        ("misnamed.json", gzip.compress(text(LIST).encode())),
+        ("parts.zip", zipped(a_json=text(NODE), b__c_yaml=to_yaml(POD))),
+        ("parts.tar.gz", tarred({"x/a.json": text(NODE), "x/y/b.yml": to_yaml(POD)})),
+        ("parts.tgz", tarred({"./a.json": text(NODE), "./b.json": text(POD)})),
+        ("scenario.yaml", to_yaml(scenario_document("My cluster", [NODE, POD], "Look here"))),
+        ("scenario.json", text(scenario_document("My cluster", [NODE, POD]))),
+        ("no extension", text(LIST)),
+    ],
+)  # fmt: skip
+def test_reads(name: str, data: bytes | str) -> None:
+    result = read(data, name)
+    assert sorted(result.records) == KEYS
+    assert result.warnings == []
+    for obj in result.objects:
+        assert obj["apiVersion"] == "v1"
+        assert obj["kind"] in ("Node", "Pod")
+
+
+def test_several_files_are_one_cluster(tmp_path: Path) -> None:
+    path = tmp_path / "n.json"
+    path.write_text(text(NODE))
+    result = ingest_files([("n.json", path), ("p.yaml", to_yaml(POD).encode())])
+    assert list(result.records) == KEYS
+
+
+def test_json_and_yaml_give_the_same_objects() -> None:
+    assert read(to_yaml(LIST), "a.yaml").objects == read(text(LIST)).objects
+
+
+def test_a_scenario_keeps_what_it_says_of_itself() -> None:
+    config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    result = read(to_yaml(scenario_document("My cluster", [NODE], "Look here", "v1.30.1", config)), "s.yaml")
+    assert (result.name, result.description) == ("My cluster", "Look here")
+    assert (result.kubernetes, result.config) == ("v1.30.1", config)
+
+
+def test_the_simulators_configuration_is_kept_as_yaml() -> None:
+    config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 8}
+    result = read(text({"nodes": [NODE], "schedulerConfig": config}))
+    assert result.config == to_yaml(config)
+    assert result.counts == {"Node": 1}
+
+
+def test_a_configuration_beside_the_objects_is_kept() -> None:
+    result = read(f"{to_yaml(NODE)}---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n")
+    assert "KubeSchedulerConfiguration" in result.config
+    assert result.counts == {"Node": 1}
+
+
+def test_kubectl_version_gives_the_version() -> None:
+    version = {"clientVersion": {"gitVersion": "v1.31.0"}, "serverVersion": {"gitVersion": "v1.28.4"}}
+    assert read(text(NODE) + text(version)).kubernetes == "v1.28.4"
+
+
+def test_most_kubelets_give_the_version() -> None:
+    nodes = [
+        {"kind": "Node", "metadata": {"name": f"n{i}"}, "status": {"nodeInfo": {"kubeletVersion": v}}}
+        for i, v in enumerate(("v1.29.1", "v1.30.0", "v1.30.0"))
+    ]
+    assert read(text(nodes)).kubernetes == "v1.30.0"
+
+
+def test_duplicates_the_last_wins() -> None:
+    second = {**POD, "spec": {"nodeName": "n1"}}
+    result = read(text([NODE, POD, second]))
+    assert [obj["spec"] for obj in result.objects if obj["kind"] == "Pod"] == [{"nodeName": "n1"}]
+    (warning,) = result.warnings
+    assert (warning.code, warning.kind, warning.namespace, warning.name) == ("duplicate", "Pod", "shop", "p1")
+    assert "item 3 (Pod shop/p1)" in warning.message
+
+
+def test_unknown_kinds_are_counted() -> None:
+    others = [
+        {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}},
+        {"apiVersion": "metal.example.org/v1", "kind": "Node", "metadata": {"name": "another kind of node"}},
+        {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "e"}},
+    ]
+    result = read(text([NODE, *others, *others]))
+    assert result.counts == {"Node": 1}
+    assert result.unknown == {"Ingress.networking.k8s.io": 2, "Node.metal.example.org": 2, "Endpoints": 2}
+
+
+def test_only_unknown_kinds_are_refused_by_name() -> None:
+    with pytest.raises(IngestError, match=r"no object that the scheduler looks at, only 1 Ingress"):
+        read('{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"i"}}')
+
+
+def test_a_cluster_without_nodes_is_taken_and_remarked_on() -> None:
+    assert [w.code for w in read(text(POD)).warnings] == ["no-nodes"]
+
+
+def test_pods_on_nodes_that_are_not_there_are_remarked_on() -> None:
+    pods = [{"kind": "Pod", "metadata": {"name": f"p{i}"}, "spec": {"nodeName": "gone"}} for i in range(2)]
+    (warning,) = read(text([NODE, *pods])).warnings
+    assert (warning.code, warning.name) == ("missing-node", "gone")
+    assert warning.message == "2 pods name the node gone, which is not in the upload"
+
+
+# ---- cluster-info dump
+
+
+def test_a_dump_folder_as_archive() -> None:
+    result = read(
+        tarred(
+            {
+                "dump/nodes.json": text(
+                    {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]}
+                ),
+                "dump/shop/pods.json": text(
+                    {
+                        "kind": "PodList",
+                        "apiVersion": "v1",
+                        "items": [{"metadata": {"name": "p1", "namespace": "shop"}}],
+                    }
+                ),
+                "dump/shop/p1/logs.txt": "secret log",
+                "dump/shop/replication-controllers.json": text({"items": None}),
+                "dump/shop/broken.json": '{"kind": ',
+                "__MACOSX/dump/._nodes.json": "\0\0",
+            }
+        ),
+        "dump.tar.gz",
+    )
+    assert sorted(result.records) == KEYS
+    assert [w.code for w in result.warnings] == ["unreadable-member", "skipped-file"]
+    assert "dump.tar.gz/dump/shop/broken.json" in result.warnings[0].message
+    assert "2 files that are neither JSON nor YAML" in result.warnings[1].message
+
+
+def test_a_dump_on_one_stream_with_logs_between() -> None:
+    stream = (
+        pretty({"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]})
+        + pretty({"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p1", "namespace": "shop"}}]})
+        + "==== START logs for container c of pod shop/p1 ====\n{not json\n: nor yaml\n"
+        + "==== END logs for container c of pod shop/p1 ====\n"
+    )
+    result = read(stream, "dump.txt")
+    assert sorted(result.records) == KEYS
+    assert result.dropped_notes == ["1 container log"]
+
+
+def test_old_dumps_of_internal_types() -> None:
+    nodes = {
+        "SelfLink": "/api/v1/nodes",
+        "ResourceVersion": "1",
+        "Items": [
+            {
+                "name": "n1",
+                "creationTimestamp": "2017-05-01T00:00:00Z",
+                "labels": {"Kubernetes.io/Hostname": "n1"},
+                "Spec": {
+                    "PodCIDR": "10.2.0.0/24",
+                    "ProviderID": "x://1",
+                    "Unschedulable": True,
+                    "Taints": [{"Key": "Dedicated", "Value": "", "Effect": "NoSchedule", "TimeAdded": None}],
+                },
+                "Status": {
+                    "Allocatable": {"cpu": "4", "example.org/GPU": "1"},
+                    "NodeInfo": {"OSImage": "Linux", "KubeletVersion": "v1.6.2", "SystemUUID": "u"},
+                    "Images": [{"Names": ["Example.org/A:1"], "SizeBytes": 5}],
+                },
+            }
+        ],
+    }
+    pods = {
+        "Items": [
+            {
+                "name": "p1",
+                "namespace": "shop",
+                "ownerReferences": [
+                    {"kind": "ReplicaSet", "name": "r", "uid": "u", "apiVersion": "extensions/v1beta1"}
+                ],
+                "Spec": {
+                    "NodeName": "n1",
+                    "NodeSelector": {"Disk": "SSD"},
+                    "DNSPolicy": "ClusterFirst",
+                    "SecurityContext": {"HostNetwork": True, "SELinuxOptions": None},
+                    "Volumes": [{"Name": "v", "GCEPersistentDisk": {"PDName": "d", "FSType": "ext4"}, "NFS": None}],
+                    "Containers": [
+                        {
+                            "Name": "c",
+                            "Image": "i",
+                            "Env": [{"Name": "PASSWORD", "Value": "hunter2", "ValueFrom": None}],
+                            "Ports": [{"HostPort": 80, "ContainerPort": 80, "HostIP": "", "Protocol": "TCP"}],
+                            "Resources": {"Limits": None, "Requests": {"cpu": "100m"}},
+                            "LivenessProbe": {"HTTPGet": {"Path": "/", "Port": 80}},
+                        }
+                    ],
+                    "Affinity": {
+                        "PodAntiAffinity": {
+                            "RequiredDuringSchedulingIgnoredDuringExecution": [
+                                {"LabelSelector": {"matchLabels": {"App": "X"}}, "TopologyKey": "h", "Namespaces": None}
+                            ],
+                            "PreferredDuringSchedulingIgnoredDuringExecution": None,
+                        }
+                    },
+                },
+                "Status": {"Phase": "Running", "HostIP": "10.0.0.1", "QOSClass": "Burstable"},
+            }
+        ]
+    }
+    result = read(zipped(d__nodes_json=text(nodes), d__shop__pods_json=text(pods)), "d.zip")
+    assert result.warnings == []
+    assert result.kubernetes == "v1.6.2"
+    node, pod = result.objects
+    assert node["metadata"]["labels"] == {"Kubernetes.io/Hostname": "n1"}
+    assert node["spec"] == {
+        "podCIDR": "10.2.0.0/24",
+        "providerID": "x://1",
+        "unschedulable": True,
+        "taints": [{"key": "Dedicated", "effect": "NoSchedule"}],
+    }
+    assert node["status"]["allocatable"] == {"cpu": "4", "example.org/GPU": "1"}
+    assert node["status"]["nodeInfo"]["osImage"] == "Linux"
+    assert node["status"]["images"] == [{"names": ["Example.org/A:1"], "sizeBytes": 5}]
+    spec = pod["spec"]
+    assert spec["hostNetwork"] is True
+    assert (spec["nodeName"], spec["nodeSelector"], spec["dnsPolicy"]) == ("n1", {"Disk": "SSD"}, "ClusterFirst")
+    assert spec["volumes"] == [{"name": "v", "gcePersistentDisk": {"pdName": "d", "fsType": "ext4"}}]
+    (container,) = spec["containers"]
+    assert container["env"] == [{"name": "PASSWORD"}]
+    assert container["ports"] == [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}]
+    assert container["resources"] == {"requests": {"cpu": "100m"}}
+    assert container["livenessProbe"] == {"httpGet": {"path": "/", "port": 80}}
+    assert spec["affinity"]["podAntiAffinity"] == {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"App": "X"}}, "topologyKey": "h"}
+        ]
+    }
+    assert pod["status"] == {"phase": "Running", "hostIP": "10.0.0.1", "qosClass": "Burstable"}
+    assert pod["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"

@@ -1,0 +1,70 @@
+"""Hostile uploads: a clear answer, memory bounded, the process alive."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubesched_ui.ingest import ingest_files
+from tests.kubesched_ui.ingest.hostile import BROKEN, LIMITS, NODE, POD, REFUSED, answer, listed
+
+# Read in a process of their own with 700 MB of address space: where it dies, so does only the test.
+WORST = [
+    name
+    for name in REFUSED
+    if any(word in name for word in ("100,000", "million", "laughs", "bomb", "zeros", "without end", "30,000", "lies"))
+]
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if name not in WORST])
+def test_refused(name: str) -> None:
+    upload, wanted = REFUSED[name]
+    said = answer(upload())
+    assert said.startswith("refused: ")
+    assert wanted in said
+    assert len(said) < 600
+    assert said.isprintable()
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_refused_with_little_memory(name: str, checkout: Path) -> None:
+    command = [sys.executable, "-m", "tests.kubesched_ui.ingest.hostile", name]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("refused: ")
+    assert REFUSED[name][1] in done.stdout
+    assert len(done.stdout) < 600
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_object_is_left_out_with_a_warning(name: str) -> None:
+    raw, wanted = BROKEN[name]
+    result = ingest_files([("a.json", listed(NODE, raw))], LIMITS)
+    assert result.counts == {"Node": 1}
+    (warning,) = result.warnings
+    assert warning.code == "broken"
+    assert wanted in warning.message
+    assert warning.message.startswith("a.json, document 1, item 2")
+    assert warning.message.isprintable()
+
+
+def test_markup_is_kept_as_text_where_it_can_be_a_name() -> None:
+    markup = "<img src=x onerror=alert(1)>"
+    raw = POD.replace(b'"p"', f'"{markup}"'.encode()) % b"{}"
+    result = ingest_files([("a.json", listed(NODE, raw))], LIMITS)
+    assert ("Pod", "default", markup) in result.records
+
+
+def test_warnings_are_bounded() -> None:
+    result = ingest_files([("a.json", listed(NODE, *[b'{"kind":"Pod"}'] * 5000))], LIMITS)
+    assert len(result.warnings) == LIMITS.max_warnings + 1
+    assert result.warnings[-1].code == "more"
+    assert "4,500 further warnings" in result.warnings[-1].message
+
+
+def test_unknown_kinds_are_bounded() -> None:
+    kinds = [f'{{"kind":"K{i}","apiVersion":"x.io/v1","metadata":{{"name":"a"}}}}'.encode() for i in range(5000)]
+    result = ingest_files([("a.json", listed(NODE, *kinds))], LIMITS)
+    assert sum(result.unknown.values()) == 5000
+    assert len(result.unknown) <= LIMITS.max_warnings + 1

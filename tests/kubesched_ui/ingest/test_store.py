@@ -1,0 +1,70 @@
+"""Uploads in the database, by function and by command."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
+from kubesched_ui.models import Scenario
+
+OBJECTS = [
+    {"kind": "Node", "metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.30.0"}}},
+    {
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "env": [{"name": "A", "value": "x"}]}]},
+    },
+    {"kind": "Pod", "metadata": {}},
+    {"apiVersion": "example.org/v1", "kind": "Foo", "metadata": {"name": "f"}},
+]
+TEXT = json.dumps(OBJECTS).encode()
+
+pytestmark = pytest.mark.django_db
+
+
+def test_stores_all_that_was_read() -> None:
+    result = ingest_files([("a.json", TEXT)])
+    scenario = Scenario.objects.get(pk=store(result, "My cluster", description="Look here").pk)
+    assert (scenario.name, scenario.description, scenario.origin) == ("My cluster", "Look here", "upload")
+    assert (scenario.kubernetes, scenario.counts) == ("v1.30.0", {"Node": 1, "Pod": 1})
+    assert list(scenario.objects_of()) == result.objects
+    assert [pod["metadata"]["name"] for pod in scenario.objects_of(["Pod"])] == ["p"]
+    assert [remark["code"] for remark in scenario.warnings] == ["broken", "dropped", "unknown"]
+    assert scenario.warnings[1]["notes"] == ["1 value of an environment variable"]
+    assert scenario.warnings[2]["counts"] == {"Foo.example.org": 1}
+
+
+def test_command(tmp_path: Path) -> None:
+    folder = tmp_path / "dump"
+    (folder / "default").mkdir(parents=True)
+    (folder / "default" / "pods.json").write_bytes(TEXT)
+    (folder / "default" / "logs.txt").write_text("not read")
+    out, err = StringIO(), StringIO()
+    call_command("ingest", str(folder), stdout=out, stderr=err)
+    scenario = Scenario.objects.get()
+    assert scenario.name == "dump"
+    assert f"Scenario {scenario.pk}: dump" in out.getvalue()
+    assert "dump/default/pods.json, document 1, item 3" in err.getvalue()
+
+
+def test_command_says_what_is_wrong(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"kind":')
+    with pytest.raises(CommandError, match=r"^bad\.json, document 1: is not complete JSON"):
+        call_command("ingest", str(bad))
+    with pytest.raises(CommandError, match="no such file"):
+        call_command("ingest", str(tmp_path / "none.json"))
+    assert not Scenario.objects.exists()
+
+
+def test_dry_run_stores_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_bytes(TEXT)
+    out = StringIO()
+    call_command("ingest", str(file), "--dry-run", stdout=out, stderr=StringIO())
+    assert "1 Node" in out.getvalue()
+    assert not Scenario.objects.exists()
