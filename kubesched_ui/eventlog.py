@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -16,10 +18,10 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from kubesched_ui.events import Event, event
 from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, EventBlock, PodResult, Run
 
-Event = dict[str, Any]
 RESULT_FIELDS = [
     "position",
     "result",
@@ -36,7 +38,13 @@ RESULT_FIELDS = [
     "evicted_by",
 ]
 PROGRESS = ["cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq"]
-COUNTS = {"scheduled": "placed", "unschedulable": "unschedulable", "gated": "gated", "error": "errors"}
+COUNTS = {
+    "scheduled": "placed",
+    "waiting": "placed",
+    "unschedulable": "unschedulable",
+    "gated": "gated",
+    "error": "errors",
+}
 
 
 class LostClaim(Exception):
@@ -83,7 +91,8 @@ class RunLog:
         if run.cycles_done == self.began_with:
             self.began_at = time.monotonic()
         self.cycles.append(cycle)
-        self.add_events(events, pod="/".join(key))
+        for pod, group in groupby(events, key=itemgetter("pod")):  # an evicted pod's event is its own
+            self.add_events(list(group), pod)
         self.results[key] = result
         self.evicted.pop("/".join(key), None)  # it is back in the queue: what counts is this cycle
         self.evicted |= dict.fromkeys(victims, "/".join(key))
@@ -130,11 +139,6 @@ class RunLog:
         counts = {name: getattr(run, name) for name in ("placed", "unschedulable", "gated", "errors")}
         self.add_events([event("run.finished", t, data={"state": state, "error": error, **counts})])
         self.flush(state=state, error=error, finished_at=timezone.now(), worker="")
-
-
-def event(type_: str, t: float, pod: str = "", attempt: int = 0, data: dict[str, Any] | None = None) -> Event:
-    """An event as it is before it has a number. `t`: seconds of the run's own clock."""
-    return {"t": t, "type": type_, "pod": pod, "attempt": attempt, "data": data or {}}
 
 
 def read_blocks(run_id: int, since: int, pod: str = "", limit: int = 100) -> Iterator[tuple[int, bytes]]:

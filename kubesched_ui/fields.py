@@ -22,6 +22,9 @@ def unpack(data: bytes | memoryview) -> bytes:
 class PackedJSONField(models.BinaryField):
     """A JSON value stored as compressed text; read and written as Python objects, never searched by the database."""
 
+    _pyi_private_set_type: Any
+    _pyi_private_get_type: Any
+
     def get_prep_value(self, value: Any) -> bytes | None:
         return None if value is None else pack(msgspec.json.encode(value))
 

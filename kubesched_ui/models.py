@@ -73,6 +73,12 @@ class ClusterObject(models.Model):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+def silent() -> Q:
+    """Without a sign of life for longer than a run under way can be."""
+    since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
+    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=since)
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     """Questions about the life of runs, asked and answered in the database so that processes agree."""
 
@@ -87,7 +93,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         """
         now = timezone.now()
         claimed = (
-            (self.filter(state=Run.State.QUEUED) | self.lost())
+            self.filter(Q(state=Run.State.QUEUED) | (Q(state=Run.State.RUNNING) & silent()))
             .filter(pk=run_id)
             .update(
                 state=Run.State.RUNNING,
@@ -105,13 +111,11 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def lost(self) -> RunQuerySet:
         """Runs whose worker has gone silent."""
-        silent_since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
-        return self.filter(state=Run.State.RUNNING).filter(Q(heartbeat_at=None) | Q(heartbeat_at__lt=silent_since))
+        return self.filter(silent(), state=Run.State.RUNNING)
 
     def forgotten(self) -> RunQuerySet:
         """Queued runs that no message has been sent for lately: the broker may have lost it."""
-        since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
-        return self.filter(state=Run.State.QUEUED).filter(Q(heartbeat_at=None) | Q(heartbeat_at__lt=since))
+        return self.filter(silent(), state=Run.State.QUEUED)
 
 
 class Run(models.Model):
@@ -271,6 +275,7 @@ class PodResult(models.Model):
         UNSCHEDULABLE = "unschedulable"
         GATED = "gated"
         ERROR = "error"
+        WAITING = "waiting"  # reserved on its node, held by Permit
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="pod_results")
     namespace = models.CharField(max_length=253)

@@ -1,9 +1,9 @@
 """Settings. Every decision is one environment variable; with none set, the embedded set-up under var/ is used."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import dj_database_url
+import plotly
 from csp.constants import NONE, SELF, UNSAFE_INLINE
 
 from kubesched_ui import env
@@ -122,7 +122,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
-STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(find_spec("plotly").origin).parent / "package_data")]
+STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(plotly.__file__).parent / "package_data")]
 WHITENOISE_USE_FINDERS = True  # no collectstatic step to forget
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -1,11 +1,11 @@
 """Addresses: the API, the admin and the health check here, the pages in pages_urls."""
 
-from importlib.util import find_spec
-
 from django.contrib import admin
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
+
+from kubesched_ui.api import api
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -16,14 +16,10 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz),
+    path("api/", api.urls),
     path("admin/", admin.site.urls),
+    path("", include("kubesched_ui.pages_urls")),
 ]
-if find_spec("kubesched_ui.ingest.reader") and find_spec("scheduler_core.trace"):
-    from kubesched_ui.api import api
-
-    urlpatterns.append(path("api/", api.urls))
-if find_spec("kubesched_ui.pages_urls"):
-    urlpatterns.append(path("", include("kubesched_ui.pages_urls")))
 
 handler400 = "kubesched_ui.views.errors.bad_request"
 handler403 = "kubesched_ui.views.errors.forbidden"

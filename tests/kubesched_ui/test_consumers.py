@@ -14,7 +14,8 @@ from channels.testing import WebsocketCommunicator
 
 from kubesched_ui import consumers
 from kubesched_ui.asgi import application
-from kubesched_ui.eventlog import RunLog, event
+from kubesched_ui.eventlog import RunLog
+from kubesched_ui.events import event
 from kubesched_ui.models import Cycle, PodResult, Run, Scenario
 from kubesched_ui.notify import group
 

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from django.utils import timezone
 
-from kubesched_ui.eventlog import Cancelled, LostClaim, RunLog, event, join, read_blocks
+from kubesched_ui.eventlog import Cancelled, LostClaim, RunLog, join, read_blocks
+from kubesched_ui.events import event
 from kubesched_ui.models import Cycle, EventBlock, PodResult, Run, Scenario
 
 pytestmark = pytest.mark.django_db

@@ -1,0 +1,162 @@
+"""A scheduling cycle as events, in the order of the framework. Pure functions; the format is docs/websocket.md.
+
+Compact: what is said of thousands of nodes is said once per reason with ranges of rows, scores only of the best nodes.
+The rest is in the trace, which the API serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.framework.interface import Int64, Status
+from scheduler_core.trace import CycleTrace
+
+Event = dict[str, Any]
+Rows = npt.NDArray[np.intp]
+
+TOP = 10
+MAX_RANGES = 64
+BINDING = ("reserve", "permit", "prebind", "bind")
+
+
+def event(type_: str, t: float, pod: str = "", attempt: int = 0, data: dict[str, Any] | None = None) -> Event:
+    """An event that has no number yet. `t`: seconds on the run's virtual clock."""
+    return {"t": t, "type": type_, "pod": pod, "attempt": attempt, "data": data or {}}
+
+
+def cycle_events(trace: CycleTrace, nodes: Sequence[str]) -> list[Event]:
+    """All events of a cycle; `nodes` are the run's nodes in row order."""
+    found: list[Event] = []
+
+    def say(type_: str, pod: str = trace.pod, **data: Any) -> None:
+        found.append(event(type_, trace.time, pod, trace.attempt, data))
+
+    say("cycle.started")
+    say("preenqueue", status=status(trace.preenqueue))
+    if trace.preenqueue is None:
+        say("prefilter", status=status(trace.prefilter), skipped=trace.skipped_filter)
+        if trace.prefilter is None and not (trace.error and not trace.verdicts):
+            say("filter", **filtering(trace))
+        if trace.postfilter is not None:
+            say("postfilter", **preempting(trace))
+            for victim in trace.victims:
+                say("pod.evicted", victim, by=trace.pod, node=trace.nominated_node)
+        if trace.node:
+            placing(trace, nodes, say)
+    node = trace.node if trace.result in ("scheduled", "waiting") else ""
+    said = trace.message or trace.error
+    say("cycle.finished", result=trace.result, node=node, nominated_node=trace.nominated_node, message=said)
+    return found
+
+
+def placing(trace: CycleTrace, nodes: Sequence[str], say: Any) -> None:
+    """From PreScore to PostBind, as far as it went."""
+    node = trace.node
+    rows = trace.feasible_rows()
+    if trace.scores:
+        total = trace.total()
+        row = trace.selected_row if trace.selected_row >= 0 else nodes.index(node)
+        chosen = row if trace.feasible is None else int(np.searchsorted(rows, row))
+        say("prescore", skipped=trace.skipped_score)
+        say("score", **scoring(trace, nodes, rows, total, chosen))
+        say("select", node=node, **selecting(nodes, rows, total, chosen))
+    else:
+        say("select", node=node, score=None, ties=1, runner_up="", margin=None)
+    say("assume", node=node)
+    for point in BINDING:
+        said: Status | None = getattr(trace, point)
+        say(point, node=node, status=status(said))
+        if point == "permit" and trace.result == "waiting":
+            return
+        if said is not None and (said.rejected or said.code == "Error"):
+            say("unreserve", node=node)
+            return
+    say("postbind", node=node)
+
+
+def filtering(trace: CycleTrace) -> dict[str, Any]:
+    """The decisive refusals, each with its nodes, most nodes first."""
+    refusals = [(said, rows) for said, rows in trace.decisive_statuses()]
+    looked = trace.nodes
+    if trace.subset is not None:
+        outside = np.ones(trace.nodes, np.bool_)
+        outside[trace.subset] = False
+        looked = len(trace.subset)
+        if trace.subset_status is not None and outside.any():
+            refusals.append((trace.subset_status, np.flatnonzero(outside)))
+    if trace.looked is not None:
+        looked = int(np.count_nonzero(trace.looked))
+    refusals.sort(key=lambda refusal: -len(refusal[1]))
+    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
+    told = [{**(status(said) or {}), "count": len(rows), "nodes": ranges(rows)} for said, rows in refusals]
+    return {"looked": looked, "feasible": feasible, "refusals": told}
+
+
+def preempting(trace: CycleTrace) -> dict[str, Any]:
+    """What PostFilter came to."""
+    found = trace.postfilter
+    assert found is not None
+    return {
+        "status": status(found.status),
+        "nominated_node": found.nominated_node,
+        "victims": trace.victims,
+        "candidates": len(found.candidates),
+    }
+
+
+def scoring(trace: CycleTrace, nodes: Sequence[str], rows: Rows, total: Int64, chosen: int) -> dict[str, Any]:
+    """Weights, and the best nodes with every plugin's raw and normalised score; first the one at position `chosen`."""
+    best = best_of(total, TOP)
+    best = np.concatenate(([chosen], best[best != chosen]))[:TOP]
+    columns = {plugin: (s.raw[best].tolist(), s.normalized[best].tolist()) for plugin, s in trace.scores.items()}
+    top = [
+        {
+            "node": nodes[row],
+            "row": row,
+            "total": value,
+            "scores": {plugin: (raw[i], normalized[i]) for plugin, (raw, normalized) in columns.items()},
+        }
+        for i, (row, value) in enumerate(zip(rows[best].tolist(), total[best].tolist(), strict=True))
+    ]
+    return {"feasible": len(rows), "weights": {plugin: s.weight for plugin, s in trace.scores.items()}, "top": top}
+
+
+def selecting(nodes: Sequence[str], rows: Rows, total: Int64, chosen: int) -> dict[str, Any]:
+    """How far ahead of the next best node the pick at position `chosen` was. `total` has two entries or more."""
+    score = int(total[chosen])
+    others = total.copy()
+    others[chosen] = np.iinfo(np.int64).min
+    second = int(others.argmax())
+    return {
+        "score": score,
+        "ties": int(np.count_nonzero(total == score)),
+        "runner_up": nodes[int(rows[second])],
+        "margin": score - int(total[second]),
+    }
+
+
+def best_of(total: Int64, count: int) -> Rows:
+    """Positions of the `count` highest totals, highest first, earlier rows first among equals."""
+    if len(total) > 4 * count:
+        candidates = np.flatnonzero(total >= np.partition(total, -count)[-count])
+    else:
+        candidates = np.arange(len(total))
+    return candidates[np.argsort(-total[candidates], kind="stable")[:count]]
+
+
+def ranges(rows: Rows) -> list[list[int]]:
+    """Ascending rows as [first, last] pairs, at most the first MAX_RANGES of them."""
+    breaks = np.flatnonzero(np.diff(rows) != 1)[:MAX_RANGES]
+    starts = np.concatenate((rows[:1], rows[breaks + 1]))[:MAX_RANGES]
+    ends = np.concatenate((rows[breaks], rows[-1:]))[:MAX_RANGES]
+    pairs: list[list[int]] = np.column_stack((starts, ends)).tolist()
+    return pairs
+
+
+def status(said: Status | None) -> dict[str, Any] | None:
+    """A status as events carry it."""
+    return None if said is None else {"plugin": said.plugin, "code": said.code, "reasons": list(said.reasons)}

@@ -1,0 +1,42 @@
+"""The row of a pod in a run's table, from the events of its last cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesched_ui.events import Event
+from kubesched_ui.models import PodResult
+
+MAX_REASONS = 20
+
+
+def pod_result(run_id: int, events: list[Event], position: int, duration: float) -> PodResult:
+    """The outcome. `position`: the pod's place in the run's order; `duration`: seconds the cycle took."""
+    said: dict[str, dict[str, Any]] = {e["type"]: e["data"] for e in events}
+    finished, select = said["cycle.finished"], said.get("select", {})
+    namespace, _, name = events[0]["pod"].partition("/")
+    return PodResult(
+        run_id=run_id,
+        namespace=namespace,
+        name=name,
+        position=position,
+        result=finished["result"],
+        node=finished["node"],
+        nominated_node=finished["nominated_node"],
+        score=select.get("score"),
+        runner_up=select.get("runner_up", ""),
+        margin=select.get("margin"),
+        feasible=said.get("filter", {}).get("feasible", 0),
+        attempts=events[0]["attempt"],
+        message=finished["message"],
+        reasons=reasons(said)[:MAX_REASONS],
+        duration=round(duration, 6),
+    )
+
+
+def reasons(said: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """[{plugin, reason, nodes}]: what decided against nodes, or against the pod as a whole (nodes 0)."""
+    whole = [status for point in ("preenqueue", "prefilter") if (status := said.get(point, {}).get("status"))]
+    told = [(status, 0) for status in whole]
+    told += [(refusal, refusal["count"]) for refusal in said.get("filter", {}).get("refusals", [])]
+    return [{"plugin": s["plugin"], "reason": reason, "nodes": count} for s, count in told for reason in s["reasons"]]

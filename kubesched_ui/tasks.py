@@ -1,0 +1,162 @@
+"""Celery tasks: load, call the core, save, publish."""
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from typing import Any, Self
+
+from celery import shared_task
+from celery.signals import worker_ready
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from kubesched_ui import runs
+from kubesched_ui.eventlog import Cancelled, LostClaim, RunLog
+from kubesched_ui.events import cycle_events, event
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.notify import Notifier
+from kubesched_ui.outcome import pod_result
+from scheduler_core.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task(acks_late=True)
+def execute_run(run_id: int) -> None:
+    """Takes up a run and brings it to an end. A run that another worker has, or that is over, is left alone."""
+    token = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    run = Run.objects.claim(run_id, token)
+    if run is None:
+        return
+    with Heartbeat(run), Notifier(run_id) as notify:
+        log = RunLog(run, notify)
+        try:
+            record(run, log)
+        except Cancelled:
+            log.finish(Run.State.CANCELLED)
+        except InputError as error:
+            log.finish(Run.State.FAILED, str(error))
+        except LostClaim:
+            logger.warning("Run %s was taken over by another worker", run_id)
+        except (OperationalError, InterfaceError):
+            raise  # the database went away: the run is taken up again once it is back
+        except Exception as error:
+            logger.exception("Run %s failed", run_id)
+            fail(log, f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details.")
+
+
+def record(run: Run, log: RunLog) -> None:
+    """Runs the simulation and records it, from the beginning or from where an earlier worker was lost.
+
+    A run is deterministic: taken up again it repeats what is stored, silently, and goes on from there. Raises
+    Cancelled, LostClaim, InputError.
+    """
+    began = time.perf_counter()
+    simulation, recorded = runs.simulation_of(run)
+    run.cycles_total = len(simulation.pods)
+    nodes = list(simulation.nodes)
+    position = {pod: index for index, pod in enumerate(simulation.pods)}
+    stored = run.cycles_done
+    if run.last_seq == 0:
+        log.add_events([event("run.started", 0.0, data=started(run, nodes, simulation.warnings))])
+        log.flush(node_names=nodes)
+    logger.info(
+        "Run %s: %s pods, %s nodes, loaded in %.1f s", run.pk, len(position), len(nodes), time.perf_counter() - began
+    )
+    before = time.perf_counter()
+    for number, trace in enumerate(simulation.run(), 1):
+        took = time.perf_counter() - before
+        if number == stored:
+            check_same(run, number, trace)
+        if number > stored:
+            namespace, _, name = trace.pod.partition("/")
+            cycle = Cycle(
+                run_id=run.pk,
+                number=number,
+                namespace=namespace,
+                name=name,
+                attempt=trace.attempt,
+                result=trace.result,
+                trace=trace.encode(),
+            )
+            events = cycle_events(trace, nodes)
+            result = pod_result(run.pk, events, position.get(trace.pod, number - 1), took)
+            result.recorded_message = recorded.get(trace.pod, "")
+            log.add_cycle(cycle, result, events, trace.victims)
+        before = time.perf_counter()
+    log.finish(Run.State.DONE)
+
+
+def started(run: Run, nodes: list[str], warnings: list[str]) -> dict[str, Any]:
+    """The data of `run.started`."""
+    return {
+        "release": run.release,
+        "seed": run.seed,
+        "tie_break": run.tie_break,
+        "preemption": run.preemption,
+        "percentage": run.percentage,
+        "pods": run.cycles_total,
+        "nodes": len(nodes),
+        "warnings": warnings,
+    }
+
+
+def check_same(run: Run, number: int, trace: Any) -> None:
+    """Raises RuntimeError if the repeated cycle is not the stored one (say, by another version of the program)."""
+    stored = Cycle.objects.get(run=run, number=number)
+    if (f"{stored.namespace}/{stored.name}", stored.result) != (trace.pod, trace.result):
+        raise RuntimeError(f"cycle {number} is not what was stored")
+
+
+def fail(log: RunLog, error: str) -> None:
+    """Ends the run as failed, without what could not be written."""
+    log.run = Run.objects.get(pk=log.run.pk)
+    log.blocks, log.cycles, log.results, log.evicted = [], [], {}, {}
+    try:
+        log.finish(Run.State.FAILED, error)
+    except LostClaim:
+        logger.warning("Run %s was taken over by another worker", log.run.pk)
+
+
+class Heartbeat:
+    """Says every few seconds that the run's worker is alive, also while a cluster is being loaded."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._beat, name=f"heartbeat-{run.pk}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join(timeout=5)
+
+    def _beat(self) -> None:
+        while not self.over.wait(settings.RUN_HEARTBEAT_S):
+            try:
+                Run.objects.held(self.run).update(heartbeat_at=timezone.now())
+            except Exception as error:  # the next beat may succeed; without any, the run counts as lost
+                logger.warning("No heartbeat for run %s: %s", self.run.pk, error)
+        connection.close()
+
+
+@worker_ready.connect
+def sweep_regularly(sender: Any, **_: Any) -> None:
+    """Every worker looks for lost runs, at its start and from then on."""
+    sweep_safely()
+    sender.timer.call_repeatedly(settings.RUN_SWEEP_EVERY_S, sweep_safely)
+
+
+def sweep_safely() -> None:
+    """`runs.sweep` for a timer, which must not fail."""
+    try:
+        runs.sweep()
+    except Exception as error:
+        logger.warning("Could not look for lost runs: %s", error)
