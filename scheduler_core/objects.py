@@ -532,7 +532,7 @@ def _without_nulls(value: Any, depth: int = 0) -> Any:
         raise RecursionError
     if isinstance(value, dict):
         return {k: _without_nulls(v, depth + 1) for k, v in value.items() if v is not None}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_without_nulls(v, depth + 1) for v in value if v is not None]
     return value
 

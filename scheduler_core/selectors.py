@@ -107,7 +107,9 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator == "Exists"
 
 
-def first_untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration], effects: frozenset[str]) -> Taint | None:
+def first_untolerated(
+    taints: Iterable[Taint], tolerations: Sequence[Toleration], effects: frozenset[str]
+) -> Taint | None:
     """The first taint with one of the effects that no toleration covers (upstream FindMatchingUntoleratedTaint)."""
     for taint in taints:
         if taint.effect in effects and not any(tolerates(t, taint) for t in tolerations):

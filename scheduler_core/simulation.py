@@ -1,6 +1,6 @@
 """A run: a cluster, a configuration, pods to place in order, one recorded cycle each.
 
-    for trace in Simulation(objects, release="1.34").run(): ...
+for trace in Simulation(objects, release="1.34").run(): ...
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class Simulation:
             found = by_key.get(key)
             if found is None:
                 where = self.cluster.pods.get(key)
-                raise InputError(f"Pod {key}", "", f"already runs on {where.node}" if where else "is not among the pending pods")
+                raise InputError(
+                    f"Pod {key}", "", f"already runs on {where.node}" if where else "is not among the pending pods"
+                )
             if found.pod.spec.scheduler_name not in profiles:
                 problem = f"no profile is named {found.pod.spec.scheduler_name!r}; there are {', '.join(profiles)}"
                 raise InputError(f"Pod {key}", "spec.schedulerName", problem)

@@ -307,11 +307,25 @@ class CycleTrace:
                 self.durations,
                 self.permit_waits,
             ],
-            [_pack_status(s) for s in (self.preenqueue, self.prefilter, self.subset_status, self.reserve, self.permit, self.prebind, self.bind)],
+            [
+                _pack_status(s)
+                for s in (
+                    self.preenqueue,
+                    self.prefilter,
+                    self.subset_status,
+                    self.reserve,
+                    self.permit,
+                    self.prebind,
+                    self.bind,
+                )
+            ],
             None if self.subset is None else _pack(self.subset),
             None if self.looked is None else _pack(self.looked),
             None if self.feasible is None else _pack(self.feasible),
-            [(p, [_pack_status(s) for s in v.statuses], None if v.codes is None else _pack(v.codes)) for p, v in self.verdicts.items()],
+            [
+                (p, [_pack_status(s) for s in v.statuses], None if v.codes is None else _pack(v.codes))
+                for p, v in self.verdicts.items()
+            ],
             [(row, _pack_status(s)) for row, s in self.nominated.items()],
             [
                 (p, s.weight, _pack(s.raw), None if s.normalized is s.raw else _pack(s.normalized))

@@ -41,11 +41,12 @@ def zone_key(node: Node) -> str:
 class NodeEntry:
     """One node name: its object (None while only pods name it) and the pods that run there, in order of arrival."""
 
-    __slots__ = ("node", "pods", "zone")
+    __slots__ = ("image_spread", "node", "pods", "zone")
 
     def __init__(self) -> None:
         self.node: Node | None = None
         self.zone = ""
+        self.image_spread: dict[str, int] = {}  # image -> nodes that held it when this one came
         self.pods: dict[str, PodInfo] = {}
 
 
@@ -70,7 +71,9 @@ class NodeTable:
         self._amounts = np.zeros((6, 0), np.int64)
         self._bind()
         self._memo: dict[object, Any] = {}
-        self.host_ports: dict[tuple[str, int], dict[str, dict[str, int]]] = {}  # (protocol, port) -> node -> ip -> pods
+        # (protocol, port) -> node -> ips in use; a set as upstream's, so the first of two users to go frees the port
+        self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
+        self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size of the first seen, nodes that hold it)
         self.version = 0  # grows whenever a node object changes
 
     def __len__(self) -> int:
@@ -88,6 +91,9 @@ class NodeTable:
             self._zones.setdefault(zone, []).append(node.name)
             entry.zone = zone
             self._stale = True
+        if entry.node is not None:
+            self._drop_images(entry.node)
+        self._keep_images(entry, node)
         entry.node = node
         self._changed()
         for name in resources.amounts(node.status.allocatable):
@@ -103,11 +109,28 @@ class NodeTable:
         if entry is None or entry.node is None:
             return
         self._leave_zone(name, entry.zone)
+        self._drop_images(entry.node)
         entry.node = None
         if not entry.pods:
             del self.entries[name]
         self._stale = True
         self._changed()
+
+    def _keep_images(self, entry: NodeEntry, node: Node) -> None:
+        entry.image_spread = {}
+        for image in node.status.images:
+            for name in image.names:
+                holders = self.images.setdefault(name, (image.size_bytes, set()))[1]
+                holders.add(node.name)
+                entry.image_spread.setdefault(name, len(holders))
+
+    def _drop_images(self, node: Node) -> None:
+        for image in node.status.images:
+            for name in image.names:
+                if name in self.images:
+                    self.images[name][1].discard(node.name)
+                    if not self.images[name][1]:
+                        del self.images[name]
 
     def _leave_zone(self, name: str, zone: str) -> None:
         self._zones[zone].remove(name)
@@ -184,8 +207,7 @@ class NodeTable:
             if name not in self.allocatable:
                 self._resource(name)
         for ip, protocol, port in pod.host_ports:
-            users = self.host_ports.setdefault((protocol, port), {}).setdefault(node, {})
-            users[ip] = users.get(ip, 0) + 1
+            self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
         row = self.rows.get(node)  # a node that has no row yet is counted when it gets one
         if row is not None:
             self._count(pod, row, 1)
@@ -196,10 +218,7 @@ class NodeTable:
         entry = self.entries[node]
         del entry.pods[pod.key]
         for ip, protocol, port in pod.host_ports:
-            users = self.host_ports[protocol, port][node]
-            users[ip] -= 1
-            if not users[ip]:
-                del users[ip]
+            self.host_ports[protocol, port][node].discard(ip)
         row = self.rows.get(node)
         if row is not None:
             self._count(pod, row, -1)

@@ -21,7 +21,16 @@ Counts = npt.NDArray[np.int64]
 class LabelClass:
     """Pods alike in namespace, labels and whether they are being deleted; with the columns that count them."""
 
-    __slots__ = ("columns", "labels", "matched_terms", "namespace", "nodes", "seen_columns", "seen_terms", "terminating")
+    __slots__ = (
+        "columns",
+        "labels",
+        "matched_terms",
+        "namespace",
+        "nodes",
+        "seen_columns",
+        "seen_terms",
+        "terminating",
+    )
 
     def __init__(self, namespace: str, labels: dict[str, str], terminating: bool) -> None:
         self.namespace = namespace

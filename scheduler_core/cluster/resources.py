@@ -67,7 +67,9 @@ def _max(total: Nano, other: Mapping[str, int]) -> None:
             total[name] = nano
 
 
-def _container(container: Container, status: ContainerStatus | None, missing: Mapping[str, int], infeasible: bool) -> Nano:
+def _container(
+    container: Container, status: ContainerStatus | None, missing: Mapping[str, int], infeasible: bool
+) -> Nano:
     requests = _nano(container.resources.requests)
     if status is not None:
         # A resize in flight counts with the larger of what is wished and what is held.

@@ -142,11 +142,19 @@ class PreFilterResult:
 
 @dataclass(slots=True)
 class Change:
-    """What if these pods ran on the node of `row`, and those did not?"""
+    """What if these pods ran on the node of `row`, and those did not?
+
+    `history` is how it came to that: pods taken off (-1) and put (back) on (+1), in order. Only host ports need it.
+    """
 
     row: int
     added: list[PodInfo] = field(default_factory=list)
     removed: list[PodInfo] = field(default_factory=list)
+    history: list[tuple[PodInfo, int]] = field(default_factory=list)
+
+    def with_pods(self, pods: list[PodInfo]) -> Change:
+        """The same with more pods added."""
+        return Change(self.row, [*self.added, *pods], self.removed, [*self.history, *((pod, 1) for pod in pods)])
 
 
 class CycleState(dict[str, Any]):
@@ -210,9 +218,7 @@ class FilterPlugin(Plugin):
 
 
 class PostFilterPlugin(Plugin):
-    def post_filter(
-        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
-    ) -> tuple[PostFilterResult | None, Status]:
+    def post_filter(self, state: CycleState, pod: PodInfo, cycle: CycleTrace) -> tuple[PostFilterResult | None, Status]:
         """Runs when no node is feasible; `cycle` holds what the Filter plugins said."""
         raise NotImplementedError
 

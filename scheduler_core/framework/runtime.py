@@ -139,7 +139,7 @@ class Framework:
         """
         ahead = self.nominated_ahead(pod, self.cluster.nodes.names[change.row]) if self.cluster.nominator else []
         if ahead:
-            status = self.check_node(state, pod, verdicts, Change(change.row, [*change.added, *ahead], change.removed))
+            status = self.check_node(state, pod, verdicts, change.with_pods(ahead))
             if status is not None:
                 return status
         return self.check_node(state, pod, verdicts, change)

@@ -27,9 +27,7 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 class DefaultPreemption(PostFilterPlugin):
     name = "DefaultPreemption"
 
-    def post_filter(
-        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
-    ) -> tuple[PostFilterResult | None, Status]:
+    def post_filter(self, state: CycleState, pod: PodInfo, cycle: CycleTrace) -> tuple[PostFilterResult | None, Status]:
         """Nominates the node where evicting hurts least, or says why preemption does not help."""
         refusal = self._not_eligible(pod, cycle)
         if refusal:
@@ -75,14 +73,15 @@ class DefaultPreemption(PostFilterPlugin):
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
 
-    def _dry_run(
-        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
-    ) -> tuple[list[Candidate], dict[int, Status]]:
+    def _dry_run(self, state: CycleState, pod: PodInfo, cycle: CycleTrace) -> tuple[list[Candidate], dict[int, Status]]:
         """Candidates, those without budget violations first; and why the other nodes tried do not help."""
         rows = cycle.potential_rows(self.cluster.release.absent_nodes_unresolvable)
         budgets = Budgets(list(self.cluster.budgets.values()))
         nodes, framework = self.cluster.nodes, self.framework
-        wanted = min(len(rows), max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute))
+        wanted = min(
+            len(rows),
+            max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute),
+        )
         offset = framework.picker.offset(len(rows)) if len(rows) else 0
 
         def fits(change: Change) -> Status | None:

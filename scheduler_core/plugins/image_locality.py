@@ -34,26 +34,13 @@ class ImageLocality(ScorePlugin):
 
     def _scores(self, images: tuple[str, ...]) -> Int64:
         nodes = self.cluster.nodes
-        index = nodes.memo((self.name, "index"), self._index)
         total = np.zeros(len(nodes), np.int64)
-        for image in images:
-            rows, size = index.get(normalized_image_name(image), ([], 0))
-            total[rows] += int(float(size) * (len(rows) / len(nodes)))
+        at_arrival = self.cluster.release.image_spread_at_arrival
+        for image in map(normalized_image_name, images):
+            size, holders = nodes.images.get(image, (0, ()))
+            for holder in holders:
+                spread = nodes.entries[holder].image_spread[image] if at_arrival else len(holders)
+                total[nodes.rows[holder]] += int(float(size) * (spread / len(nodes)))
         largest = MAX_CONTAINER_THRESHOLD * len(images)
         np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
         return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
-
-    def _index(self) -> dict[str, tuple[list[int], int]]:
-        """image name -> (rows of the nodes that hold it, size as the first node added reports it)."""
-        nodes = self.cluster.nodes
-        index: dict[str, tuple[list[int], int]] = {}
-        for name, entry in nodes.entries.items():
-            if entry.node is None:
-                continue
-            row = nodes.rows[name]
-            for image in entry.node.status.images:
-                for alias in image.names:
-                    rows, _ = index.setdefault(alias, ([], image.size_bytes))
-                    if not rows or rows[-1] != row:
-                        rows.append(row)
-        return index

@@ -42,11 +42,14 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return Verdict.reject(taken, REJECTED)
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
-        removed = {other.key for other in change.removed}
-        users = [p for p in self.cluster.nodes.pods_of(change.row) if p.host_ports and p.key not in removed]
-        used: dict[tuple[str, int], set[str]] = {}
-        for other in (*users, *change.added):
-            for ip, protocol, port in other.host_ports:
-                used.setdefault((protocol, port), set()).add(ip)
-        clash = any(ports_conflict(ip, used.get((protocol, port), ())) for ip, protocol, port in pod.host_ports)
-        return REJECTED if clash else None
+        """Replays who came and went: upstream keeps a set, so of two users of a port the first to go frees it."""
+        name = self.cluster.nodes.names[change.row]
+        for ip, protocol, port in pod.host_ports:
+            used = set(self.cluster.nodes.host_ports.get((protocol, port), {}).get(name, ()))
+            for other, step in change.history:
+                for other_ip, other_protocol, other_port in other.host_ports:
+                    if (other_protocol, other_port) == (protocol, port):
+                        (used.add if step > 0 else used.discard)(other_ip)
+            if ports_conflict(ip, used):
+                return REJECTED
+        return None

@@ -47,7 +47,9 @@ MISSING_LABEL = unresolvable("node(s) didn't match pod topology spread constrain
 
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway"),
-    TopologySpreadConstraint(max_skew=5, topology_key="topology.kubernetes.io/zone", when_unsatisfiable="ScheduleAnyway"),
+    TopologySpreadConstraint(
+        max_skew=5, topology_key="topology.kubernetes.io/zone", when_unsatisfiable="ScheduleAnyway"
+    ),
 )
 
 
@@ -180,7 +182,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return mask
 
     def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: Bool | None) -> Int64:
-        """Matching pods on eligible nodes per domain; int64 over domains."""
+        """Matching pods on eligible nodes per domain; int64 over domains. An empty selector counts nobody."""
+        if constraint.selector.key == ():
+            return np.zeros(constraint.domains, np.int64)
         domain, counts = constraint.domain, column.counts
         if eligible is not None:
             domain, counts = domain[eligible], counts[eligible]
@@ -255,7 +259,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         state[f"{self.name}/score"] = (self._raw(constraints, pod, rows, base, scored), scored)
         return None
 
-    def _raw(self, constraints: list[Constraint], pod: PodInfo, rows: Any, base: Bool | None, scored: Bool | None) -> Int64:
+    def _raw(
+        self, constraints: list[Constraint], pod: PodInfo, rows: Any, base: Bool | None, scored: Bool | None
+    ) -> Int64:
         """The weighted numbers of matching pods around each feasible node; 0 for nodes that are not scored."""
         size = len(self.cluster.nodes.pod_count[rows])
         total = np.zeros(size, np.float64)
@@ -267,7 +273,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             considered = domain if scored is None else domain[scored]
             if constraint.topology_key == HOSTNAME:
                 found = len(considered)
-                counts = column.counts[rows]
+                counts = column.counts[rows] if constraint.selector.key != () else np.zeros(size, np.int64)
             else:
                 # Upstream counts a missing label as one more (empty) value here.
                 seen = np.zeros(constraint.domains + 1, np.bool_)
@@ -277,7 +283,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
                 with_label = constraint.domain >= 0
                 if not with_label.all():
                     eligible = with_label if eligible is None else eligible & with_label
-                counts = self._domain_counts(constraint, column, eligible)[domain]
+                counts = np.append(self._domain_counts(constraint, column, eligible), 0)[domain]
             weight = math.log(found + 2)
             points = counts * weight + float(constraint.max_skew - 1)
             total += points if has_label.all() else np.where(has_label, points, 0.0)

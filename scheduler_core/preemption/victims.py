@@ -56,7 +56,9 @@ class Budgets:
         return violating, others
 
 
-def select_victims(pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], budgets: Budgets, fits: Fits) -> Candidate | Status:
+def select_victims(
+    pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], budgets: Budgets, fits: Fits
+) -> Candidate | Status:
     """The candidate that evicting from this node gives, or why it would not help.
 
     `fits(change)` judges the node with pods removed. Pods that violate a budget are reprieved first, then the others,
@@ -66,7 +68,8 @@ def select_victims(pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], b
     if not potential:
         return NO_VICTIMS
     gone = {p.key: p for p in potential}
-    status = fits(Change(row, removed=potential))
+    history = [(p, -1) for p in potential]
+    status = fits(Change(row, removed=potential, history=history))
     if status is not None:
         return status
     violating, others = budgets.split(potential)
@@ -74,7 +77,9 @@ def select_victims(pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], b
     for group in (violating, others):
         for candidate in group:
             del gone[candidate.key]
-            if fits(Change(row, removed=list(gone.values()))) is not None:
+            history.append((candidate, 1))
+            if fits(Change(row, removed=list(gone.values()), history=history)) is not None:
                 gone[candidate.key] = candidate
+                history.append((candidate, -1))
                 violations += group is violating
     return Candidate(node, tuple(sorted(gone.values(), key=importance)), violations)

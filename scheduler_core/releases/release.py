@@ -39,5 +39,6 @@ class Release:
     fit_skips_zero_requests: bool = True  # a request of 0 fits an overcommitted node (1.29)
     fit_unresolvable: bool = True  # a request beyond the node's allocatable is unresolvable (1.32)
     init_container_images: bool = True  # ImageLocality counts init containers' images (1.28)
+    image_spread_at_arrival: bool = False  # an image's number of nodes is frozen when a node comes (before 1.28)
     absent_nodes_unresolvable: bool = True  # nodes that PreFilter left out have a status of their own (1.29)
     prefilter_collects: bool = True  # PreFilter goes on after a plugin's Unschedulable (1.28)

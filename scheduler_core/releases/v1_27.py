@@ -13,6 +13,7 @@ RELEASE = Release(
     fit_skips_zero_requests=False,
     fit_unresolvable=False,
     init_container_images=False,
+    image_spread_at_arrival=True,
     absent_nodes_unresolvable=False,
     prefilter_collects=False,
     reworded_volume_reasons=False,
