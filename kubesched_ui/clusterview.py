@@ -109,7 +109,7 @@ class ClusterView:
 def amount(resource: str, quantity: int) -> str:
     """`quantity` (cpu in thousandths, bytes, or a count) as a person writes it: 1.5, 250m, 3.2Gi, 4."""
     if resource == "cpu":
-        return f"{quantity}m" if quantity % 1000 and abs(quantity) < 10_000 else f"{quantity / 1000:.4g}"
+        return f"{quantity}m" if abs(quantity) < 1000 and quantity else f"{quantity / 1000:,.5g}"
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         for unit, size in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
             if abs(quantity) >= size:

@@ -6,6 +6,7 @@ templates and figures read. Nothing here touches the database or decides anythin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,8 @@ FILTER_ORDER = [
     "InterPodAffinity",
     "DynamicResources",
 ]
+
+PASSING = ("Success", "Skip", "Wait")
 
 PASS, HOT, ALSO, LATE, UNSEEN = "pass", "hot", "also", "late", "skip"
 CELLS = {
@@ -147,8 +150,11 @@ def steps(cycle: Cycle, result: str, nodes: int) -> list[Step]:
             states["score"] = ("pass", f"best {max(cycle['total'].values())}")
         else:
             states["prescore"] = states["score"] = ("skip", "one node fits")
-    if cycle.get("reserve"):
-        states["reserve"] = ("reject", cycle["reserve"].get("plugin", ""))
+    late = ["reserve", "permit", "prebind", "bind"]
+    rejecting = next((key for key in late if (cycle.get(key) or {}).get("code", "Success") not in PASSING), None)
+    if rejecting:
+        states |= dict.fromkeys(late[: late.index(rejecting)], ("pass", ""))
+        states[rejecting] = ("reject", cycle[rejecting].get("plugin", ""))
     elif result == "scheduled":
         states |= dict.fromkeys(("reserve", "permit", "prebind", "bind", "postbind"), ("pass", ""))
         states["bind"] = ("pass", cycle.get("selected") or "")
@@ -169,17 +175,20 @@ def in_order(plugins: Iterable[str], order: Sequence[str] = FILTER_ORDER) -> lis
     return [name for name in order if name in met] + [name for name in met if name not in order]
 
 
-def matrix(cycle: Cycle, nodes: Sequence[str], order: Sequence[str] = FILTER_ORDER) -> Matrix:
+def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
     """The Filter point as groups of nodes that share every verdict.
 
-    `nodes` are all node names in snapshot order; `order` is the order in which the profile asks Filter plugins.
-    Groups come as: those that fit, then refusals by size, then nodes not looked at.
+    `nodes` are all node names in snapshot order; the cycle's `filter_order`, where known, is the order in which Filter
+    plugins were asked.
+    Groups come as: those that fit, then refusals by how many nodes share the reason, then nodes not looked at.
     """
-    refused, wider = cycle.get("filter") or {}, cycle.get("filter_all") or {}
+    refused, wider, order = cycle.get("filter") or {}, cycle.get("filter_all") or {}, FILTER_ORDER
     skipped = set(cycle.get("skipped_filter") or ())
     named = (plugin for verdicts in wider.values() for plugin in verdicts)
     decisive = (status.get("plugin", "") for status in refused.values())
-    plugins = [name for name in in_order([*order, *decisive, *named], order) if name and name not in skipped]
+    asked = cycle.get("filter_order")
+    plugins = list(asked) if asked else in_order([*order, *decisive, *named], order)
+    plugins = [name for name in plugins if name and name not in skipped]
     feasible = set(cycle.get("feasible") or ())
     groups: dict[tuple[Any, ...], Group] = {}
     for node in nodes:
@@ -192,7 +201,13 @@ def matrix(cycle: Cycle, nodes: Sequence[str], order: Sequence[str] = FILTER_ORD
         group.nodes.append(node)
         group.chosen |= node == cycle.get("selected")
     rank = {"feasible": 0, "refused": 1, "unseen": 2}
-    ordered = sorted(groups.values(), key=lambda g: (rank[g.state], -len(g.nodes), g.reasons))
+    sizes = Counter[tuple[str, ...]]()
+    for group in groups.values():
+        sizes[(group.plugin, *group.reasons)] += len(group.nodes)
+    ordered = sorted(
+        groups.values(),
+        key=lambda g: (rank[g.state], -sizes[(g.plugin, *g.reasons)], g.plugin, g.reasons, -len(g.nodes)),
+    )
     looked_at = sum(len(g.nodes) for g in ordered if g.state != "unseen")
     return Matrix(plugins, in_order(skipped, order), ordered, len(feasible), looked_at, len(nodes))
 
@@ -307,16 +322,8 @@ class Preemption:
     rule: str
 
 
-RULES = (
-    ("fewest disruption budgets violated", lambda c: c.violations),
-    ("lowest priority of its most important victim", lambda c: c.highest),
-    ("smallest sum of the victims' priorities", lambda c: c.total),
-    ("fewest victims", lambda c: len(c.victims)),
-)
-
-
 def preemption(cycle: Cycle, priorities: Mapping[str, int]) -> Preemption | None:
-    """The PostFilter point: candidates in the order in which upstream prefers them, and the rule that decided.
+    """The PostFilter point: candidates in the order of upstream's rules, the chosen one first.
 
     `priorities`: pod -> priority, for the pods that may be victims. None if PostFilter did not run.
     """
@@ -334,7 +341,8 @@ def preemption(cycle: Cycle, priorities: Mapping[str, int]) -> Preemption | None
         grouped.setdefault(key, []).append(node)
     rejected = sorted(((*key, names) for key, names in grouped.items()), key=lambda entry: -len(entry[2]))
     status = found.get("status") or {}
-    return Preemption(chosen, "; ".join(status.get("reasons") or ()), candidates, rejected, deciding_rule(candidates))
+    rule = cycle.get("rule") or ("the only candidate" if len(candidates) == 1 else "")
+    return Preemption(chosen, "; ".join(status.get("reasons") or ()), candidates, rejected, rule)
 
 
 def _candidate(node: str, entry: Mapping[str, Any], chosen: str, priorities: Mapping[str, int]) -> Candidate:
@@ -350,23 +358,3 @@ def _candidate(node: str, entry: Mapping[str, Any], chosen: str, priorities: Map
         total,
         bool(chosen) and node == chosen,
     )
-
-
-def deciding_rule(candidates: Sequence[Candidate]) -> str:
-    """Which of upstream's rules left the chosen candidate alone (preemption.go, pickOneNodeForPreemption)."""
-    chosen = next((c for c in candidates if c.chosen), None)
-    if chosen is None:
-        return ""
-    if len(candidates) == 1:
-        return "the only candidate"
-    left = list(candidates)
-    for name, measure in RULES:
-        values = [measure(c) for c in left]
-        if any(value is None for value in values):
-            return ""
-        left = [c for c, value in zip(left, values, strict=True) if value == min(values)]
-        if chosen not in left:
-            return ""
-        if len(left) == 1:
-            return name
-    return "its most important victims started last, or it came first among equals"

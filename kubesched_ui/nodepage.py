@@ -23,9 +23,10 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
         return None
     requests = runpage.requests_of(run, view)
     before, after = runpage.occupants(run, view)
-    cycles = Cycle.objects.filter(run=run).order_by("number").defer("trace")
+    cycles = Cycle.objects.filter(run=run).order_by("number")
     page = Paginator(cycles, CYCLES_SHOWN).get_page(query.get("page"))
-    verdicts = [recorded.on_node(cycle, run.node_names or [], name) for cycle in page.object_list]
+    row = (run.node_names or []).index(name) if page.object_list else 0
+    verdicts = [{"cycle": cycle, **recorded.on_node(recorded.trace_of(cycle), row)} for cycle in page.object_list]
     return {
         "run": run,
         "node": node,

@@ -87,7 +87,7 @@ def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
 def about_cycle(run: Run, row: Cycle, query: Mapping[str, str]) -> dict[str, Any]:
     """The answer and the panels of one attempt."""
     nodes: list[str] = run.node_names or []
-    cycle = recorded.golden(row, nodes)
+    cycle = recorded.cycle_dict(recorded.trace_of(row), nodes)
     verdicts, tie = matrix(cycle, nodes), run.tie_break
     priorities = {key: pod.priority for key, pod in clusterview.of_scenario(run.scenario_id).pods.items()}
     wanted = query.get("point", "")

@@ -59,7 +59,7 @@ def _victims(run: Run, pod: str) -> list[str]:
     import msgspec
 
     return [
-        event["data"].get("victim") or event["pod"]
+        event["pod"]
         for _, text in read_blocks(run.pk, 0, pod)
         for event in msgspec.json.decode(text)
         if event["type"] == "pod.evicted"

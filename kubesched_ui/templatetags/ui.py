@@ -1,5 +1,6 @@
 """Template filters of the pages."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -59,3 +60,9 @@ def percent(value: float) -> str:
 def pair(first: Any, second: Any) -> tuple[Any, Any]:
     """Two values to loop over."""
     return first, second
+
+
+@register.filter
+def breakable(name: str) -> str:
+    """A plugin's name that may be broken between its words (by zero-width spaces)."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "\u200b", name)
