@@ -42,3 +42,6 @@ class Release:
     image_spread_at_arrival: bool = False  # an image's number of nodes is frozen when a node comes (before 1.28)
     absent_nodes_unresolvable: bool = True  # nodes that PreFilter left out have a status of their own (1.29)
     prefilter_collects: bool = True  # PreFilter goes on after a plugin's Unschedulable (1.28)
+    victims_by_importance: bool = True  # else victims that violate a budget are listed first (before 1.32)
+    postfilter_stop: str = ""  # what follows PostFilter's words in a FailedScheduling message ("." before 1.28)
+    prefilter_blames: bool = True  # plugins that left nodes out are blamed for them (1.28)
