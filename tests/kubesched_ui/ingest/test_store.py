@@ -1,13 +1,14 @@
 """Uploads in the database, by function and by command."""
 
 import json
+import pickle
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Scenario
 
@@ -68,3 +69,21 @@ def test_dry_run_stores_nothing(tmp_path: Path) -> None:
     call_command("ingest", str(file), "--dry-run", stdout=out, stderr=StringIO())
     assert "1 Node" in out.getvalue()
     assert not Scenario.objects.exists()
+
+
+def test_an_exported_scenario_reads_back_the_same() -> None:
+    odd = {"kind": "Pod", "metadata": {"name": "q", "labels": {"a": "yes", "b": "0o10", "c": "line\nline"}}}
+    config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    first = ingest_files([("a.json", json.dumps([*OBJECTS[:2], odd, config]).encode())])
+    out = StringIO()
+    call_command("export_scenario", store(first, "My cluster", description="Look here").pk, stdout=out)
+    again = ingest_files([("scenario.yaml", out.getvalue().encode())])
+    assert again.objects == first.objects
+    assert (again.name, again.description) == ("My cluster", "Look here")
+    assert (again.config, again.kubernetes) == (first.config, first.kubernetes)
+
+
+def test_a_refusal_survives_the_way_between_processes() -> None:
+    with pytest.raises(IngestError) as caught:
+        ingest_files([("a.json", b"")])
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value) == "a.json: is empty"
