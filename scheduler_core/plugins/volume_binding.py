@@ -27,6 +27,7 @@ from scheduler_core.framework.interface import (
     PreFilterResult,
     PreScorePlugin,
     ReservePlugin,
+    Rows,
     ScorePlugin,
     Status,
     Verdict,
@@ -153,6 +154,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         cycle: _Cycle | None = state.get(self.name)
         if cycle is None:
             return PASSES
+        cycle.provisioned, cycle.matched, cycle.candidates = [], [], []
         bits: Bits = np.zeros(len(self.cluster.nodes), np.uint8)
         failed: list[tuple[Bool, Status]] = []
         self._check_bound(cycle, bits, failed)
@@ -339,10 +341,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
     # ---- scoring is for feature gates that are off by default
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         return SKIPPED if self.cluster.release.prescore_skips else None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         return np.zeros(len(np.arange(len(self.cluster.nodes))[rows]), np.int64)
 
     # ---- Reserve, PreBind
