@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import sys
 from collections.abc import Iterator
 from typing import IO, Any
@@ -17,10 +16,10 @@ from scheduler_core.simulation import Simulation
 def read_lines(path: str) -> Iterator[bytes]:
     """The lines of a file, of a .gz file, or of standard input for `-`. Raises InputError."""
     try:
-        stream: IO[bytes] = sys.stdin.buffer if path == "-" else open(path, "rb")
-        with stream:
-            if path.endswith(".gz"):
-                stream = io.BufferedReader(gzip.GzipFile(fileobj=stream))  # type: ignore[arg-type]
+        if path == "-":
+            yield from sys.stdin.buffer
+            return
+        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as stream:
             yield from stream
     except (OSError, EOFError) as problem:
         raise InputError(path, "", f"cannot be read: {problem}") from None

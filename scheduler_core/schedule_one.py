@@ -108,8 +108,11 @@ class Scheduler:
         start = self.timer()
         names, status, narrowing = framework.run_pre_filter(state, pod)
         trace.durations["prefilter"] = self.timer() - start
-        trace.skipped_filter = sorted(state.skip_filter)
+        if not self.cluster.release.prefilter_blames:
+            narrowing = []
         trace.unschedulable_plugins = sorted(narrowing)
+        if status is None or self.cluster.release.prefilter_collects:
+            trace.skipped_filter = sorted(state.skip_filter)
         if status is not None:
             if status.code == ERROR:
                 trace.error = status.message
@@ -146,6 +149,7 @@ class Scheduler:
             trace.subset_status = unresolvable(told)
         elif missing:
             trace.error = f'nodeinfo not found for node name "{missing[0]}"'
+            trace.skipped_filter = []
         trace.subset = np.array(sorted(rows[name] for name in names if name in rows), np.intp)
 
     @staticmethod
@@ -211,7 +215,7 @@ class Scheduler:
             if trace.postfilter is None:
                 trace.postfilter = PostFilterTrace()
             trace.postfilter.status = status
-            told = status.message
+            told = status.message and status.message + self.cluster.release.postfilter_stop
             if result is not None:
                 trace.nominated_node = trace.postfilter.nominated_node = result.nominated_node
                 trace.victims = [victim.key for victim in result.victims]

@@ -57,7 +57,9 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """Upstream LabelSelectorAsSelector: a missing selector matches nothing, an empty one everything."""
     if selector is None:
         return NOTHING
-    requirements = [(name, "In", (value,)) for name, value in selector.match_labels.items()]
+    requirements: list[tuple[str, str, tuple[str, ...]]] = [
+        (name, "In", (value,)) for name, value in selector.match_labels.items()
+    ]
     for req in selector.match_expressions:
         requirements.append((req.key, req.operator, tuple(sorted(set(req.values)))))
     return Selector(tuple(sorted(set(requirements))))

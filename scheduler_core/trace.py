@@ -166,7 +166,7 @@ class CycleTrace:
         """Each status that decided against some node that was looked at, with those rows."""
         decisive = self.decisive()
         looked = self.looked_mask()
-        for row, status in self.nominated.items():
+        for row in self.nominated:
             looked = looked if looked is not self.looked else looked.copy()
             looked[row] = False
         if decisive is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_columns import PodColumns
@@ -54,7 +55,7 @@ class Cluster:
         self.capacities: dict[str, CSIStorageCapacity] = {}
         self.budgets: dict[str, PodDisruptionBudget] = {}
         self.priority_classes: dict[str, PriorityClass] = {}
-        self._tables: dict[type[Object], dict[str, Object]] = {
+        self._tables: dict[type[Object], dict[str, Any]] = {
             Service: self.services,
             ReplicationController: self.replication_controllers,
             ReplicaSet: self.replica_sets,
@@ -67,7 +68,7 @@ class Cluster:
             CSIStorageCapacity: self.capacities,
             PodDisruptionBudget: self.budgets,
             PriorityClass: self.priority_classes,
-        }  # type: ignore[assignment]
+        }
 
     def apply(self, obj: Object) -> None:
         """Adds or replaces an object other than a pod."""

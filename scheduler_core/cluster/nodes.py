@@ -246,7 +246,7 @@ class NodeTable:
             if len(self._memo) >= _MEMO_LIMIT:
                 self._memo.clear()
             found = self._memo[key] = make()
-        return found  # type: ignore[no-any-return]
+        return found
 
     def label(self, key: str) -> tuple[npt.NDArray[np.int32], list[str]]:
         """A label as a column: int32 ids over nodes (-1: no such label), and the value of each id."""

@@ -194,7 +194,8 @@ class PodColumns:
         """New rows: `origin` (intp over the new rows) is the old row of each, -1 where there was none."""
         self.rows, self.size = rows, len(origin)
         fresh = origin < 0
-        for column in (*self._selector_list, *self._term_list):
+        columns: list[SelectorColumn | TermColumn] = [*self._selector_list, *self._term_list]
+        for column in columns:
             if len(column.counts):
                 column.counts = column.counts[origin]
                 column.counts[fresh] = 0

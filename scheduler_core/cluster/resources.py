@@ -19,7 +19,7 @@ Nano = dict[str, int]  # resource -> amount in billionths
 
 
 def is_scalar(name: str) -> bool:
-    """Resources beyond cpu, memory and ephemeral-storage that the scheduler counts: extended, hugepages, prefixed native."""
+    """Further resources that the scheduler counts: extended, hugepages, attachable volumes, prefixed native ones."""
     if name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name:
         return True
     return "/" in name and not name.startswith("requests.")
@@ -36,7 +36,7 @@ def counted(name: str) -> bool:
 
 
 def amount(name: str, nano: int) -> int:
-    """Nano units as the scheduler counts them: millicores of cpu, whole units of the rest, rounded up; wraps at int64."""
+    """Nano units as the scheduler counts them: millicores of cpu, whole units else, rounded up; wraps at int64."""
     result = -(-nano // (10**6 if name == CPU else 10**9))
     if -(1 << 63) <= result < 1 << 63:
         return result
@@ -44,7 +44,7 @@ def amount(name: str, nano: int) -> int:
 
 
 def amounts(quantities: Quantities) -> dict[str, int]:
-    """A resource list (such as a node's allocatable) in the scheduler's units, pods included, uncounted names left out."""
+    """A resource list (a node's allocatable) in the scheduler's units, with pods, without what is not counted."""
     return {
         name: quantity.milli_value(text) if name == CPU else quantity.value(text)
         for name, text in quantities.items()

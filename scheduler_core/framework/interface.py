@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint16]
-Rows = "slice | npt.NDArray[np.intp]"  # the feasible rows: slice(None) when all are
+Rows = slice | npt.NDArray[np.intp]  # the feasible rows: slice(None) when all are
 
 MAX_NODE_SCORE = 100
 
@@ -224,18 +224,18 @@ class PostFilterPlugin(Plugin):
 
 
 class PreScorePlugin(Plugin):
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         """Prepares scoring over the feasible rows; SKIPPED has `score` left out."""
         raise NotImplementedError
 
 
 class ScorePlugin(Plugin):
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """int64 scores of the feasible rows, in their order."""
         raise NotImplementedError
 
     # Plugins with a NormalizeScore replace this by a method; None says that raw scores are final.
-    normalize: Callable[[CycleState, PodInfo, Int64, Any], Int64] | None = None
+    normalize: Callable[[CycleState, PodInfo, Int64, Rows], Int64] | None = None
 
 
 class ReservePlugin(Plugin):

@@ -6,7 +6,7 @@ Source: pkg/scheduler/framework/runtime/framework.go.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -164,7 +164,7 @@ class Framework:
 
     # ---- Score
 
-    def run_pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def run_pre_score(self, state: CycleState, pod: PodInfo, rows: api.Rows) -> Status | None:
         """An error status, or None."""
         for plugin in self.pre_score:
             status = plugin.pre_score(state, pod, rows)
@@ -175,7 +175,7 @@ class Framework:
             state.skip_score.add(plugin.name)
         return None
 
-    def run_score(self, state: CycleState, pod: PodInfo, rows: Any) -> dict[str, tuple[int, api.Int64, api.Int64]]:
+    def run_score(self, state: CycleState, pod: PodInfo, rows: api.Rows) -> dict[str, tuple[int, api.Int64, api.Int64]]:
         """Plugin -> (weight, raw, normalised): int64 over the feasible nodes."""
         scores = {}
         for plugin in self.score:

@@ -3,12 +3,10 @@
 Upstream: pkg/scheduler/framework/plugins/imagelocality.
 """
 
-from typing import Any
-
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, ScorePlugin
+from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, Rows, ScorePlugin
 
 _MB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MB  # smaller images do not matter
@@ -23,7 +21,7 @@ def normalized_image_name(name: str) -> str:
 class ImageLocality(ScorePlugin):
     name = "ImageLocality"
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), sum over images of size x share of nodes with it."""
         spec = pod.pod.spec
         containers = spec.containers

@@ -31,6 +31,7 @@ from scheduler_core.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
+    Rows,
     ScorePlugin,
     Status,
     Verdict,
@@ -225,7 +226,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     # ---- score
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         """Sums, per topology domain, the weights of preferred terms of the pod and of running pods; skips if none."""
         preferred = pod.preferred_affinity or pod.preferred_anti_affinity
         if self.args.ignore_preferred_terms_of_existing_pods and not preferred:
@@ -260,14 +261,14 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             weights[topology_key] = weights[topology_key] + sums if topology_key in weights else sums
         return weights
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """The weights of the node's domains, added up."""
         total = np.zeros(len(self.cluster.nodes), np.int64)
         for topology_key, sums in state[f"{self.name}/score"].items():
             total += self._domains(topology_key, sums).over_nodes()
         return total[rows]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Any) -> Int64:
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         """Scales lowest..highest to 0..100, as float64."""
         if not state[f"{self.name}/score"] or not len(scores):
             return scores

@@ -21,6 +21,7 @@ from scheduler_core.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
+    Rows,
     ScorePlugin,
     Status,
     Verdict,
@@ -79,7 +80,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         enforced = nodes.memo((self.name, "added"), lambda: node_matching.terms_mask(nodes, terms))
         return Verdict.choose((~enforced, NOT_ENFORCED), (~wanted, NOT_MATCHED))
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         added = bool(self.added and self.added.preferred)
         if self.cluster.release.prescore_skips and not added and not self._preferred(pod):
             return SKIPPED
@@ -90,7 +91,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         affinity = pod.pod.spec.affinity
         return affinity.node_affinity.preferred if affinity and affinity.node_affinity else []
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """The sum of the weights of the preferred terms that a node meets."""
         nodes = self.cluster.nodes
         terms = [*(self.added.preferred if self.added else ()), *self._preferred(pod)]
@@ -104,5 +105,5 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
         return nodes.memo(key, make)[rows]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Any) -> Int64:
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return default_normalize(scores, reverse=False)

@@ -16,6 +16,7 @@ from scheduler_core.framework.interface import (
     CycleState,
     Int64,
     PreScorePlugin,
+    Rows,
     ScorePlugin,
     Status,
 )
@@ -31,13 +32,13 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         super().__init__(args, cluster)
         self.resources = [spec.name for spec in args.resources]
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         """Skips pods that request none of the resources: they change no balance."""
         if self.cluster.release.prescore_skips and not any(pod.requests.get(name) for name in self.resources):
             return SKIPPED
         return None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """100 x (1 - standard deviation of the used shares) over the resources that the node has."""
         fractions: list[Float64] = []
         present: list[npt.NDArray[np.bool_] | None] = []

@@ -22,6 +22,7 @@ from scheduler_core.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
+    Rows,
     ScorePlugin,
     Status,
     Verdict,
@@ -64,7 +65,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return wanted
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Names every resource that is short; unresolvable where the node could not hold the request even when empty."""
+        """Names every resource that is short; unresolvable where even the empty node could not hold the request."""
         nodes = self.cluster.nodes
         short: list[tuple[str, int, Bool]] = []
         full = nodes.pod_count >= nodes.allowed_pods
@@ -127,8 +128,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         unresolvable = hopeless and self.cluster.release.fit_unresolvable
         return Status(UNRESOLVABLE if unresolvable else UNSCHEDULABLE, tuple(reasons))
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         return None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         return self.scorer(pod, rows)

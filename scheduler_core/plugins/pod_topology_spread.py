@@ -31,6 +31,7 @@ from scheduler_core.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
+    Rows,
     ScorePlugin,
     Status,
     Verdict,
@@ -87,6 +88,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
         self.system_defaulted = args.defaulting_type == "System"
+        self.defaults: tuple[TopologySpreadConstraint, ...] = ()
         if self.system_defaulted:
             self.defaults = SYSTEM_DEFAULTS
         else:
@@ -247,7 +249,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     # ---- score
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         """Counts matching pods per domain of the feasible nodes; skips without ScheduleAnyway constraints."""
         constraints = self._constraints(pod, "ScheduleAnyway")
         if not constraints and self.cluster.release.prescore_skips:
@@ -260,7 +262,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return None
 
     def _raw(
-        self, constraints: list[Constraint], pod: PodInfo, rows: Any, base: Bool | None, scored: Bool | None
+        self, constraints: list[Constraint], pod: PodInfo, rows: Rows, base: Bool | None, scored: Bool | None
     ) -> Int64:
         """The weighted numbers of matching pods around each feasible node; 0 for nodes that are not scored."""
         size = len(self.cluster.nodes.pod_count[rows])
@@ -292,11 +294,11 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             raw[~scored] = 0
         return raw
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         raw: Int64 = state[f"{self.name}/score"][0]
         return raw
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Any) -> Int64:
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         """100 x (max + min - score) / max: the fewer matching pods around, the better."""
         scored: Bool | None = state[f"{self.name}/score"][1]
         counted = scores if scored is None else scores[scored]

@@ -12,16 +12,16 @@ import numpy as np
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Bool, Int64
+from scheduler_core.framework.interface import MAX_NODE_SCORE, Bool, Int64, Rows
 
-ResourceScorer = Callable[[PodInfo, Any], Int64]
+ResourceScorer = Callable[[PodInfo, Rows], Int64]
 Formula = Callable[[Int64, Int64], Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
 
 _MAX_UTILIZATION = 100
 _SHAPE_SCALE = 10  # a shape's scores are 0..10
 
 
-def columns(cluster: Cluster, pod: PodInfo, name: str, rows: Any, nonzero: bool) -> tuple[Int64, Int64] | None:
+def columns(cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool) -> tuple[Int64, Int64] | None:
     """(allocatable, requested with the pod) of a resource, int64 over the rows; None where it does not take part.
 
     `nonzero` counts containers without requests of cpu or memory with their defaults.
@@ -105,7 +105,7 @@ def make_scorer(cluster: Cluster, strategy: Any) -> ResourceScorer:
     else:
         formula = most_allocated if strategy.type == "MostAllocated" else least_allocated
 
-    def score(pod: PodInfo, rows: Any) -> Int64:
+    def score(pod: PodInfo, rows: Rows) -> Int64:
         total: Any = 0
         divisor: Any = 0
         for name, weight in weights:

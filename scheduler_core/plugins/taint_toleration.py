@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/tainttoleration.
 """
 
-from typing import Any
-
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import (
@@ -13,6 +11,7 @@ from scheduler_core.framework.interface import (
     FilterPlugin,
     Int64,
     PreScorePlugin,
+    Rows,
     ScorePlugin,
     Status,
     Verdict,
@@ -35,12 +34,12 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         statuses = [unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}") for taint in taints]
         return Verdict(codes, tuple(statuses))
 
-    def pre_score(self, state: CycleState, pod: PodInfo, rows: Any) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         return None
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Any) -> Int64:
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """The number of PreferNoSchedule taints that the pod does not tolerate."""
         return node_matching.unpreferred_taints(self.cluster.nodes, pod)[rows]
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Any) -> Int64:
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return default_normalize(scores, reverse=True)

@@ -12,7 +12,7 @@ _PRIORITY_OFFSET = 1 << 31  # makes every priority positive, so that fewer pods 
 
 def _earliest_start(candidate: Candidate) -> float:
     """When the first of the most important victims started; pods that never did start now."""
-    highest = candidate.victims[0].priority
+    highest = max(v.priority for v in candidate.victims)
     return min(v.start_time or float("inf") for v in candidate.victims if v.priority == highest)
 
 

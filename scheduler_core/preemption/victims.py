@@ -82,4 +82,5 @@ def select_victims(
                 gone[candidate.key] = candidate
                 history.append((candidate, -1))
                 violations += group is violating
-    return Candidate(node, tuple(sorted(gone.values(), key=importance)), violations)
+    victims = sorted(gone.values(), key=importance) if pod.release.victims_by_importance else list(gone.values())
+    return Candidate(node, tuple(victims), violations)
