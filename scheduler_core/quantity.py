@@ -72,8 +72,8 @@ def _scaled(text: str | int | float, scale: int) -> int:
     value, own, small = _parse(text if isinstance(text, str) else _text(text))
     shift = own - scale
     if shift < 0:
-        return _round_up(value, 10**-shift)
-    result = value * 10**shift
+        return _round_up(value, 10 ** abs(shift))
+    result: int = value * 10**shift
     if -MAX_INT64 - 1 <= result <= MAX_INT64:
         return result
     # Go: an int64 amount that overflows reads as 0, a big one keeps its low 64 bits.
@@ -100,7 +100,8 @@ def milli_value(quantity: str | int | float) -> int:
 @lru_cache(maxsize=65536)
 def _nano(text: str) -> int:
     value, own, _ = _parse(text)
-    return value * 10 ** (own + 9)
+    nano: int = value * 10 ** (own + 9)
+    return nano
 
 
 def nano_value(quantity: str | int | float) -> int:

@@ -84,7 +84,8 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]]) -> Formula:
 
     def formula(requested: Int64, allocatable: Int64) -> Int64:
         utilization = np.where(requested > allocatable, _MAX_UTILIZATION, requested * _MAX_UTILIZATION // allocatable)
-        return table[utilization]
+        points: Int64 = table[utilization]
+        return points
 
     return formula
 
