@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kubesched_ui.cycleview import Cycle, Duel, Group, Matrix, duel, matrix, score_rows
+from kubesched_ui.cycleview import Cycle, Duel, Group, Matrix, duel, score_rows
 
 Closest = Callable[[list[str]], str]
 """Names the node of a group that lacks least, e.g. `n4, short by 250m`; empty where nothing is known."""
@@ -83,7 +83,7 @@ def refusals(groups: Sequence[Group], closest: Closest, most: int = 4) -> str:
     ordered = sorted(merged.items(), key=lambda entry: -len(entry[1]))
     parts = []
     for reasons, nodes in ordered[:most]:
-        near = closest(nodes) if any(reason.startswith("Insufficient ") for reason in reasons) else ""
+        near = closest(nodes) if any(reason.startswith(("Insufficient ", "Too many")) for reason in reasons) else ""
         parts.append(f"{len(nodes):,} {agree(len(nodes), phrase(reasons))}" + (f" (closest: {near})" if near else ""))
     if len(ordered) > most:
         rest = sum(len(nodes) for _, nodes in ordered[most:])
@@ -142,13 +142,12 @@ def _reasons(status: dict[str, Any]) -> str:
 def answer(
     cycle: Cycle,
     result: str,
-    nodes: Sequence[str],
+    verdicts: Matrix,
     *,
     closest: Closest = lambda _: "",
     tie_break: str = "seed",
 ) -> str:
-    """The sentence for a cycle whose outcome is `result` (scheduled, unschedulable, gated, error)."""
-    verdicts = matrix(cycle, nodes)
+    """The sentence for a cycle whose outcome is `result` (scheduled, unschedulable, gated, error, waiting)."""
     if cycle.get("preenqueue"):
         return f"Not queued: {cycle['preenqueue']['plugin']} holds it back ({_reasons(cycle['preenqueue'])})."
     if cycle.get("error"):

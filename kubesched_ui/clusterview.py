@@ -117,6 +117,19 @@ def amount(resource: str, quantity: int) -> str:
     return str(quantity)
 
 
+def amount_of(resource: str, quantity: int) -> str:
+    """`250m cpu`, `1.5Gi memory`, `1 pod`."""
+    if resource == "pods":
+        return f"{quantity} pod" if quantity == 1 else f"{quantity} pods"
+    return f"{amount(resource, quantity)} {resource}"
+
+
+def shortage(node: NodeLine, used: Counter[str], asked: dict[str, int]) -> dict[str, int]:
+    """resource -> how much more of it the node would need to offer for the pod to fit; only what is lacking."""
+    lacks = {r: want + used[r] - node.allocatable.get(r, 0) for r, want in asked.items() if want}
+    return {resource: lack for resource, lack in lacks.items() if lack > 0}
+
+
 def asks(requests: dict[str, int]) -> str:
     """Requests as a person writes them: `cpu 500m, memory 1Gi`."""
     return ", ".join(f"{r} {amount(r, q)}" for r, q in requests.items() if r != "pods" and q) or "nothing"

@@ -155,6 +155,8 @@ def steps(cycle: Cycle, result: str, nodes: int) -> list[Step]:
     if rejecting:
         states |= dict.fromkeys(late[: late.index(rejecting)], ("pass", ""))
         states[rejecting] = ("reject", cycle[rejecting].get("plugin", ""))
+    elif result == "waiting":
+        states |= {"reserve": ("pass", ""), "permit": ("skip", "waits")}
     elif result == "scheduled":
         states |= dict.fromkeys(("reserve", "permit", "prebind", "bind", "postbind"), ("pass", ""))
         states["bind"] = ("pass", cycle.get("selected") or "")

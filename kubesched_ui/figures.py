@@ -11,8 +11,14 @@ Figure = dict[str, Any]
 
 # Readable on light and dark paper and to most colour-blind people; told apart by hover and table as well.
 SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
-RESULTS = {"scheduled": "#2f9163", "unschedulable": "#cc5a2c", "gated": "#b98a1c", "error": "#8a5fc2"}
-NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "error": "error"}
+RESULTS = {
+    "scheduled": "#2f9163",
+    "unschedulable": "#cc5a2c",
+    "gated": "#b98a1c",
+    "error": "#8a5fc2",
+    "waiting": "#4f7fd0",
+}
+NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "error": "error", "waiting": "waiting"}
 HEAT = [[0, "rgba(120,150,155,0.10)"], [0.5, "#58a5a8"], [0.8, "#d9a13b"], [1, "#c4481c"]]
 
 
@@ -71,31 +77,25 @@ def timeline(pods: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, 
     """
     if len(pods) > 3000:
         return _timeline_binned(pods, bins)
+    highest = max((pod["score"] or 0 for pod in pods), default=0) or 1
     data = []
-    for result, color in RESULTS.items():
-        some = [pod for pod in pods if pod["result"] == result]
-        if not some:
-            continue
+    for name, color, height, some in _outcomes(pods):
         data.append(
             {
                 "type": "bar",
-                "name": NAMES[result],
+                "name": name,
                 "x": [pod["position"] + 1 for pod in some],
-                "y": [max(pod["score"] or 0, 1) if result == "scheduled" else -1 for pod in some],
-                "base": 0,
+                "y": [max(pod["score"] or 0, height * highest) if height > 0 else height * highest for pod in some],
                 "marker": {"color": color},
                 "customdata": [address(pod) for pod in some],
-                "text": [f"{pod['namespace']}/{pod['name']}" for pod in some],
+                "text": [
+                    f"{pod['namespace']}/{pod['name']}" + (f", score {pod['score']}" if pod["score"] else "")
+                    for pod in some
+                ],
                 "textposition": "none",
-                "hovertemplate": "%{text}<br>"
-                + NAMES[result]
-                + ("<br>score %{y}" if result == "scheduled" else "")
-                + "<extra></extra>",
+                "hovertemplate": "%{text}<br>" + name + "<extra></extra>",
             }
         )
-    highest = max((pod["score"] or 0 for pod in pods), default=0) or 1
-    for trace in data:
-        trace["y"] = [value if value > 0 else -0.12 * highest for value in trace["y"]]
     return {
         "data": data,
         "layout": _layout(
@@ -108,6 +108,24 @@ def timeline(pods: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, 
             yaxis={"title": {"text": "score of the node"}, "automargin": True, "fixedrange": True},
         ),
     }
+
+
+def _label(pod: Mapping[str, Any]) -> str:
+    name = f"{pod['namespace']}/{pod['name']}"
+    return name if pod["score"] is None else f"{name}, score {pod['score']:,}"
+
+
+def _outcomes(pods: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, float, list[Mapping[str, Any]]]]:
+    """(name, colour, least height as a share of the highest score, pods) of each kind of outcome that occurs."""
+    scored = [pod for pod in pods if pod["result"] == "scheduled" and pod["score"] is not None]
+    only = [pod for pod in pods if pod["result"] == "scheduled" and pod["score"] is None]
+    kinds = [
+        (NAMES["scheduled"], RESULTS["scheduled"], 0.01, scored),
+        ("placed on the only node that fits", "#8cc4a6", 0.12, only),
+    ]
+    for result in ("unschedulable", "gated", "error"):
+        kinds.append((NAMES[result], RESULTS[result], -0.12, [pod for pod in pods if pod["result"] == result]))
+    return [kind for kind in kinds if kind[3]]
 
 
 def _timeline_binned(pods: Sequence[Mapping[str, Any]], bins: int) -> Figure:

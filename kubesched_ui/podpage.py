@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from django.core.paginator import Paginator
 
-from kubesched_ui import clusterview, figures, recorded, runs
-from kubesched_ui.answers import answer
+from kubesched_ui import clusterview, figures, recorded, runpage
+from kubesched_ui.answers import Closest, answer, listing
+from kubesched_ui.clusterview import ClusterView
 from kubesched_ui.cycleview import POINTS, Matrix, ScoreRow, decisive_point, duel, matrix, preemption, score_rows, steps
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
 
 GROUPS_SHOWN = 60
 SCORES_SHOWN = 25
-TONES = {"scheduled": "ok", "unschedulable": "bad", "gated": "warn", "error": "odd"}
+TONES = {"waiting": "ok", "scheduled": "ok", "unschedulable": "bad", "gated": "warn", "error": "odd"}
 # Which lines of a pod's YAML a Filter or Score plugin reads: key of the line -> plugins.
 READ_BY = {
     "schedulingGates": "SchedulingGates",
@@ -48,16 +50,26 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     row = next(
         (row for row in attempts if str(row.attempt) == query.get("attempt")), attempts[-1] if attempts else None
     )
-    page = {"run": run, "namespace": namespace, "name": name, "attempts": attempts, "cycle_row": row, "result": result}
+    page: dict[str, Any] = {
+        "run": run,
+        "namespace": namespace,
+        "name": name,
+        "attempts": attempts,
+        "cycle_row": row,
+        "result": result,
+    }
     page |= about_pod(run, stored, result) | neighbours(run, result)
-    return page | (about_cycle(run, row, query) if row else {"point": ""})
+    return page | (about_cycle(run, row, query, page["bound_to"]) if row else {"point": ""})
 
 
 def about_pod(run: Run, stored: ClusterObject | None, result: PodResult | None) -> dict[str, Any]:
     """The pod's YAML, and what the snapshot said of it."""
     pod = stored.data if stored else None
     bound = ((pod or {}).get("spec") or {}).get("nodeName") or ""
-    said = result.recorded_message if result else runs.recorded_message(pod or {})
+    known = (
+        clusterview.of_scenario(stored.scenario_id).pods.get(f"{stored.namespace}/{stored.name}") if stored else None
+    )
+    said = known.message if known else result.recorded_message if result else ""
     return {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said}
 
 
@@ -84,18 +96,17 @@ def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
     return {"before": before, "after": others.filter(position__gt=result.position).order_by("position").first()}
 
 
-def about_cycle(run: Run, row: Cycle, query: Mapping[str, str]) -> dict[str, Any]:
+def about_cycle(run: Run, row: Cycle, query: Mapping[str, str], page_bound: str) -> dict[str, Any]:
     """The answer and the panels of one attempt."""
     nodes: list[str] = run.node_names or []
     cycle = recorded.cycle_dict(recorded.trace_of(row), nodes)
-    verdicts, tie = matrix(cycle, nodes), run.tie_break
-    priorities = {key: pod.priority for key, pod in clusterview.of_scenario(run.scenario_id).pods.items()}
+    verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario_id)
     wanted = query.get("point", "")
     return {
         "cycle": cycle,
         "landed": cycle.get("selected") or (cycle.get("postfilter") or {}).get("nominated_node"),
         "tone": TONES.get(row.result, ""),
-        "answer": answer(cycle, row.result, nodes, tie_break=tie),
+        "answer": answer(cycle, row.result, verdicts, closest=closest_of(run, row, view), tie_break=tie),
         "steps": steps(cycle, row.result, len(nodes)),
         "point": wanted if wanted in POINTS else decisive_point(cycle, row.result),
         "plugin_shown": query.get("plugin", ""),
@@ -104,10 +115,54 @@ def about_cycle(run: Run, row: Cycle, query: Mapping[str, str]) -> dict[str, Any
         "hidden_groups": max(0, len(verdicts.groups) - GROUPS_SHOWN),
         "unseen": verdicts.nodes - verdicts.looked_at,
         "matrix_data": matrix_data(verdicts),
-        "preemption": preemption(cycle, priorities),
-        "point_events": recorded.events_by_point(run, f"{row.namespace}/{row.name}", row.attempt),
+        "preemption": preemption(cycle, {key: pod.priority for key, pod in view.pods.items()}),
+        "facts": facts(recorded.events_by_point(run, f"{row.namespace}/{row.name}", row.attempt)),
+        "there": there(cycle, verdicts, page_bound) if page_bound else "",
         "tie": "by name" if tie == "name" else "by the run's seed",
     } | about_scores(score_rows(cycle), query)
+
+
+def there(cycle: Mapping[str, Any], verdicts: Matrix, node: str) -> str:
+    """What this cycle thought of the node that the real cluster had chosen."""
+    if node == cycle.get("selected"):
+        return "This run chose the same node."
+    if status := (cycle.get("filter") or {}).get(node):
+        return f"Here that node refuses the pod: {'; '.join(status.get('reasons') or ())}."
+    if (total := cycle.get("total")) and node in total:
+        rank = 1 + sum(value > total[node] for value in total.values())
+        return f"Here that node scores {total[node]:,}, rank {rank} of {len(total):,}."
+    return ""
+
+
+def closest_of(run: Run, row: Cycle, view: ClusterView) -> Closest:
+    """Names, among nodes that lack a resource, the one that lacked least when the cycle began, and how much."""
+    requests = runpage.requests_of(run, view)
+    asked = requests.get(f"{row.namespace}/{row.name}", {})
+    used: dict[str, Counter[str]] = {}
+
+    def closest(nodes: list[str]) -> str:
+        if not used:
+            _, places = runpage.occupants(run, view, row.number)
+            used.update(runpage.usage(view, places, requests))
+        found = [(name, clusterview.shortage(view.nodes[name], used[name], asked)) for name in nodes if name in used]
+        short = [(max(lack / asked[r] for r, lack in lacks.items()), name, lacks) for name, lacks in found if lacks]
+        if not short:
+            return ""
+        _, name, lacks = min(short)
+        return f"{name}, short by {listing([clusterview.amount_of(r, lack) for r, lack in lacks.items()])}"
+
+    return closest
+
+
+def facts(events: dict[str, list[dict[str, Any]]]) -> dict[str, list[tuple[str, str]]]:
+    """What the recorded events of the points without a panel of their own say, as (label, text)."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for point in ("reserve", "permit", "prebind", "bind", "postbind"):
+        for event in events.get(point, []):
+            status = event["data"].get("status")
+            said = f"{status['code']} by {status['plugin']}" if status else "Success"
+            found.setdefault(point, []).extend([("node", event["data"].get("node", "")), ("status", said)])
+    return found
 
 
 def matrix_data(verdicts: Matrix) -> dict[str, Any]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
+from urllib.parse import quote
 
+import msgspec
 from django.db.models import Q
 from django.urls import reverse
 
 from kubesched_ui import clusterview, figures
 from kubesched_ui.clusterview import ClusterView, PodLine
 from kubesched_ui.eventlog import read_blocks
-from kubesched_ui.models import PodResult, Run
+from kubesched_ui.models import Cycle, PodResult, Run
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
 RESOURCES = ("cpu", "memory", "pods")
@@ -25,7 +27,7 @@ def sort_of(wanted: str | None) -> str:
 def outcome_counts(run: Run) -> list[dict[str, Any]]:
     """The pods of a run by their latest outcome, as the filter above the table offers them."""
     counted = Counter(PodResult.objects.filter(run=run).values_list("result", flat=True))
-    dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "warn", "error": "odd"}
+    dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "warn", "error": "odd", "waiting": ""}
     return [{"result": r, "label": figures.NAMES[r], "dot": dots[r], "count": counted[r]} for r in figures.NAMES]
 
 
@@ -34,7 +36,7 @@ def timeline(run: Run) -> figures.Figure:
     fields = ("position", "namespace", "name", "result", "score")
     pods = list(PodResult.objects.filter(run=run).order_by("position").values(*fields))
     base = reverse("run", args=[run.pk])
-    return figures.timeline(pods, lambda pod: f"{base}pods/{pod['namespace']}/{pod['name']}/")
+    return figures.timeline(pods, lambda pod: f"{base}pods/{quote(pod['namespace'])}/{quote(pod['name'])}/")
 
 
 def reasons(run: Run) -> list[tuple[str, str, int]]:
@@ -46,35 +48,38 @@ def reasons(run: Run) -> list[tuple[str, str, int]]:
     return [(plugin, reason, pods) for (plugin, reason), pods in counted.most_common()]
 
 
-def evicted(run: Run) -> set[str]:
-    """Pods that preemption removed and that did not find a place again."""
+def evicted(run: Run, before: int | None) -> set[str]:
+    """Pods that preemption removed, in cycles before the one numbered `before` where that is given."""
     preemptors = PodResult.objects.filter(run=run).filter(Q(attempts__gt=1) | ~Q(nominated_node=""))
     gone: set[str] = set()
     for row in preemptors.only("namespace", "name"):
-        gone |= set(_victims(run, f"{row.namespace}/{row.name}"))
+        cycles = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name)
+        counted = set((cycles.filter(number__lt=before) if before else cycles).values_list("attempt", flat=True))
+        for _, text in read_blocks(run.pk, 0, f"{row.namespace}/{row.name}"):
+            events = msgspec.json.decode(text)
+            gone |= {e["pod"] for e in events if e["type"] == "pod.evicted" and e["attempt"] in counted}
     return gone
 
 
-def _victims(run: Run, pod: str) -> list[str]:
-    import msgspec
+def occupants(run: Run, view: ClusterView, before: int | None = None) -> tuple[dict[str, str], dict[str, str]]:
+    """pod -> node at the start of the run, and as far as it has come (or when cycle number `before` began).
 
-    return [
-        event["pod"]
-        for _, text in read_blocks(run.pk, 0, pod)
-        for event in msgspec.json.decode(text)
-        if event["type"] == "pod.evicted"
-    ]
-
-
-def occupants(run: Run, view: ClusterView) -> tuple[dict[str, str], dict[str, str]]:
-    """pod -> node before the run and as far as it has come. Pods to be placed again start on no node."""
+    Pods to be placed again start on no node.
+    """
     again = set(run.unbind) | set(run.pods or [])
-    before = {key: pod.node for key, pod in view.pods.items() if pod.state == "bound" and key not in again}
-    gone = evicted(run)
-    after = {key: node for key, node in before.items() if key not in gone}
-    placed = PodResult.objects.filter(run=run, result=PodResult.Result.SCHEDULED, evicted_by="")
-    after |= {f"{namespace}/{name}": node for namespace, name, node in placed.values_list("namespace", "name", "node")}
-    return before, after
+    start = {key: pod.node for key, pod in view.pods.items() if pod.state == "bound" and key not in again}
+    gone = evicted(run, before)
+    now = {key: node for key, node in start.items() if key not in gone}
+    placed = PodResult.objects.filter(run=run, result=PodResult.Result.SCHEDULED).values_list(
+        "namespace", "name", "node"
+    )
+    nodes = {f"{namespace}/{name}": node for namespace, name, node in placed}
+    cycles = Cycle.objects.filter(run=run, result="scheduled")
+    for namespace, name in (cycles.filter(number__lt=before) if before else cycles).values_list("namespace", "name"):
+        key = f"{namespace}/{name}"
+        if key in nodes and key not in gone:
+            now[key] = nodes[key]
+    return start, now
 
 
 def requests_of(run: Run, view: ClusterView) -> dict[str, dict[str, int]]:
@@ -114,7 +119,7 @@ def utilisation(run: Run) -> figures.Figure | None:
     moments = (("before", before), ("after", after))
     rows = [(f"{r} {when}", percents(used, names, r)) for r in RESOURCES for when, used in moments]
     base = reverse("run", args=[run.pk])
-    return figures.utilisation(names, rows, lambda name: f"{base}nodes/{name}/")
+    return figures.utilisation(names, rows, lambda name: f"{base}nodes/{quote(name)}/")
 
 
 def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:

@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import msgspec
 from django import template
 
 register = template.Library()
@@ -36,18 +35,6 @@ def said(point: str, cycle: dict[str, Any]) -> dict[str, Any] | None:
 def of(mapping: dict[str, Any], key: str) -> Any:
     """mapping[key], or nothing."""
     return mapping.get(key)
-
-
-@register.filter
-def plain(value: Any) -> str:
-    """A JSON value as text: strings as they are, lists by commas, else JSON; at most 2,000 characters."""
-    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
-        text = ", ".join(map(str, value)) or "none"
-    elif isinstance(value, str):
-        text = value or "none"
-    else:
-        text = msgspec.json.encode(value).decode()
-    return text if len(text) <= 2000 else f"{text[:2000]} …"
 
 
 @register.filter

@@ -1,6 +1,5 @@
 """The first page, the upload behind its drop zone, and the lists of scenarios and runs."""
 
-from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
@@ -28,14 +27,10 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 def upload(request: HttpRequest) -> HttpResponse:
     """Makes a scenario of the files or the text sent and goes to its page."""
-    text = request.POST.get("text", "")
     try:
-        if text:
-            scenario = uploads.make_scenario([("typed text", text.encode("utf-8", "replace"))])
-        else:
-            scenario = uploads.scenario_from_request(request)
-    except (IngestError, BadRequest) as error:
-        return front(request, str(error), text[:200_000], status=400)
+        scenario = uploads.scenario_from_request(request)
+    except IngestError as error:
+        return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
     return redirect("scenario", scenario.pk)
 
 
