@@ -2,6 +2,9 @@
 
 import argparse
 import sys
+from pathlib import Path
+
+from scheduler_core.errors import InputError
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -10,10 +13,42 @@ def main(argv: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     replay = commands.add_parser("replay", help="replay conformance cases and print the decisions")
     replay.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
+    replay.set_defaults(run=_replay)
+    bench = commands.add_parser("bench", help="measure pods per second, with every decision recorded; prints JSON")
+    bench.add_argument(
+        "--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb"
+    )
+    bench.add_argument("--nodes", type=int, default=1000, help="number of nodes (openb: 0 for all)")
+    bench.add_argument("--pods", type=int, default=1000, help="number of pods (openb: 0 for all)")
+    bench.add_argument("--percentage", type=int, default=100, help="percentageOfNodesToScore, 0 for the adaptive rule")
+    bench.add_argument("--release", default="1.34", help="Kubernetes release")
+    bench.add_argument("--openb", type=Path, help="the folder of the openb trace")
+    bench.set_defaults(run=_bench)
     args = parser.parse_args(argv)
-    from scheduler_core.replay import replay as run
+    try:
+        return int(args.run(args))
+    except InputError as problem:
+        print(f"{parser.prog} {args.command}: {problem}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
 
-    return run(args.cases, sys.stdout.buffer)
+
+def _replay(args: argparse.Namespace) -> int:
+    from scheduler_core.replay import replay
+
+    return replay(args.cases, sys.stdout.buffer)
+
+
+def _bench(args: argparse.Namespace) -> int:
+    import json
+
+    from scheduler_core import bench
+
+    figures = bench.run(args.workload, args.nodes, args.pods, args.percentage, args.release, args.openb or bench.OPENB)
+    print(json.dumps(figures))
+    return 0
 
 
 if __name__ == "__main__":

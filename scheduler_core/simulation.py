@@ -30,6 +30,7 @@ class Simulation:
 
     `objects`: Kubernetes objects as dicts (or decoded already). `pods`: which pending pods to schedule, in order, as
     `namespace/name`; None for all pending pods of the configured schedulers, by priority and then as listed.
+    `retry_preemptors`: a pod that preempted gets a second cycle at once, else its nomination is where it ends.
     `tie_break`: "seed" or "name". `percentage`: percentageOfNodesToScore, before the configuration's. `registry`: the
     plugins there are, out-of-tree ones included. Raises InputError for anything wrong with the input.
     """
@@ -45,6 +46,7 @@ class Simulation:
         preemption: bool = True,
         percentage: int | None = None,
         pods: Sequence[str] | None = None,
+        retry_preemptors: bool = False,
         registry: Mapping[str, type[Plugin]] = REGISTRY,
         unknown_plugins: str = "error",
         timer: Callable[[], int] = time.perf_counter_ns,
@@ -81,6 +83,7 @@ class Simulation:
         self._pending = self._chosen(pending, pods)
         self._known = {pod.key: pod for pod in pending}
         self._placed = 0
+        self._retry_preemptors = retry_preemptors
 
     def _chosen(self, pending: list[PodInfo], wanted: Sequence[str] | None) -> list[PodInfo]:
         profiles = self.scheduler.profiles
@@ -118,6 +121,10 @@ class Simulation:
             trace = self.scheduler.schedule_one(pod)
             self._settle(pod, trace)
             yield trace
+            if self._retry_preemptors and trace.nominated_node:
+                trace = self.scheduler.schedule_one(pod, attempt=2)
+                self._settle(pod, trace)
+                yield trace
 
     def _settle(self, pod: PodInfo, trace: CycleTrace) -> None:
         nominator = self.cluster.nominator
