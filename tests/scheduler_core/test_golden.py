@@ -1,0 +1,111 @@
+"""Every field of every cycle is what upstream kube-scheduler decided.
+
+The selection beside the tests always runs. The whole set and the cases made from real clusters lie beside the checkout
+(`../shared`) where they are available.
+"""
+
+import gzip
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.replay import replay_case
+
+HERE = Path(__file__).parents[1] / "golden"
+SHARED = Path(__file__).parents[3] / "shared"
+
+FIELDS = (
+    *("pod", "preenqueue", "prefilter", "skipped_filter", "filter", "filter_all", "feasible", "skipped_score", "score"),
+    *("total", "best", "selected", "reserve", "fit_error", "unschedulable_plugins", "postfilter", "error"),
+)
+KINDS = {
+    *("affinity", "defaultspread", "fitconfig", "gates", "images", "mixed", "podaffinity", "ports", "preemptaff"),
+    *("preemption", "resources", "sampling", "spread", "taints", "volumes"),
+}
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path) as stream:
+        yield from map(msgspec.json.decode, stream)
+
+
+def plain(value: Any, key: str = "") -> Any:
+    """The form that is compared: nothing empty; lists without order, but for victims."""
+    if isinstance(value, dict):
+        said = {k: plain(v, k) for k, v in value.items()}
+        return {k: v for k, v in said.items() if v not in (None, "", [], {})}
+    if isinstance(value, list):
+        return value if key == "victims" else sorted(map(plain, value), key=msgspec.json.encode)
+    return value
+
+
+def differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:
+    """The fields in which two cycles differ, with both values."""
+    assert set(expected) <= set(FIELDS), "a field that nobody compares"
+    found = []
+    for field in FIELDS:
+        want, have = plain(expected.get(field)), plain(actual.get(field))
+        if field == "error":  # whether there is one; its words are free
+            want, have = bool(want), bool(have)
+        if field == "postfilter" and want and have:
+            equals = want.pop("nominated_any_of", [])
+            have.pop("nominated_any_of", None)
+            if have.get("nominated_node") in equals:
+                have["nominated_node"] = want.get("nominated_node")
+        if (want or have) and want != have:
+            found.append(f"{field}: expected {str(want)[:600]}, got {str(have)[:600]}")
+    return found
+
+
+def check(cases: Path, expected: Path) -> Counter[str]:
+    """Replays all cases; returns how many cycles there were of each kind."""
+    decisions = {case["name"]: case for case in read(expected)}
+    cycles: Counter[str] = Counter()
+    for case in read(cases):
+        want, have = decisions.pop(case["name"]), replay_case(case)
+        assert have["node_order"] == want["node_order"], case["name"]
+        assert len(have["cycles"]) == len(want["cycles"]), case["name"]
+        for upstream, ours in zip(want["cycles"], have["cycles"], strict=True):
+            assert not differences(upstream, ours), f"{case['name']} {upstream['pod']}"
+            cycles[case["name"].split("-")[0]] += 1
+    assert not decisions, "decisions without a case"
+    return cycles
+
+
+@pytest.mark.parametrize("release", ["v1.34", "v1.27"])
+def test_the_committed_selection_agrees(release: str) -> None:
+    cycles = check(HERE / release / "cases.jsonl.gz", HERE / release / "expected.jsonl.gz")
+    assert set(cycles) == KINDS
+    assert sum(cycles.values()) > 800
+
+
+@pytest.mark.parametrize(
+    ("cases", "expected"),
+    [
+        ("golden/v1.34/cases.jsonl.gz", "golden/v1.34/expected.jsonl.gz"),
+        ("golden/v1.27/cases.jsonl.gz", "golden/v1.27/expected.jsonl.gz"),
+        ("real/replay-cases.jsonl.gz", "real/replay-expected.jsonl.gz"),
+    ],
+)
+def test_all_cases_agree(cases: str, expected: str) -> None:
+    if not (SHARED / cases).exists():
+        pytest.skip("../shared is not beside the checkout")
+    assert check(SHARED / cases, SHARED / expected)
+
+
+def test_the_comparison_sees_every_kind_of_difference() -> None:
+    """The test's own comparison can fail: each field of a cycle, changed, is reported."""
+    case = next(c for c in read(HERE / "v1.34" / "expected.jsonl.gz") if c["name"].startswith("preemption"))
+    for cycle in case["cycles"]:
+        assert not differences(cycle, cycle)
+        for field in cycle:
+            if plain(cycle[field]):
+                assert differences(cycle, {**cycle, field: None}), field
+        if "filter" in cycle and cycle["filter"]:
+            node, status = next(iter(cycle["filter"].items()))
+            changed = {**cycle["filter"], node: {**status, "reasons": [*status.get("reasons", ()), "more"]}}
+            assert differences(cycle, {**cycle, "filter": changed})
