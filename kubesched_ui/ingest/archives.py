@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import IO
 
 from kubesched_ui.ingest.budget import Budget
-from kubesched_ui.ingest.errors import IngestError, LimitError, Where
+from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
 
 CHUNK = 1024 * 1024
 ARCHIVES = (".gz", ".tgz", ".zip", ".tar")
@@ -134,4 +134,4 @@ def _read(file: IO[bytes] | gzip.GzipFile, where: Where, packed: int, budget: Bu
 
 
 def _why(error: BaseException) -> str:
-    return str(error).rstrip(".").lower() or type(error).__name__
+    return shown(str(error).rstrip(".").lower() or type(error).__name__)
