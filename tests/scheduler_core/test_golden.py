@@ -105,7 +105,7 @@ def test_the_comparison_sees_every_kind_of_difference() -> None:
         for field in cycle:
             if plain(cycle[field]):
                 assert differences(cycle, {**cycle, field: None}), field
-        if "filter" in cycle and cycle["filter"]:
+        if cycle.get("filter"):
             node, status = next(iter(cycle["filter"].items()))
             changed = {**cycle["filter"], node: {**status, "reasons": [*status.get("reasons", ()), "more"]}}
             assert differences(cycle, {**cycle, "filter": changed})
