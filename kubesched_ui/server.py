@@ -37,6 +37,7 @@ class Server(DaphneServer):
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         if message["type"] == "websocket.accept":
+            protocol.closeHandshakeTimeout = 30  # a reader that lags answers the close when it has read what is before
             protocol.gate = Gate()
             protocol.transport.unregisterProducer()  # the HTTP channel that the websocket took the transport from
             protocol.transport.registerProducer(protocol.gate, True)

@@ -7,9 +7,6 @@ web process's business.
 from __future__ import annotations
 
 import multiprocessing
-import os
-import resource
-import signal
 import tempfile
 import threading
 from concurrent.futures import ProcessPoolExecutor
@@ -17,12 +14,11 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from urllib.parse import unquote
 
-import django
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
-from django.db import connection
 from django.http import HttpRequest
 
+from kubesched_ui import isolated
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.store import store
@@ -81,7 +77,7 @@ def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Orig
         return Scenario.objects.get(pk=read_and_store(files, name, origin))
     size = sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
     try:
-        pk = reader().submit(isolated_read, files, name, origin).result()
+        pk = reader().submit(isolated.read, files, name, origin).result()
     except BrokenProcessPool:
         discard_reader()
         bounds = f"{settings.INGEST_MAX_SECONDS} s and {settings.INGEST_MAX_MEMORY >> 20} MB of memory"
@@ -106,7 +102,7 @@ def reader() -> ProcessPoolExecutor:
     global _pool
     with _pool_lock:
         if _pool is None:
-            _pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=prepare_reader)
+            _pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=isolated.prepare)
         return _pool
 
 
@@ -117,29 +113,3 @@ def discard_reader() -> None:
         if _pool is not None:
             _pool.shutdown(wait=False)
             _pool = None
-
-
-def prepare_reader() -> None:
-    """Once in the reading process: its bounds, and an end with its parent."""
-    resource.setrlimit(resource.RLIMIT_AS, (settings.INGEST_MAX_MEMORY, settings.INGEST_MAX_MEMORY))
-    threading.Thread(target=end_with_parent, daemon=True).start()
-    django.setup()
-
-
-def end_with_parent() -> None:
-    """Ends this process when the web process is gone, however that ended."""
-    if parent := multiprocessing.parent_process():
-        parent.join()
-        os._exit(1)
-
-
-def isolated_read(files: list[File], name: str, origin: str) -> int:
-    """`read_and_store`, ended by a signal when it takes too long."""
-    signal.alarm(settings.INGEST_MAX_SECONDS)
-    try:
-        return read_and_store(files, name, origin)
-    except MemoryError:
-        os._exit(1)
-    finally:
-        signal.alarm(0)
-        connection.close()

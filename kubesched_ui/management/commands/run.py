@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
@@ -14,7 +15,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command, get_commands
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui import env
@@ -39,8 +40,7 @@ class Command(BaseCommand):
         except CannotStart as problem:
             raise CommandError(str(problem)) from None
         call_command("migrate", verbosity=0)
-        if "load_samples" in get_commands():
-            call_command("load_samples", verbosity=0)
+        call_command("load_samples", stdout=io.StringIO())
         config = settings.VAR_DIR / "supervisord.conf"
         config.write_text(configuration(host, port))
         # SIGINT and SIGTERM are for supervisord to act on and for us to wait through.
