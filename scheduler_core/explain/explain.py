@@ -1,0 +1,193 @@
+"""From a recorded cycle to its explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.explain import scores, sentences, words
+from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
+from scheduler_core.explain.objections import objection, short_by
+from scheduler_core.explain.scene import Scene
+from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
+from scheduler_core.simulation import Simulation
+from scheduler_core.trace import CycleTrace
+
+CLOSEST, CHANGES, TOP = 5, 3, 10
+# These tell in Filter, and better, why they left a node out in PreFilter.
+NARROWING = ("NodeAffinity", "VolumeBinding")
+
+
+def explain(
+    trace: CycleTrace,
+    where: Simulation | Cluster | None = None,
+    pod: PodInfo | None = None,
+    names: Sequence[str] | None = None,
+) -> Answer:
+    """Why the pod of a cycle landed where it did, or nowhere.
+
+    `trace`: the cycle, as recorded or decoded. `where`: the cluster as it was when the cycle began or as the cycle left
+    it (a Simulation stands for its cluster and profiles); the pod itself is left out of all counts, so either will do.
+    `pod`: the pod. `names`: the nodes in the order of the trace's rows, if that is not the cluster's order any more.
+
+    Reasons, scores and preemption come from the trace alone. Shortfalls, taints, labels and conflicting pods are looked
+    up in the cluster: without `where` and `pod` they are left out, and so is what the cluster no longer bears out (on
+    a nominated node, say, once its victims are gone). Raises ValueError when neither `where` nor `names` is given.
+    """
+    cluster = where.cluster if isinstance(where, Simulation) else where
+    if names is None:
+        if cluster is None:
+            raise ValueError("explain needs the names of the nodes: give the cluster or names")
+        names = cluster.nodes.names
+    scene = None
+    if cluster is not None and pod is not None:
+        profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
+        scene = Scene(cluster, pod, names, profiles.get(pod.pod.spec.scheduler_name))
+    return _Explainer(trace, names, scene).answer()
+
+
+class _Explainer:
+    def __init__(self, trace: CycleTrace, names: Sequence[str], scene: Scene | None) -> None:
+        self.trace = trace
+        self.names = names
+        self.scene = scene
+        self.lacks = scene.lacks() if scene is not None else np.zeros(len(names))
+
+    def answer(self) -> Answer:
+        trace = self.trace
+        answer = Answer(trace.pod, trace.result, "", profile=trace.profile, node=trace.node, nodes=trace.nodes)
+        answer.message = trace.message
+        if trace.preenqueue is None and trace.prefilter is None and trace.nodes and not trace.error:
+            answer.looked = int(trace.looked_mask().sum())
+            answer.feasible = len(trace.feasible_rows())
+            answer.groups = self.groups()
+            answer.blockers = self.blockers()
+            if not answer.feasible:
+                answer.closest = self.closest()
+            answer.top = scores.ranking(trace, self.names, TOP)
+            answer.ties = scores.ties(trace, self.names)
+            if len(answer.top) > 1:
+                answer.duel = scores.duel(answer.top[0], answer.top[1])
+        answer.preemption = self.preemption()
+        answer.changes = self.changes(answer)
+        answer.sentence = sentences.answer(trace, answer)
+        return answer
+
+    # ---- reasons
+
+    def groups(self) -> list[Group]:
+        """The decisive reasons, most nodes first."""
+        found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+        for status, rows in self.trace.decisive_statuses():
+            found.setdefault((status.plugin, status.reasons), []).extend(rows.tolist())
+        left_out = self.left_out()
+        if left_out is not None and left_out.any():
+            found["", self.subset_status().reasons] = np.flatnonzero(left_out).tolist()
+        groups = [self.group(plugin, reasons, sorted(rows)) for (plugin, reasons), rows in found.items()]
+        return sorted(groups, key=lambda g: -g.count)
+
+    def left_out(self) -> Bool | None:
+        """Nodes that PreFilter left out; bool over nodes."""
+        if self.trace.subset is None:
+            return None
+        mask = np.ones(self.trace.nodes, np.bool_)
+        mask[self.trace.subset] = False
+        return mask
+
+    def subset_status(self) -> Status:
+        told = self.trace.subset_status
+        if told is not None:
+            return told
+        return Status(UNRESOLVABLE, ("node(s) were left out by PreFilter",))
+
+    def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> Group:
+        told = words.phrase(reasons)
+        group = Group(plugin, list(reasons), told, len(rows), [self.names[row] for row in rows])
+        if self.scene is not None and plugin == "NodeResourcesFit":
+            node = self.names[min(rows, key=lambda row: (self.lacks[row], row))]
+            shortfalls = objection(self.scene, node, Status(UNSCHEDULABLE, reasons, plugin)).shortfalls
+            if shortfalls:
+                group.closest = f"{node}, short by {short_by(shortfalls)}"
+        return group
+
+    def refusals(self) -> Int64:
+        """How many plugins refuse each node, PreFilter's choice of nodes counted as one; int64 over nodes."""
+        number = np.zeros(self.trace.nodes, np.int64)
+        for verdict in self.trace.verdicts.values():
+            if verdict.codes is not None:
+                number += verdict.codes > 0
+        left_out = self.left_out()
+        if left_out is not None:
+            number += left_out & (number == 0)
+        for row, status in self.trace.nominated.items():
+            number[row] += status is not None and not number[row]
+        return number
+
+    def blockers(self) -> list[Blocker]:
+        """The Filter plugins that refuse some node, those that alone refuse most first."""
+        number = self.refusals()
+        blockers = []
+        for plugin, verdict in self.trace.verdicts.items():
+            if verdict.codes is None:
+                continue
+            refuses = verdict.codes > 0
+            alone = np.flatnonzero(refuses & (number == 1)).tolist()
+            blockers.append(Blocker(plugin, int(refuses.sum()), len(alone), [self.names[r] for r in alone[:CLOSEST]]))
+        return sorted(blockers, key=lambda b: (-b.alone, -b.objects))
+
+    def closest(self) -> list[NodeObjections]:
+        """The nodes that fewest plugins refuse and that lack least, with all that speaks against each."""
+        order = np.lexsort((self.lacks, self.refusals()))[:CLOSEST].tolist()
+        return [NodeObjections(self.names[row], self.objections(row)) for row in order]
+
+    def objections(self, row: int) -> list[Objection]:
+        """All that speaks against a node: what decided first, then what would come next."""
+        said: list[Status] = []
+        nominated = self.trace.nominated.get(row)
+        verdicts = {plugin: verdict.at(row) for plugin, verdict in self.trace.verdicts.items()}
+        if not self.trace.in_subset(row) and not any(verdicts.get(plugin) for plugin in NARROWING):
+            said.append(self.subset_status())
+        if nominated is not None:
+            said.append(nominated)
+            if verdicts.get(nominated.plugin) is not None:
+                del verdicts[nominated.plugin]
+        said += [status.of(plugin) for plugin, status in verdicts.items() if status is not None]
+        found = [objection(self.scene, self.names[row], status) for status in said]
+        if nominated is not None and not found[0].detail:
+            found[0].detail = "counting the pods that are nominated to the node"
+        return found
+
+    # ---- PostFilter
+
+    def preemption(self) -> Preemption | None:
+        found = self.trace.postfilter
+        if found is None:
+            return None
+        refused: dict[str, int] = {}
+        for status in found.rejected.values():
+            for reason in status.reasons:
+                refused[reason] = refused.get(reason, 0) + 1
+        candidates = [Candidate(node, list(victims), broken) for node, (victims, broken) in found.candidates.items()]
+        told = Preemption("", found.nominated_node, list(self.trace.victims), found.rule, candidates, refused)
+        told.equals = list(found.nominated_any_of)
+        told.words = sentences.preemption(told, found.status)
+        return told
+
+    # ---- what would have to change
+
+    def changes(self, answer: Answer) -> list[str]:
+        """What would let the pod in: on the closest nodes, or in the pod itself."""
+        if self.trace.preenqueue is not None:
+            return ["remove the scheduling gate" + ("s" if self.gates() > 1 else "")]
+        changes = []
+        for near in answer.closest[:CHANGES]:
+            wanted = [o.change for o in near.objections]
+            if wanted and all(wanted):
+                changes.append(f"on {near.node}: {words.listing(list(dict.fromkeys(wanted)))}")
+        return changes
+
+    def gates(self) -> int:
+        return len(self.scene.pod.pod.spec.scheduling_gates) if self.scene is not None else 1

@@ -1,0 +1,94 @@
+"""Amounts, lists and reasons as a person says them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import ROUND_UP, Decimal
+
+from scheduler_core.cluster import resources
+
+_BINARY = (("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
+_TAINT = re.compile(r"node\(s\) had untolerated taint(?:\(s\))?(?: \{(.*?): ?(.*?)\})?$")
+_LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")
+_PHRASES = {
+    "node(s) were unschedulable": "are cordoned",
+    "node(s) didn't match Pod's node affinity/selector": "do not match its node selector or affinity",
+    "node(s) didn't match scheduler-enforced node affinity": "do not match the affinity that the profile adds",
+    "node(s) didn't match the requested node name": "are not the node that it names",
+    "node(s) didn't have free ports for the requested pod ports": "have its host port taken",
+    "node(s) didn't match pod topology spread constraints": "would break its topology spread",
+    "node(s) didn't match pod topology spread constraints (missing required label)": "lack the label it spreads over",
+    "node(s) didn't match pod affinity rules": "have no pod that it wants to be near",
+    "node(s) didn't match pod anti-affinity rules": "have a pod that it wants to be away from",
+    "node(s) didn't satisfy existing pods anti-affinity rules": "have a pod that wants to be away from it",
+    "node(s) had volume node affinity conflict": "cannot reach its volume",
+    "node(s) didn't match PersistentVolume's node affinity": "cannot reach its volume",
+    "node(s) had no available volume zone": "are outside its volume's zone",
+    "node(s) didn't find available persistent volumes to bind": "have no volume to bind",
+    "node(s) did not have enough free storage": "have no room for its volume",
+    "node(s) exceed max volume count": "have no room for another volume",
+    "node(s) had no available disk": "have its disk in use",
+}
+_IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": "would", "cannot": "cannot"}
+
+
+def amount(resource: str, number: int) -> str:
+    """An amount with its unit, rounded up: `250m` and `1.5` of cpu, `1.5Gi` of memory, else the number."""
+    if resource == resources.CPU:
+        return f"{number}m" if abs(number) < 1000 else _decimal(Decimal(number) / 1000)
+    if resource in (resources.MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-"):
+        for unit, bits in _BINARY:
+            if abs(number) >= 1 << bits:
+                return _decimal(Decimal(number) / (1 << bits)) + unit
+        return f"{number}B"
+    return f"{number:,}"
+
+
+def _decimal(number: Decimal) -> str:
+    text = f"{number.quantize(Decimal('0.01'), ROUND_UP):f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def count(number: int, one: str = "node", many: str = "") -> str:
+    """`1 node`, `1,200 nodes`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listing(parts: Sequence[str], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}" if len(parts) > 1 else "".join(parts)
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first few names and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def phrase(reasons: Sequence[str]) -> str:
+    """What nodes with these reasons do, a plural verb first: `lack cpu and memory`, `refuse it by taint a=b`."""
+    lacks = [reason.removeprefix("Insufficient ") for reason in reasons if reason.startswith("Insufficient ")]
+    if "Too many pods" in reasons:
+        lacks.append("room for another pod")
+    parts = [f"lack {listing(lacks)}"] if lacks else []
+    for reason in reasons:
+        if reason == "Too many pods" or reason.startswith("Insufficient "):
+            continue
+        taint, left_out = _TAINT.match(reason), _LEFT_OUT.match(reason)
+        if taint:
+            label = f"{taint[1]}={taint[2]}" if taint[2] else taint[1]
+            parts.append(f"refuse it by taint {label}" if label else "refuse it by a taint")
+        elif left_out:
+            parts.append(f"are left out by {listing(left_out[1].split())}")
+        else:
+            parts.append(_PHRASES.get(reason) or f"refuse it ({reason})")
+    return listing(parts) or "refuse it without a reason"
+
+
+def agree(number: int, words: str) -> str:
+    """`words` (a plural verb first) in the singular for one node."""
+    if number != 1:
+        return words
+    verb, _, rest = words.partition(" ")
+    return f"{_IRREGULAR.get(verb, verb + 's')} {rest}"
