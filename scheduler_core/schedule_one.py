@@ -253,9 +253,8 @@ class Scheduler:
             best = np.flatnonzero(total == total.max())
             if rows is not None:
                 best = rows[best]
-        names = self.cluster.nodes.names
-        trace.node = framework.picker.pick([names[row] for row in best.tolist()])
-        trace.selected_row = self.cluster.nodes.rows[trace.node]
+        trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank())
+        trace.node = self.cluster.nodes.names[trace.selected_row]
 
     def assume_and_reserve(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """The pod counts on its node from now on; Reserve and Permit may still refuse, then it does not."""

@@ -380,38 +380,49 @@ class CycleTrace:
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder()
 
-_TYPES = (np.uint8, np.uint16, np.uint32, np.int64)
+_CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; above these, bits of the integer type
+_TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
-def _pack(column: npt.NDArray[Any]) -> tuple[int, int, int | bytes]:
-    """(length, type, bytes): one value is told by type -1 and the value itself."""
+def _pack(column: npt.NDArray[Any]) -> tuple[int, int, int, bytes]:
+    """(length, lowest value, kind, differences from the lowest value in as few bits as the kind says)."""
     size = len(column)
     if not size:
-        return 0, -1, 0
+        return 0, 0, _CONSTANT, b""
     if column.dtype == np.bool_:
         column = column.view(np.uint8)
     lowest, highest = int(column.min()), int(column.max())
-    if lowest == highest:
-        return size, -1, lowest
-    if lowest < 0:
-        kind = 3
-    elif highest < 1 << 8:
-        kind = 0
-    elif highest < 1 << 16:
-        kind = 1
-    else:
-        kind = 2 if highest < 1 << 32 else 3
-    return size, kind, column.astype(_TYPES[kind]).tobytes()
+    span = highest - lowest
+    if span == 0:
+        return size, lowest, _CONSTANT, b""
+    if lowest:
+        column = column - lowest
+    if span == 1:
+        return size, lowest, _BIT, np.packbits(column.view(np.bool_) if column.itemsize == 1 else column != 0).tobytes()
+    if span < 1 << 4:
+        small = column.astype(np.uint8)
+        if size % 2:
+            small = np.append(small, np.uint8(0))
+        return size, lowest, _NIBBLE, (small[::2] << 4 | small[1::2]).tobytes()
+    kind = next(bits for bits in _TYPES if span < 1 << bits)
+    return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
 
 
 def _unpack(packed: Sequence[Any]) -> Int64:
-    size, kind, data = packed
-    if kind == -1:
-        return np.full(size, data, np.int64)
-    column: Int64 = np.frombuffer(data, _TYPES[kind]).astype(np.int64)
+    size, lowest, kind, data = packed
+    if kind == _CONSTANT:
+        return np.full(size, lowest, np.int64)
+    if kind == _BIT:
+        column = np.unpackbits(np.frombuffer(data, np.uint8), count=size)
+    elif kind == _NIBBLE:
+        pairs = np.frombuffer(data, np.uint8)
+        column = np.stack((pairs >> 4, pairs & 15), axis=1).ravel()[:size]
+    else:
+        column = np.frombuffer(data, _TYPES[kind])
     if len(column) != size:
         raise ValueError("column length")
-    return column
+    values: Int64 = column.astype(np.int64)
+    return values + lowest if lowest else values
 
 
 def _pack_status(status: Status | None) -> tuple[str, tuple[str, ...], str] | None:

@@ -18,6 +18,7 @@ from scheduler_core import selectors
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_columns import PodColumns
 from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
+from scheduler_core.cluster.topology import Topology
 from scheduler_core.objects import Node, Requirement
 
 Int64 = npt.NDArray[np.int64]
@@ -226,6 +227,7 @@ class NodeTable:
         if entry.node is None and not entry.pods:
             del self.entries[node]
 
+    @np.errstate(over="ignore")  # sums beyond int64 wrap, as Go's do
     def _count(self, pod: PodInfo, row: int, step: int) -> None:
         for name, amount in pod.requests.items():
             self.requested[name][row] += step * amount
@@ -248,26 +250,29 @@ class NodeTable:
             found = self._memo[key] = make()
         return found
 
-    def label(self, key: str) -> tuple[npt.NDArray[np.int32], list[str]]:
-        """A label as a column: int32 ids over nodes (-1: no such label), and the value of each id."""
-        return self.memo(("label", key), lambda: self._intern(key))
+    def topology(self, key: str) -> Topology:
+        """A label as a column."""
+        return self.memo(("label", key), lambda: Topology(key, self.nodes))
 
-    def _intern(self, key: str) -> tuple[npt.NDArray[np.int32], list[str]]:
-        index: dict[str, int] = {}
-        ids = np.full(len(self.nodes), -1, np.int32)
-        for row, node in enumerate(self.nodes):
-            value = node.metadata.labels.get(key)
-            if value is not None:
-                ids[row] = index.setdefault(value, len(index))
-        return ids, list(index)
+    def name_rank(self) -> npt.NDArray[np.intp]:
+        """The place of each row's node in alphabetical order; intp over nodes."""
+
+        def make() -> npt.NDArray[np.intp]:
+            rank = np.empty(len(self.names), np.intp)
+            rank[sorted(range(len(self.names)), key=self.names.__getitem__)] = np.arange(len(self.names))
+            return rank
+
+        return self.memo("name rank", make)
 
     def requirement_mask(self, req: Requirement) -> Bool:
         """Which nodes' labels meet a node selector requirement; bool over nodes."""
-        ids, values = self.label(req.key)
+        topology = self.topology(req.key)
         by_value = np.fromiter(
-            (selectors.requirement_matches(req, value) for value in (*values, None)), np.bool_, len(values) + 1
+            (selectors.requirement_matches(req, value) for value in (*topology.values, None)),
+            np.bool_,
+            len(topology.values) + 1,
         )
-        return by_value[ids]  # id -1 takes the last: no such label
+        return by_value[topology.ids]  # id -1 takes the last: no such label
 
     def taint_sets(self) -> tuple[npt.NDArray[np.int32], list[Node]]:
         """Nodes by their taints: int32 ids over nodes, and one node of each id."""

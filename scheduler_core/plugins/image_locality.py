@@ -34,11 +34,11 @@ class ImageLocality(ScorePlugin):
         nodes = self.cluster.nodes
         total = np.zeros(len(nodes), np.int64)
         at_arrival = self.cluster.release.image_spread_at_arrival
+        largest = MAX_CONTAINER_THRESHOLD * len(images)
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, ()))
             for holder in holders:
                 spread = nodes.entries[holder].image_spread[image] if at_arrival else len(holders)
-                total[nodes.rows[holder]] += int(float(size) * (spread / len(nodes)))
-        largest = MAX_CONTAINER_THRESHOLD * len(images)
+                total[nodes.rows[holder]] += min(int(float(size) * (spread / len(nodes))), largest)
         np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
         return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)

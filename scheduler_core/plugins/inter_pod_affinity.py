@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.cluster.pod_columns import (
     PREFERRED_AFFINITY,
@@ -20,6 +19,7 @@ from scheduler_core.cluster.pod_columns import (
     TermColumn,
 )
 from scheduler_core.cluster.pod_info import PodInfo, Term
+from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -47,18 +47,10 @@ EXISTING_ANTI_AFFINITY = unschedulable("node(s) didn't satisfy existing pods ant
 
 @dataclass(slots=True)
 class Domains:
-    """A number per topology domain. `domain`: int32 over nodes (-1: no such label); `counts`: int64 over domains."""
+    """A number per topology domain. `counts`: int64 over the values of the topology."""
 
-    domain: npt.NDArray[np.int32]
+    topology: Topology
     counts: Int64
-
-    def over_nodes(self) -> Int64:
-        """The number of each node's domain; 0 without the label. int64 over nodes."""
-        if not len(self.counts):
-            return np.zeros(len(self.domain), np.int64)
-        values = self.counts[self.domain]
-        missing = self.domain < 0
-        return np.where(missing, 0, values) if missing.any() else values
 
 
 @dataclass(slots=True)
@@ -81,13 +73,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     # ---- helpers
 
     def _domains(self, topology_key: str, counts: Int64) -> Domains:
-        domain, values = self.cluster.nodes.label(topology_key)
-        if (domain < 0).any():
-            has = domain >= 0
-            sums = np.bincount(domain[has], weights=counts[has], minlength=len(values))
-        else:
-            sums = np.bincount(domain, weights=counts, minlength=len(values))
-        return Domains(domain, sums.astype(np.int64))
+        topology = self.cluster.nodes.topology(topology_key)
+        return Domains(topology, topology.sums(counts))
 
     def _resolve(self, term: Term) -> frozenset[str] | None:
         """The namespaces a term of the incoming pod looks at: those listed and those selected; None for all."""
@@ -161,7 +148,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             repelled: Bool | None = None
             for _, domains in pairs:
                 if domains.counts.any():
-                    mask = domains.over_nodes() > 0
+                    mask = domains.topology.mask_over_nodes(domains.counts > 0)
                     repelled = mask if repelled is None else repelled | mask
             if repelled is not None:
                 choices.append((repelled, status))
@@ -170,11 +157,12 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     @staticmethod
     def _attracted(now: FilterState) -> Bool:
         """Nodes that satisfy the pod's own required affinity. bool over nodes."""
-        labelled = np.ones(len(now.affinity[0].domain), np.bool_)
+        labelled = np.ones(len(now.affinity[0].topology.ids), np.bool_)
         near = labelled.copy()
         for domains in now.affinity:
-            labelled &= domains.domain >= 0
-            near &= domains.over_nodes() > 0
+            if domains.topology.missing is not None:
+                labelled &= ~domains.topology.missing
+            near &= domains.topology.mask_over_nodes(domains.counts > 0)
         # The first pod of a group that wants to be together may go anywhere.
         return labelled if not now.anyone and now.selfish else labelled & near
 
@@ -186,7 +174,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if now.affinity and not self._attracted_node(now, pod, change):
             return NO_AFFINITY
         for column, domains in now.anti:
-            domain = int(domains.domain[row])
+            domain = int(domains.topology.ids[row])
             if domain >= 0:
                 step = sum(map(column.matches_pod, change.added)) - sum(map(column.matches_pod, change.removed))
                 if domains.counts[domain] + step > 0:
@@ -194,7 +182,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         labels = self.cluster.nodes.nodes[row].metadata.labels
         counts: dict[tuple[str, str], int] = {}
         for carried, domains in now.existing:
-            domain = int(domains.domain[row])
+            domain = int(domains.topology.ids[row])
             if domain >= 0:
                 pair = (carried.term.topology_key, labels[carried.term.topology_key])
                 counts[pair] = counts.get(pair, 0) + int(domains.counts[domain])
@@ -216,7 +204,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         step = sum(map(column.matches_pod, change.added)) - sum(map(column.matches_pod, change.removed))
         near, anyone = True, False
         for domains in now.affinity:
-            domain = int(domains.domain[change.row])
+            domain = int(domains.topology.ids[change.row])
             if domain < 0:
                 return False
             count = int(domains.counts[domain]) + step
@@ -254,8 +242,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 pairs.append((carried.term.topology_key, carried.counts, weight))
         weights: dict[str, Int64] = {}
         for topology_key, counts, weight in pairs:
-            domain, _ = self.cluster.nodes.label(topology_key)
-            if not counts[domain >= 0].any():
+            missing = self.cluster.nodes.topology(topology_key).missing
+            if not (counts if missing is None else counts[~missing]).any():
                 continue
             sums = counts * weight
             weights[topology_key] = weights[topology_key] + sums if topology_key in weights else sums
@@ -265,7 +253,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         """The weights of the node's domains, added up."""
         total = np.zeros(len(self.cluster.nodes), np.int64)
         for topology_key, sums in state[f"{self.name}/score"].items():
-            total += self._domains(topology_key, sums).over_nodes()
+            topology = self.cluster.nodes.topology(topology_key)
+            total += topology.over_nodes(topology.sums(sums))
         return total[rows]
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:

@@ -38,6 +38,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
             return SKIPPED
         return None
 
+    @np.errstate(invalid="ignore")  # sums that wrapped give shares beyond int64; Go does not complain either
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """100 x (1 - standard deviation of the used shares) over the resources that the node has."""
         fractions: list[Float64] = []

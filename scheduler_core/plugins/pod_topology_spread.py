@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core import objects, selectors
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_columns import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
     PASSES,
@@ -56,7 +56,7 @@ SYSTEM_DEFAULTS = (
 
 @dataclass(slots=True)
 class Constraint:
-    """One constraint of a pod, compiled. `domain`: int32 over nodes, the topology value's id, -1 without the label."""
+    """One constraint of a pod, compiled."""
 
     max_skew: int
     min_domains: int
@@ -64,20 +64,23 @@ class Constraint:
     selector: Selector
     affinity_policy: str
     taints_policy: str
-    domain: npt.NDArray[np.int32]
-    domains: int
+    topology: Topology
 
 
 @dataclass(slots=True)
 class Spread:
-    """A DoNotSchedule constraint in a cycle. `eligible`: bool over nodes that count (None: all); `counts`: int64 over
-    domains; `minimum`: the fewest matching pods in an eligible domain (0 while there are fewer than minDomains)."""
+    """A DoNotSchedule constraint in a cycle.
+
+    `eligible`: bool over nodes that count (None: all). `counts`: int64 over domains, matching pods. `present`: bool
+    over domains that have eligible nodes (None: all). `own`: 1 if the pod itself matches. `minimum`: the fewest matching
+    pods in an eligible domain, 0 while there are fewer than minDomains.
+    """
 
     constraint: Constraint
     column: SelectorColumn
     eligible: Bool | None
     counts: Int64
-    present: Bool
+    present: Bool | None
     own: int
     minimum: int
 
@@ -119,7 +122,6 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return selector.and_labels(labels) if selector.key is not None else selectors.from_labels(labels)
 
     def _compile(self, constraint: TopologySpreadConstraint, selector: Selector) -> Constraint:
-        domain, values = self.cluster.nodes.label(constraint.topology_key)
         return Constraint(
             max_skew=constraint.max_skew,
             min_domains=constraint.min_domains or 1,
@@ -127,8 +129,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             selector=selector,
             affinity_policy=constraint.node_affinity_policy or "Honor",
             taints_policy=constraint.node_taints_policy or "Ignore",
-            domain=domain,
-            domains=len(values),
+            topology=self.cluster.nodes.topology(constraint.topology_key),
         )
 
     def _default_selector(self, pod: PodInfo) -> Selector:
@@ -162,10 +163,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         nodes = self.cluster.nodes
 
         def make() -> tuple[Bool | None]:
-            mask = np.ones(len(nodes), np.bool_)
-            for constraint in constraints:
-                mask &= constraint.domain >= 0
-            return (None if mask.all() else mask,)
+            missing = [c.topology.missing for c in constraints if c.topology.missing is not None]
+            return (~np.logical_or.reduce(missing) if missing else None,)
 
         return nodes.memo((self.name, "keys", tuple([c.topology_key for c in constraints])), make)[0]
 
@@ -186,11 +185,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: Bool | None) -> Int64:
         """Matching pods on eligible nodes per domain; int64 over domains. An empty selector counts nobody."""
         if constraint.selector.key == ():
-            return np.zeros(constraint.domains, np.int64)
-        domain, counts = constraint.domain, column.counts
-        if eligible is not None:
-            domain, counts = domain[eligible], counts[eligible]
-        return np.bincount(domain, weights=counts, minlength=constraint.domains).astype(np.int64)
+            return np.zeros(len(constraint.topology.values), np.int64)
+        return constraint.topology.sums(column.counts, eligible)
 
     # ---- filter
 
@@ -207,32 +203,30 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
         eligible = self._eligible(constraint, pod, base)
         counts = self._domain_counts(constraint, column, eligible)
-        if eligible is None:
-            present = np.ones(constraint.domains, np.bool_)
-        else:
-            present = np.zeros(constraint.domains, np.bool_)
-            present[constraint.domain[eligible]] = True
+        present: Bool | None = None
+        if eligible is not None:
+            present = np.zeros(len(counts), np.bool_)
+            present[constraint.topology.ids[eligible]] = True
         own = int(constraint.selector.matches(pod.labels))
         return Spread(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         choices: list[tuple[Bool, Status]] = []
         for spread in state.get(self.name, ()):
-            domain = spread.constraint.domain
-            missing = domain < 0
-            if missing.any():
-                choices.append((missing, MISSING_LABEL))
+            topology = spread.constraint.topology
+            if topology.missing is not None:
+                choices.append((topology.missing, MISSING_LABEL))
             skewed = spread.counts + (spread.own - spread.minimum) > spread.constraint.max_skew
             if skewed.any():
-                choices.append((skewed[domain] & ~missing, SKEWED))
+                choices.append((topology.mask_over_nodes(skewed), SKEWED))
         return Verdict.choose(*choices) if choices else PASSES
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
         row = change.row
         spreads: list[Spread] = state.get(self.name, [])
-        labelled = all(s.constraint.domain[row] >= 0 for s in spreads)
+        labelled = all(s.constraint.topology.ids[row] >= 0 for s in spreads)
         for spread in spreads:
-            domain = int(spread.constraint.domain[row])
+            domain = int(spread.constraint.topology.ids[row])
             if domain < 0:
                 return MISSING_LABEL
             count, minimum = int(spread.counts[domain]), spread.minimum
@@ -270,25 +264,22 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         namespace = frozenset((pod.namespace,))
         for constraint in constraints:
             column = self.cluster.columns.matching(namespace, constraint.selector, terminating=False)
-            domain = constraint.domain[rows]
-            has_label = domain >= 0
+            topology = constraint.topology
+            domain = topology.ids[rows]
             considered = domain if scored is None else domain[scored]
             if constraint.topology_key == HOSTNAME:
                 found = len(considered)
                 counts = column.counts[rows] if constraint.selector.key != () else np.zeros(size, np.int64)
             else:
                 # Upstream counts a missing label as one more (empty) value here.
-                seen = np.zeros(constraint.domains + 1, np.bool_)
+                seen = np.zeros(len(topology.values) + 1, np.bool_)
                 seen[considered] = True
                 found = int(seen.sum())
-                eligible = self._eligible(constraint, pod, base)
-                with_label = constraint.domain >= 0
-                if not with_label.all():
-                    eligible = with_label if eligible is None else eligible & with_label
-                counts = np.append(self._domain_counts(constraint, column, eligible), 0)[domain]
+                sums = self._domain_counts(constraint, column, self._eligible(constraint, pod, base))
+                counts = topology.over_nodes(sums)[rows]
             weight = math.log(found + 2)
             points = counts * weight + float(constraint.max_skew - 1)
-            total += points if has_label.all() else np.where(has_label, points, 0.0)
+            total += points if topology.missing is None else np.where(domain >= 0, points, 0.0)
         raw = round_half_away(total)
         if scored is not None:
             raw[~scored] = 0
@@ -314,9 +305,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return result
 
 
-def _minimum(constraint: Constraint, counts: Int64, present: Bool) -> int:
+def _minimum(constraint: Constraint, counts: Int64, present: Bool | None) -> int:
     """The global minimum that skew is measured from."""
-    number = int(present.sum())
-    if number < constraint.min_domains:
-        return 0
-    return int((counts if number == len(counts) else counts[present]).min())
+    if present is not None:
+        counts = counts[present]
+    return int(counts.min()) if len(counts) >= constraint.min_domains else 0

@@ -44,18 +44,28 @@ def columns(cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool
     return allocatable[rows], used[rows] + amount
 
 
+def divide(numerators: Int64, denominators: Int64) -> Int64:
+    """numerators // denominators for 0 <= numerators <= 100 x denominators, denominators > 0; int64.
+
+    float64 gives the same below 2^46: a quotient that is not whole is further than 1 / 2^46 from the next whole number,
+    which is more than what rounding near 100 can move it. It takes a quarter of the time of integer division.
+    """
+    if len(denominators) and int(denominators.max()) < 1 << 46:
+        return (numerators / denominators).astype(np.int64)
+    return numerators // denominators
+
+
 def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
     """100 x free / allocatable; 0 where it would be overcommitted."""
     free = allocatable - requested
     np.maximum(free, 0, out=free)
     free *= MAX_NODE_SCORE
-    free //= allocatable
-    return free
+    return divide(free, allocatable)
 
 
 def most_allocated(requested: Int64, allocatable: Int64) -> Int64:
     """100 x requested / allocatable, at most 100."""
-    return np.minimum(requested, allocatable) * MAX_NODE_SCORE // allocatable
+    return divide(np.minimum(requested, allocatable) * MAX_NODE_SCORE, allocatable)
 
 
 def broken_linear(shape: list[tuple[int, int]]) -> Int64:
@@ -93,7 +103,8 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]]) -> Formula:
 def round_half_away(values: Any) -> Int64:
     """math.Round, as int64."""
     whole = np.trunc(values)
-    return (whole + np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)).astype(np.int64)
+    rounded: Int64 = (whole + np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)).astype(np.int64)
+    return rounded
 
 
 def make_scorer(cluster: Cluster, strategy: Any) -> ResourceScorer:

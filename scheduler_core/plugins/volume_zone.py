@@ -89,13 +89,13 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         nodes = self.cluster.nodes
         labelled = np.zeros(len(nodes), np.bool_)
         for key in _LABELS:
-            labelled |= nodes.label(key)[0] >= 0
+            labelled |= nodes.topology(key).ids >= 0
         wrong = np.zeros(len(nodes), np.bool_)
         for key, zones in topologies:
-            ids, values = nodes.label(key)
+            ids, values = nodes.topology(key).ids, nodes.topology(key).values
             fits = np.array([*(value in zones for value in values), False], np.bool_)[ids]
             if self.cluster.release.volume_zone_stable_labels and _LABELS[key] != key:
-                stable, values = nodes.label(_LABELS[key])
+                stable, values = nodes.topology(_LABELS[key]).ids, nodes.topology(_LABELS[key]).values
                 instead = np.array([*(value in zones for value in values), False], np.bool_)[stable]
                 fits = np.where(ids < 0, instead, fits)
             wrong |= ~fits

@@ -88,7 +88,8 @@ def storage(quantities: Quantities) -> int:
 
 
 def _rows_by_value(nodes: NodeTable, key: str) -> dict[str, Rows]:
-    ids, values = nodes.label(key)
+    topology = nodes.topology(key)
+    ids, values = topology.ids, topology.values
     order = np.argsort(ids, kind="stable")
     edges = np.searchsorted(ids[order], np.arange(len(values) + 1))
     return {value: order[edges[i] : edges[i + 1]] for i, value in enumerate(values)}
