@@ -1,0 +1,97 @@
+"""The scheduling core's benchmarks: every workload at 100, 1,000 and 5,000 nodes, each in a process of its own.
+
+    python benchmarks/core.py [--runs 3] [--quick] [--update docs/performance.md]
+
+Prints one JSON line per workload and size (the run with the median time), and with --update puts the table and this
+machine's description between the markers in the document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZES = ((100, 3000), (1000, 5000), (5000, 10000))
+WORKLOADS = ("basic", "spread", "antiaffinity", "prefaffinity")
+UPSTREAM = {  # pods/s of upstream's own algorithm, both cores, no trace, where it was measured
+    "basic": {100: 1830, 1000: 320, 5000: 60},
+    "spread": {100: 1400, 1000: 195, 5000: 35},
+    "antiaffinity": {100: 1000, 1000: 182, 5000: 35},
+    "prefaffinity": {100: 790, 1000: 197, 5000: 45},
+}
+
+
+def bench(workload: str, nodes: int, pods: int, runs: int) -> dict[str, Any]:
+    """The figures of the run with the median time."""
+    command = [sys.executable, "-m", "scheduler_core", "bench", "--workload", workload]
+    command += ["--nodes", str(nodes), "--pods", str(pods)]
+    figures = []
+    for _ in range(runs):
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        figures.append(json.loads(done.stdout))
+    middle = statistics.median_low(f["seconds"] for f in figures)
+    return next(f for f in figures if f["seconds"] == middle)
+
+
+def machine() -> str:
+    """The processor, cores, memory and versions, in a line."""
+    try:
+        model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        cores = Path("/proc/cpuinfo").read_text().count("processor\t")
+        memory = int(re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())[1]) // 1024**2  # type: ignore[index]
+    except (OSError, TypeError):
+        return f"{platform.processor()}, Python {platform.python_version()}"
+    import numpy
+
+    name = model[1] if model else platform.processor()
+    return f"{name}, {cores} cores, {memory} GiB, Python {platform.python_version()}, numpy {numpy.__version__}"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The figures as a Markdown table."""
+    lines = [
+        "| workload | nodes | pods | pods/s | upstream pods/s | trace bytes/pod | peak memory |",
+        "| --- | --: | --: | --: | --: | --: | --: |",
+    ]
+    for row in rows:
+        upstream = UPSTREAM.get(row["workload"], {}).get(row["nodes"], "")
+        lines.append(
+            f"| {row['workload']} | {row['nodes']:,} | {row['pods']:,} | {row['pods_per_s']:,.0f} | {upstream} "
+            f"| {row['trace_bytes_per_pod']:,} | {row['peak_rss_mb']:.0f} MB |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The scheduling core's benchmarks.")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each, of which the median counts")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the pods, one run")
+    parser.add_argument("--update", type=Path, help="the document whose table is replaced")
+    given = parser.parse_args()
+    divide, runs = (10, 1) if given.quick else (1, given.runs)
+    plan = [(w, nodes, pods // divide) for w in WORKLOADS for nodes, pods in SIZES]
+    plan.append(("preemption", 1000, 1000 // divide))
+    if (ROOT.parent / "shared" / "real" / "openb").is_dir():
+        plan.append(("openb", 0, 0 if divide == 1 else 800))
+    rows = []
+    for workload, nodes, pods in plan:
+        rows.append(bench(workload, nodes, pods, runs))
+        print(json.dumps(rows[-1]), flush=True)
+    if given.update:
+        text = given.update.read_text()
+        body = f"<!-- core -->\nMeasured on {machine()}.\n\n{table(rows)}\n<!-- /core -->"
+        given.update.write_text(re.sub(r"<!-- core -->.*<!-- /core -->", lambda _: body, text, flags=re.S))
+
+
+if __name__ == "__main__":
+    main()
