@@ -15,6 +15,7 @@ Closest = Callable[[list[str]], str]
 """Names the node of a group that lacks least, e.g. `n4, short by 250m`; empty where nothing is known."""
 
 TAINT = re.compile(r"node\(s\) had untolerated taint(?:\(s\))?(?: \{(.*?): ?(.*?)\})?$")
+NOT_ELIGIBLE = "preemption: not eligible due to "
 SUBSET = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")
 PHRASES = {
     "node(s) were unschedulable": "are cordoned",
@@ -27,6 +28,7 @@ PHRASES = {
     "node(s) didn't match pod anti-affinity rules": "have a pod it wants to be away from",
     "node(s) didn't satisfy existing pods anti-affinity rules": "have a pod that wants to be away from it",
     "node(s) had volume node affinity conflict": "cannot reach its volume",
+    "node(s) didn't match PersistentVolume's node affinity": "cannot reach its volume",
     "node(s) had no available volume zone": "are outside its volume's zone",
     "node(s) didn't find available persistent volumes to bind": "have no volume to bind",
     "node(s) exceed max volume count": "have no room for another volume",
@@ -131,7 +133,12 @@ def nowhere(cycle: Cycle, verdicts: Matrix, closest: Closest) -> str:
         victims = found["candidates"][found["nominated_node"]]["victims"]
         sentence += f" It will get room on {found['nominated_node']} by evicting {count(len(victims), 'pod', 'pods')}."
     elif found:
-        sentence += " Evicting pods of lower priority would not help."
+        said = [r for r in (found.get("status") or {}).get("reasons") or () if r.startswith(NOT_ELIGIBLE)]
+        sentence += (
+            f" It may not preempt: {said[0].removeprefix(NOT_ELIGIBLE)}"
+            if said
+            else " Evicting pods of lower priority would not help."
+        )
     return sentence
 
 

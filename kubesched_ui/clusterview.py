@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from kubesched_ui.models import Scenario
 from scheduler_core.cluster import resources
 from scheduler_core.errors import InputError
 from scheduler_core.objects import Node, Pod, PriorityClass, decode
@@ -247,9 +249,12 @@ def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -
     return found
 
 
-@lru_cache(maxsize=4)
-def of_scenario(scenario_id: int) -> ClusterView:
+def of_scenario(scenario: Scenario) -> ClusterView:
     """The view of a stored scenario; callers must not change it."""
-    from kubesched_ui.models import Scenario
+    return _kept(scenario.pk, scenario.created_at)
 
+
+@lru_cache(maxsize=4)
+def _kept(scenario_id: int, created_at: datetime) -> ClusterView:
+    # The time belongs to the key because a database may give the number of a deleted scenario to another.
     return cluster_view(Scenario(pk=scenario_id).objects_of(["Node", "Pod", "PriorityClass", "Event"]))

@@ -17,7 +17,7 @@ CYCLES_SHOWN = 50
 
 def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Everything node.html needs; None if the cluster has no such node."""
-    view = clusterview.of_scenario(run.scenario_id)
+    view = clusterview.of_scenario(run.scenario)
     node = view.nodes.get(name)
     if node is None:
         return None

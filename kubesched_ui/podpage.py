@@ -66,9 +66,7 @@ def about_pod(run: Run, stored: ClusterObject | None, result: PodResult | None) 
     """The pod's YAML, and what the snapshot said of it."""
     pod = stored.data if stored else None
     bound = ((pod or {}).get("spec") or {}).get("nodeName") or ""
-    known = (
-        clusterview.of_scenario(stored.scenario_id).pods.get(f"{stored.namespace}/{stored.name}") if stored else None
-    )
+    known = clusterview.of_scenario(run.scenario).pods.get(f"{stored.namespace}/{stored.name}") if stored else None
     said = known.message if known else result.recorded_message if result else ""
     return {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said}
 
@@ -100,7 +98,7 @@ def about_cycle(run: Run, row: Cycle, query: Mapping[str, str], page_bound: str)
     """The answer and the panels of one attempt."""
     nodes: list[str] = run.node_names or []
     cycle = recorded.cycle_dict(recorded.trace_of(row), nodes)
-    verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario_id)
+    verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario)
     wanted = query.get("point", "")
     return {
         "cycle": cycle,

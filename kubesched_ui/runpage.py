@@ -57,7 +57,9 @@ def evicted(run: Run, before: int | None) -> set[str]:
         counted = set((cycles.filter(number__lt=before) if before else cycles).values_list("attempt", flat=True))
         for _, text in read_blocks(run.pk, 0, f"{row.namespace}/{row.name}"):
             events = msgspec.json.decode(text)
-            gone |= {e["pod"] for e in events if e["type"] == "pod.evicted" and e["attempt"] in counted}
+            for event in events:
+                if event["type"] == "postfilter" and event["attempt"] in counted:
+                    gone.update(event["data"]["victims"])
     return gone
 
 
@@ -104,7 +106,7 @@ def usage(view: ClusterView, places: dict[str, str], requests: dict[str, dict[st
 
 def utilisation(run: Run) -> figures.Figure | None:
     """The heatmap of nodes before and after the run; None for a cluster without nodes."""
-    view = clusterview.of_scenario(run.scenario_id)
+    view = clusterview.of_scenario(run.scenario)
     if not view.nodes:
         return None
     requests = requests_of(run, view)

@@ -36,7 +36,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def scenarios(request: HttpRequest) -> HttpResponse:
-    rows = Scenario.objects.annotate(run_count=Count("runs")).defer("config")
+    rows = Scenario.objects.annotate(run_count=Count("runs")).defer("config").order_by("-created_at", "-id")
     page = Paginator(rows, 50).get_page(request.GET.get("page"))
     return render(request, "scenarios.html", {"section": "scenarios", "page": page})
 

@@ -27,7 +27,8 @@ def find(scenario_id: int) -> Scenario:
 
 def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = None, status: int = 200) -> HttpResponse:
     """Counts, warnings, zones, pending pods, and the form that starts a run."""
-    scenario, view = find(scenario_id), clusterview.of_scenario(scenario_id)
+    scenario = find(scenario_id)
+    view = clusterview.of_scenario(scenario)
     context = {
         "scenario": scenario,
         "tab": "overview",
@@ -51,18 +52,20 @@ def scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
 def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """The nodes with requested and allocatable, taints, labels, zones."""
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
-    found = clusterview.find_nodes(clusterview.of_scenario(scenario_id), **asked)
+    scenario = find(scenario_id)
+    found = clusterview.find_nodes(clusterview.of_scenario(scenario), **asked)
     page = Paginator(found, ROWS).get_page(request.GET.get("page"))
-    return render(request, "nodes.html", {"scenario": find(scenario_id), "tab": "nodes", "page": page, **asked})
+    return render(request, "nodes.html", {"scenario": scenario, "tab": "nodes", "page": page, **asked})
 
 
 @require_GET
 def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """The pods by state, each with the message recorded in the cluster."""
-    view = clusterview.of_scenario(scenario_id)
+    scenario = find(scenario_id)
+    view = clusterview.of_scenario(scenario)
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
     page = Paginator(clusterview.find_pods(view, **asked), ROWS).get_page(request.GET.get("page"))
-    context = {"scenario": find(scenario_id), "tab": "pods", "page": page, "states": clusterview.state_counts(view)}
+    context = {"scenario": scenario, "tab": "pods", "page": page, "states": clusterview.state_counts(view)}
     return render(request, "pods.html", context | asked)
 
 
