@@ -100,9 +100,9 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "inte
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5, "retry_on_timeout": True}
 
 # Runs
-RUN_LOST_AFTER_S = 10  # a running run without a heartbeat for so long has lost its worker
-RUN_SWEEP_EVERY_S = 5
-RUN_HEARTBEAT_S = 2
+RUN_LOST_AFTER_S = env.number("RUN_LOST_AFTER_S", 10)  # a running run without a heartbeat so long lost its worker
+RUN_HEARTBEAT_S = RUN_LOST_AFTER_S / 5
+RUN_SWEEP_EVERY_S = RUN_LOST_AFTER_S / 2
 RUN_MAX_STARTS = 5  # a run that so many workers died of is given up
 RUN_BATCH_CYCLES = 50
 RUN_BATCH_S = 0.1

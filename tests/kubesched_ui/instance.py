@@ -1,0 +1,193 @@
+"""KubeSched as a person starts it: `manage.py run` with data of its own, in processes that tests may kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from websockets.exceptions import ConnectionClosedOK, WebSocketException
+from websockets.sync.client import connect
+
+CHECKOUT = Path(__file__).parents[2]
+POSTGRES = next(
+    (p for p in [Path("/usr/lib/postgresql/15/bin"), Path("/usr/local/bin")] if (p / "initdb").exists()), None
+)
+REDIS = shutil.which("redis-server")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def until(true: Callable[[], Any], what: str, seconds: float = 60) -> Any:
+    """The first true answer. Fails after `seconds`: generous, a bound on hanging and no measurement."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if answer := true():
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"{what} did not happen within {seconds} s")
+
+
+class Instance:
+    """A running KubeSched."""
+
+    def __init__(self, var: Path, **environment: str) -> None:
+        self.var = var
+        self.port = free_port()
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        self.environment = kept | {"VAR_DIR": str(var), "PORT": str(self.port), "RUN_LOST_AFTER_S": "4"} | environment
+        self.process: subprocess.Popen[str] | None = None
+        self.redis: RedisServer | None = None
+
+    def start(self) -> str:
+        """The line that tells the address."""
+        command = [sys.executable, "manage.py", "run"]
+        self.process = subprocess.Popen(
+            command, cwd=CHECKOUT, env=self.environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+    def interrupt(self) -> int:
+        """Ctrl-C; the exit code."""
+        assert self.process
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(30)
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """`manage.py` with this instance's data."""
+        command = [sys.executable, "manage.py", *words]
+        return subprocess.run(command, cwd=CHECKOUT, env=self.environment, capture_output=True, text=True, timeout=120)
+
+    # ---- processes
+
+    def pids(self, part: str) -> list[int]:
+        """Processes of this instance (they have its VAR_DIR) with `part` in their command line."""
+        found = []
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit():
+                continue
+            try:
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                # Valkey writes its title over its environment, but the title names its socket.
+                mine = str(self.var) in command or f"VAR_DIR={self.var}".encode() in (folder / "environ").read_bytes()
+            except OSError:
+                continue
+            if mine and part in command:
+                found.append(int(folder.name))
+        return found
+
+    def kill(self, part: str) -> None:
+        """kill -9 for every process with `part` in its command line; waits until others have taken their place."""
+        gone = self.pids(part)
+        assert gone, f"no process {part}"
+        for pid in gone:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: (now := self.pids(part)) and not set(now) & set(gone), f"a new {part}")
+
+    # ---- the API
+
+    def api(self, method: str, path: str, body: Any = None) -> Any:
+        """The JSON answer; bytes are sent as they are."""
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api{path}", data=data, method=method)
+        request.add_header(
+            "Content-Type", "application/octet-stream" if isinstance(body, bytes) else "application/json"
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def serves(self) -> bool:
+        try:
+            self.api("GET", "/runs?limit=1")
+            return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def finished(self, run: int, seconds: float = 120) -> Any:
+        """The run once it is over."""
+
+        def over() -> Any:
+            try:
+                found = self.api("GET", f"/runs/{run}")
+            except (urllib.error.URLError, OSError):
+                return None
+            return found if found["state"] not in ("queued", "running") else None
+
+        return until(over, f"the end of run {run}", seconds)
+
+    def events(self, run: int, since: int = 0, stop_after: int | None = None) -> list[dict[str, Any]]:
+        """Events from the websocket until the server closes it, coming back as the protocol says when it breaks."""
+        got: list[dict[str, Any]] = []
+        while True:
+            last = got[-1]["seq"] if got else since
+            try:
+                with connect(f"ws://127.0.0.1:{self.port}/ws/runs/{run}?since={last}", max_size=None) as ws:
+                    while stop_after is None or len(got) < stop_after:
+                        got += json.loads(ws.recv(timeout=60))["events"]
+                    return got
+            except ConnectionClosedOK:
+                return got
+            except (WebSocketException, OSError):
+                time.sleep(0.1)
+
+
+class RedisServer:
+    """A real Redis on a port."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.start()
+
+    def start(self) -> None:
+        assert REDIS
+        command = [REDIS, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """A real PostgreSQL on a port; the URL of an empty database. Runs as user postgres where we are root."""
+    assert POSTGRES
+    folder = Path(tempfile.mkdtemp(prefix="kubesched-postgres-"))
+    who: dict[str, Any] = {}
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres")
+        who = {"user": "postgres", "group": "postgres", "extra_groups": []}
+    data, port = folder / "data", free_port()
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    subprocess.run(
+        [POSTGRES / "initdb", "-D", data, "-U", "kubesched", "-A", "trust", "-N"], check=True, **quiet, **who
+    )
+    options = ["-p", str(port), "-k", str(folder), "-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"]
+    process = subprocess.Popen([POSTGRES / "postgres", "-D", data, *options], **quiet, **who)
+    try:
+        address = ("127.0.0.1", port)
+        until(lambda: socket.socket().connect_ex(address) == 0, "PostgreSQL's start")
+        yield f"postgres://kubesched@127.0.0.1:{port}/postgres"
+    finally:
+        process.send_signal(signal.SIGQUIT)
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,204 @@
+"""Processes that are killed: nothing is lost, nothing is there twice, the end is true. On both set-ups, for real."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kubesched_ui.instance import POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
+
+NODES, PODS = 300, 1500
+
+
+def cluster(nodes: int = NODES, pods: int = PODS) -> bytes:
+    """Nodes of 16 CPUs and pods of 1: some stay pending when there are more than 16 to a node."""
+    items: list[dict[str, Any]] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"n{n:04}", "labels": {"zone": f"z{n % 3}"}},
+            "status": {"allocatable": {"cpu": "16", "memory": "64Gi", "pods": "110"}},
+        }
+        for n in range(nodes)
+    ]
+    requests = {"cpu": "1", "memory": "1Gi"}
+    items += [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"p{n:05}", "namespace": "default"},
+            "spec": {"containers": [{"name": "c", "image": "x", "resources": {"requests": requests}}]},
+        }
+        for n in range(pods)
+    ]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+
+
+def needs(found: object, what: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(not found, reason=f"{what} is not installed")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "embedded",
+        pytest.param("services", marks=[needs(POSTGRES, "PostgreSQL 15"), needs(REDIS, "redis-server")]),
+    ],
+)
+def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    var = tmp_path_factory.mktemp("var")
+    with ExitStack() as services:
+        environment, redis = {}, None
+        if request.param == "services":
+            redis = RedisServer()
+            services.callback(redis.kill)
+            environment = {"REDIS_URL": redis.url, "DATABASE_URL": services.enter_context(postgres_server())}
+        instance = Instance(var, **environment)
+        instance.redis = redis
+        services.callback(instance.interrupt)
+        assert f"http://127.0.0.1:{instance.port}" in instance.start()
+        yield instance
+
+
+@pytest.fixture(scope="module")
+def scenario(instance: Instance) -> int:
+    number: int = instance.api("POST", "/scenarios?name=many", cluster())["id"]
+    return number
+
+
+def check(instance: Instance, run: int) -> None:
+    """The run ended as it should, and the record is whole: every event, cycle and outcome once."""
+    found = instance.finished(run)
+    assert (found["state"], found["cycles_done"], found["placed"]) == ("done", PODS, PODS), found["error"]
+    events = instance.events(run)
+    assert [e["seq"] for e in events] == list(range(1, found["last_seq"] + 1))
+    finished = [e["pod"] for e in events if e["type"] == "cycle.finished"]
+    assert sorted(finished) == [f"default/p{n:05}" for n in range(PODS)]
+    assert [e["type"] for e in events].count("run.finished") == 1
+    page = instance.api("GET", f"/runs/{run}/pods?page_size=1")
+    assert page["total"] == PODS
+    bound = {e["pod"]: e["data"]["node"] for e in events if e["type"] == "bind"}
+    assert len(bound) == PODS
+
+
+def start_run(instance: Instance, scenario: int, **settings: Any) -> int:
+    number: int = instance.api("POST", f"/scenarios/{scenario}/runs", settings)["id"]
+    return number
+
+
+def running(instance: Instance, run: int) -> None:
+    """Waits until the run is in its middle."""
+    until(lambda: instance.api("GET", f"/runs/{run}")["cycles_done"] > 20, "the run's first cycles")
+
+
+def test_a_killed_worker_is_replaced_and_the_run_goes_on(instance: Instance, scenario: int) -> None:
+    reference = start_run(instance, scenario, seed=5)
+    check(instance, reference)
+    run = start_run(instance, scenario, seed=5)
+    running(instance, run)
+    instance.kill("celery")
+    check(instance, run)
+    assert decisions(instance, run) == decisions(instance, reference)
+
+
+def decisions(instance: Instance, run: int) -> list[Any]:
+    """What was decided, without times."""
+    return [e for e in instance.events(run) if e["type"] in ("filter", "score", "select", "cycle.finished")]
+
+
+def test_a_killed_web_process_is_replaced_and_clients_resume(instance: Instance, scenario: int) -> None:
+    run = start_run(instance, scenario)
+    got: list[dict[str, Any]] = []
+    client = threading.Thread(target=lambda: got.extend(instance.events(run)))
+    client.start()
+    running(instance, run)
+    instance.kill("kubesched_ui.server")
+    until(instance.serves, "the web process")
+    client.join(120)
+    check(instance, run)
+    assert [e["seq"] for e in got] == list(range(1, len(got) + 1))
+    assert got[-1]["type"] == "run.finished"
+
+
+def test_ten_clients_at_once(instance: Instance, scenario: int) -> None:
+    run = start_run(instance, scenario)
+    got: list[list[int]] = []
+    clients = [threading.Thread(target=lambda: got.append([e["seq"] for e in instance.events(run)])) for _ in range(10)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join(120)
+    last = instance.finished(run)["last_seq"]
+    assert [(len(seqs), seqs[-1]) for seqs in got] == [(last, last)] * 10
+    assert got == [list(range(1, last + 1))] * 10
+
+
+def test_a_killed_broker_loses_neither_the_run_under_way_nor_the_queued_one(instance: Instance, scenario: int) -> None:
+    runs = [start_run(instance, scenario) for _ in range(3)]
+    running(instance, runs[0])
+    if instance.redis:
+        instance.redis.kill()
+    else:
+        instance.kill("valkey-server")
+    runs.append(start_run(instance, scenario))  # with Redis: while it is away
+    if instance.redis:
+        instance.redis.start()
+    for run in runs:
+        check(instance, run)
+
+
+def test_cancel_and_delete(instance: Instance, scenario: int) -> None:
+    run = start_run(instance, scenario)
+    running(instance, run)
+    instance.api("POST", f"/runs/{run}/cancel")
+    found = instance.finished(run)
+    assert found["state"] == "cancelled"
+    assert 0 < found["cycles_done"] < PODS
+    assert instance.events(run)[-1]["data"]["state"] == "cancelled"
+    instance.api("DELETE", f"/runs/{run}")
+    check(instance, start_run(instance, scenario))
+
+
+def test_simulate_uses_the_same_data(instance: Instance, tmp_path: Path) -> None:
+    (tmp_path / "some.json").write_bytes(cluster(2, 3))
+    done = instance.command("simulate", str(tmp_path / "some.json"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("scheduled") == 3
+
+
+def test_a_second_instance_on_the_same_data_is_refused(instance: Instance) -> None:
+    second = instance.command("run")
+    assert second.returncode == 1
+    assert "already runs" in second.stderr
+
+
+def test_everything_killed_at_once_starts_again(tmp_path: Path) -> None:
+    instance = Instance(tmp_path)
+    instance.start()
+    scenario = instance.api("POST", "/scenarios", cluster())["id"]
+    run = start_run(instance, scenario)
+    running(instance, run)
+    for pid in instance.pids(""):
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not instance.pids(""), "the end of all processes")
+    assert str(instance.port) in instance.start()
+    check(instance, run)
+    assert instance.interrupt() == 0
+    until(lambda: not instance.pids(""), "the end of all processes")
+    assert not (tmp_path / "broker.sock").exists()
+    assert oct((tmp_path / "secret_key").stat().st_mode)[-3:] == "600"
+
+
+def test_a_port_in_use_is_said(tmp_path: Path, instance: Instance) -> None:
+    other = Instance(tmp_path, PORT=str(instance.port))
+    refused = other.command("run")
+    assert refused.returncode == 1
+    assert f"Port {instance.port}" in refused.stderr
