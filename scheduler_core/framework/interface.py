@@ -160,10 +160,11 @@ class Change:
 class CycleState(dict[str, Any]):
     """What plugins remember between the points of one cycle, keyed by plugin name. Lives for one cycle."""
 
-    __slots__ = ("skip_filter", "skip_score")
+    __slots__ = ("deciding", "skip_filter", "skip_score")
 
     def __init__(self) -> None:
         super().__init__()
+        self.deciding: list[FilterPlugin] | None = None  # those whose judgement of some node may be a refusal
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
 

@@ -115,13 +115,15 @@ class Framework:
         self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
     ) -> Status | None:
         """The first Filter plugin's status that refuses one node under a change; None if the pod fits."""
-        for plugin in self.filter:
-            if plugin.name in state.skip_filter:
-                continue
-            if plugin.filter_node is None or not (change.added or change.removed):
-                status = verdicts[plugin.name].at(change.row)
-            else:
+        if state.deciding is None:
+            taking_part = [plugin for plugin in self.filter if plugin.name not in state.skip_filter]
+            state.deciding = [p for p in taking_part if p.filter_node or verdicts[p.name].codes is not None]
+        changed = change.added or change.removed
+        for plugin in state.deciding:
+            if changed and plugin.filter_node is not None:
                 status = plugin.filter_node(state, pod, change)
+            else:
+                status = verdicts[plugin.name].at(change.row)
             if status is not None:
                 return status.of(plugin.name)
         return None

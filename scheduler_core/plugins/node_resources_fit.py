@@ -40,12 +40,17 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self.ignored = frozenset(args.ignored_resources)
         self.ignored_groups = frozenset(args.ignored_resource_groups)
         self.scorer: ResourceScorer = make_scorer(cluster, args.scoring_strategy)
-        self._verdicts: dict[tuple[object, ...], Status] = {}
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        state[self.name] = self._compute(pod)
         return None
 
-    def _wanted(self, pod: PodInfo) -> list[tuple[str, int]]:
+    def _wanted(self, state: CycleState, pod: PodInfo) -> list[tuple[str, int]]:
+        """As `_compute`; a profile may leave PreFilter out."""
+        wanted: list[tuple[str, int]] | None = state.get(self.name)
+        return self._compute(pod) if wanted is None else wanted
+
+    def _compute(self, pod: PodInfo) -> list[tuple[str, int]]:
         """The (resource, amount) pairs that a node is held against."""
         requests = pod.requests
         if not any(requests.values()) and not any(map(resources.is_scalar, requests)):
@@ -71,7 +76,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         full = nodes.pod_count >= nodes.allowed_pods
         if full.any():
             short.append(("", 0, full))
-        for name, amount in self._wanted(pod):
+        for name, amount in self._wanted(state, pod):
             allocatable = nodes.allocatable.get(name)
             if allocatable is None:
                 lacking = np.ones(len(nodes), np.bool_)
@@ -112,7 +117,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         hopeless = False
         if nodes.pod_count[row] + len(change.added) - len(change.removed) >= nodes.allowed_pods[row]:
             reasons.append(TOO_MANY_PODS)
-        for name, amount in self._wanted(pod):
+        for name, amount in self._wanted(state, pod):
             column = nodes.allocatable.get(name)
             allocatable = int(column[row]) if column is not None else 0
             requested = int(nodes.requested[name][row]) if column is not None else 0

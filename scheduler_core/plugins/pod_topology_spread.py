@@ -72,8 +72,8 @@ class Spread:
     """A DoNotSchedule constraint in a cycle.
 
     `eligible`: bool over nodes that count (None: all). `counts`: int64 over domains, matching pods. `present`: bool
-    over domains that have eligible nodes (None: all). `own`: 1 if the pod itself matches. `minimum`: the fewest matching
-    pods in an eligible domain, 0 while there are fewer than minDomains.
+    over domains that have eligible nodes (None: all). `own`: 1 if the pod itself matches. `minimum`: the fewest
+    matching pods in an eligible domain, 0 while there are fewer than minDomains.
     """
 
     constraint: Constraint
