@@ -508,7 +508,7 @@ CLUSTER_SCOPED = {
 }
 
 _T = TypeVar("_T")
-_PATH = re.compile(r"(.*?)(?: - at `\$?\.?(.*)`)?$", re.S)
+_PATH = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$?\.?(.*)`)?$", re.S)
 _MAX_LABEL = 4096  # characters; the API server allows 63, real snapshots keep to that
 _MAX_DEPTH = 100
 
@@ -523,7 +523,7 @@ def describe(raw: object) -> str:
         return f"{kind[:64]} without a name"
     namespace = metadata.get("namespace")
     prefix = f"{namespace[:256]}/" if isinstance(namespace, str) and namespace else ""
-    return f"{kind[:64]} {prefix}{metadata['name'][:256]}"
+    return f"{kind[:64]} {prefix}{metadata['name'][:256]}".encode(errors="replace").decode()
 
 
 def _without_nulls(value: Any, depth: int = 0) -> Any:
@@ -541,16 +541,20 @@ def convert(raw: Any, cls: type[_T], where: str) -> _T:
     """`raw` as `cls`. Raises InputError naming `where` and the path of the field that is wrong."""
     try:
         return msgspec.convert(raw, cls)
-    except (msgspec.ValidationError, RecursionError, OverflowError):
+    except (msgspec.ValidationError, RecursionError, OverflowError, UnicodeEncodeError):
         pass
     try:
         return msgspec.convert(_without_nulls(raw), cls)
-    except RecursionError:
-        raise InputError(where, "", "nested too deeply (or in a circle)") from None
-    except (msgspec.ValidationError, OverflowError) as error:
-        match = _PATH.match(str(error))
-        problem, path = (match[1], match[2] or "") if match else (str(error), "")
-        raise InputError(where, path, problem) from None
+    except (msgspec.ValidationError, RecursionError, OverflowError, UnicodeEncodeError) as error:
+        raise _unreadable(where, error) from None
+
+
+def _unreadable(where: str, error: Exception) -> InputError:
+    if isinstance(error, RecursionError):
+        return InputError(where, "", "nested too deeply (or in a circle)")
+    match = _PATH.match(str(error))
+    problem, path = (match[1], match[2] or "") if match else (str(error), "")
+    return InputError(where, path, problem)
 
 
 def decode(raw: Any) -> Object | None:
@@ -568,6 +572,10 @@ def decode(raw: Any) -> Object | None:
     if cls is None:
         return None
     obj = convert(raw, cls, where)
+    try:
+        msgspec.json.encode(obj)  # what this refuses (half of a surrogate pair, a circle), nobody could be shown later
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise _unreadable(where, error) from None
     _check(obj, kind, where)
     return obj
 
