@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.explain import scores, sentences, words
+from scheduler_core.explain import scores, sentences, volumes, words
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
 from scheduler_core.explain.objections import objection, short_by
 from scheduler_core.explain.scene import Scene
@@ -26,16 +26,18 @@ def explain(
     where: Simulation | Cluster | None = None,
     pod: PodInfo | None = None,
     names: Sequence[str] | None = None,
+    victims: Sequence[PodInfo] = (),
 ) -> Answer:
     """Why the pod of a cycle landed where it did, or nowhere.
 
     `trace`: the cycle, as recorded or decoded. `where`: the cluster as it was when the cycle began or as the cycle left
     it (a Simulation stands for its cluster and profiles); the pod itself is left out of all counts, so either will do.
     `pod`: the pod. `names`: the nodes in the order of the trace's rows, if that is not the cluster's order any more.
+    `victims`: the pods that the cycle evicted, if the cluster does not have them any more.
 
     Reasons, scores and preemption come from the trace alone. Shortfalls, taints, labels and conflicting pods are looked
-    up in the cluster: without `where` and `pod` they are left out, and so is what the cluster no longer bears out (on
-    a nominated node, say, once its victims are gone). Raises ValueError when neither `where` nor `names` is given.
+    up in the cluster: without `where` and `pod` they are left out, and so is what the cluster no longer bears out.
+    Raises ValueError when neither `where` nor `names` is given.
     """
     cluster = where.cluster if isinstance(where, Simulation) else where
     if names is None:
@@ -45,7 +47,8 @@ def explain(
     scene = None
     if cluster is not None and pod is not None:
         profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
-        scene = Scene(cluster, pod, names, profiles.get(pod.pod.spec.scheduler_name))
+        framework = profiles.get(pod.pod.spec.scheduler_name)
+        scene = Scene(cluster, pod, names, framework, victims, trace.nominated_node)
     return _Explainer(trace, names, scene).answer()
 
 
@@ -180,14 +183,14 @@ class _Explainer:
 
     def changes(self, answer: Answer) -> list[str]:
         """What would let the pod in: on the closest nodes, or in the pod itself."""
-        if self.trace.preenqueue is not None:
-            return ["remove the scheduling gate" + ("s" if self.gates() > 1 else "")]
+        if self.trace.preenqueue is not None and self.trace.preenqueue.plugin == "SchedulingGates":
+            gates = [gate.name for gate in self.scene.pod.pod.spec.scheduling_gates] if self.scene is not None else []
+            return [f"remove the scheduling gate{'s' if len(gates) > 1 else ''} {words.listing(gates)}".rstrip()]
+        if self.trace.prefilter is not None and self.scene is not None:
+            return volumes.unusable(self.scene) if self.trace.prefilter.plugin.startswith("Volume") else []
         changes = []
         for near in answer.closest[:CHANGES]:
             wanted = [o.change for o in near.objections]
             if wanted and all(wanted):
                 changes.append(f"on {near.node}: {words.listing(list(dict.fromkeys(wanted)))}")
         return changes
-
-    def gates(self) -> int:
-        return len(self.scene.pod.pod.spec.scheduling_gates) if self.scene is not None else 1

@@ -1,6 +1,6 @@
 """What exactly is in the way on a node, and what would remove it: one function per Filter plugin.
 
-Each returns (detail, change) for a node of the scene; "" where the cluster's state does not tell (any more).
+Each returns (detail, change) for a row of the scene; "" where the cluster's state does not tell (any more).
 """
 
 from __future__ import annotations
@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scheduler_core import selectors
-from scheduler_core.explain import words
+from scheduler_core.explain import labels, neighbours, volumes, words
 from scheduler_core.explain.answer import Objection, Shortfall
-from scheduler_core.explain.scene import PODS, Scene, asked
+from scheduler_core.explain.scene import PODS, Scene, Told, asked
 from scheduler_core.framework.interface import Status
-
-Told = tuple[str, str]
 
 
 def objection(scene: Scene | None, node: str, status: Status) -> Objection:
@@ -27,7 +25,7 @@ def objection(scene: Scene | None, node: str, status: Status) -> Objection:
         told.shortfalls = [shortfall for shortfall in found if shortfall is not None]
         told.detail, told.change = _resources(told.shortfalls)
     elif status.plugin in _DETAILS:
-        told.detail, told.change = _DETAILS[status.plugin](scene, row)
+        told.detail, told.change = _DETAILS[status.plugin](scene, row, status)
     return told
 
 
@@ -51,11 +49,9 @@ def _resources(shortfalls: Sequence[Shortfall]) -> Told:
             details.append(f"all {s.allocatable:,} places for pods are taken")
             changes.append(f"remove {words.count(s.short, 'pod')}")
             continue
-        free, of = words.amount(s.resource, s.free), words.amount(s.resource, s.allocatable)
-        details.append(
-            f"{s.resource}: short by {s.text} (asks {words.amount(s.resource, s.request)}, {free} of {of} free)"
-        )
+        details.append(f"{s.resource}: short by {s.text} ({_balance(s)})")
         if s.request > s.allocatable:
+            of = words.amount(s.resource, s.allocatable)
             need = f"the whole node has {of}" if s.allocatable else "the node has none"
             changes.append(f"ask for less {s.resource} ({need})")
         else:
@@ -63,11 +59,18 @@ def _resources(shortfalls: Sequence[Shortfall]) -> Told:
     return "; ".join(details), words.listing(changes)
 
 
-def _cordoned(scene: Scene, row: int) -> Told:
+def _balance(s: Shortfall) -> str:
+    asks, of = words.amount(s.resource, s.request), words.amount(s.resource, s.allocatable)
+    if s.free < 0:
+        return f"asks {asks}, the node's {of} overcommitted by {words.amount(s.resource, -s.free)}"
+    return f"asks {asks}, {words.amount(s.resource, s.free)} of {of} free"
+
+
+def _cordoned(scene: Scene, row: int, status: Status) -> Told:
     return "the node is cordoned (spec.unschedulable)", "uncordon it"
 
 
-def _taints(scene: Scene, row: int) -> Told:
+def _taints(scene: Scene, row: int, status: Status) -> Told:
     tolerations = scene.pod.pod.spec.tolerations
     taints = [
         f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
@@ -79,7 +82,19 @@ def _taints(scene: Scene, row: int) -> Told:
     return f"taint {words.listing(taints)}", f"add a toleration for {words.listing(taints)}"
 
 
-_DETAILS: dict[str, Callable[[Scene, int], Told]] = {
+def _node_name(scene: Scene, row: int, status: Status) -> Told:
+    return f"the pod names {scene.pod.pod.spec.node_name} (spec.nodeName)", "remove the pod's spec.nodeName"
+
+
+_DETAILS: dict[str, Callable[[Scene, int, Status], Told]] = {
     "NodeUnschedulable": _cordoned,
+    "NodeName": _node_name,
     "TaintToleration": _taints,
+    "NodeAffinity": labels.node_affinity,
+    "NodePorts": neighbours.node_ports,
+    "VolumeRestrictions": volumes.volume_restrictions,
+    "VolumeBinding": volumes.volume_binding,
+    "VolumeZone": volumes.volume_zone,
+    "PodTopologySpread": neighbours.pod_topology_spread,
+    "InterPodAffinity": neighbours.inter_pod_affinity,
 }

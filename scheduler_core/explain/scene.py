@@ -11,18 +11,29 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.explain import words
 from scheduler_core.explain.answer import Shortfall
+from scheduler_core.framework.interface import Plugin
 from scheduler_core.framework.runtime import Framework
 
 PODS = "pods"
+Told = tuple[str, str]  # what is in the way, what would remove it
 
 
 class Scene:
     """`names`: the nodes of the trace's rows; rows of the cluster may be others by now.
 
-    The pod may have been placed since the cycle began: it is left out of everything that is counted here.
+    The pod may have been placed since the cycle began: it is left out of everything that is counted here. Its victims
+    may have been evicted from `victims_node`: they are counted there still. `framework`: the profile's plugins.
     """
 
-    def __init__(self, cluster: Cluster, pod: PodInfo, names: Sequence[str], framework: Framework | None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        pod: PodInfo,
+        names: Sequence[str],
+        framework: Framework | None = None,
+        victims: Sequence[PodInfo] = (),
+        victims_node: str = "",
+    ) -> None:
         self.cluster = cluster
         self.pod = pod
         self.names = names
@@ -30,6 +41,13 @@ class Scene:
         self.nodes = cluster.nodes
         placed = cluster.pods.get(pod.key)
         self.own_node = placed.node if placed is not None else ""
+        self.victims = [victim for victim in victims if victim.key not in cluster.pods]
+        self.victims_row = self.nodes.rows.get(victims_node)
+
+    def plugin(self, name: str) -> Plugin | None:
+        """The profile's Filter plugin of that name."""
+        plugins = self.framework.filter if self.framework is not None else []
+        return next((plugin for plugin in plugins if plugin.name == name), None)
 
     def row(self, name: str) -> int | None:
         """The cluster's row of a node; None for one that is gone."""
@@ -37,7 +55,9 @@ class Scene:
 
     def pods_on(self, row: int) -> Iterator[PodInfo]:
         """The other pods on a node."""
-        return (pod for pod in self.nodes.pods_of(row) if pod.key != self.pod.key)
+        yield from (pod for pod in self.nodes.pods_of(row) if pod.key != self.pod.key)
+        if row == self.victims_row:
+            yield from self.victims
 
     def _own(self, row: int) -> bool:
         return bool(self.own_node) and self.nodes.rows.get(self.own_node) == row
@@ -48,12 +68,16 @@ class Scene:
             request = 1
             allocatable = int(self.nodes.allowed_pods[row])
             free = allocatable - int(self.nodes.pod_count[row]) + self._own(row)
+            if row == self.victims_row:
+                free -= len(self.victims)
         else:
             request = self.pod.requests.get(resource, 0)
             column = self.nodes.allocatable.get(resource)
             allocatable = int(column[row]) if column is not None else 0
             used = int(self.nodes.requested[resource][row]) if column is not None else 0
             free = allocatable - used + request * self._own(row)
+            if row == self.victims_row:
+                free -= sum(victim.requests.get(resource, 0) for victim in self.victims)
         short = request - free
         if short <= 0:
             return None

@@ -35,6 +35,8 @@ _IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": 
 
 def amount(resource: str, number: int) -> str:
     """An amount with its unit, rounded up: `250m` and `1.5` of cpu, `1.5Gi` of memory, else the number."""
+    if not number:
+        return "0"
     if resource == resources.CPU:
         return f"{number}m" if abs(number) < 1000 else _decimal(Decimal(number) / 1000)
     if resource in (resources.MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-"):
@@ -91,4 +93,4 @@ def agree(number: int, words: str) -> str:
     if number != 1:
         return words
     verb, _, rest = words.partition(" ")
-    return f"{_IRREGULAR.get(verb, verb + 's')} {rest}"
+    return f"{_IRREGULAR.get(verb, verb + 's')} {rest}".rstrip()
