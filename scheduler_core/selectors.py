@@ -8,7 +8,7 @@ Source: k8s.io/apimachinery/pkg/labels, k8s.io/component-helpers/scheduling/core
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scheduler_core.objects import LabelSelector, Requirement, Taint, Toleration
+from scheduler_core.objects import LabelSelector, Node, NodeSelectorTerm, Requirement, Taint, Toleration
 
 Key = tuple[tuple[str, str, tuple[str, ...]], ...]
 
@@ -96,6 +96,21 @@ def _int64(text: str) -> int:
     if not -(1 << 63) <= number < 1 << 63:
         raise ValueError(text)
     return number
+
+
+def node_term_matches(term: NodeSelectorTerm, node: Node) -> bool:
+    """Whether one node meets a node selector term; an empty term matches no node."""
+    if not term.match_expressions and not term.match_fields:
+        return False
+    labels = node.metadata.labels
+    return all(requirement_matches(req, labels.get(req.key)) for req in term.match_expressions) and all(
+        requirement_matches(req, node.name) for req in term.match_fields
+    )
+
+
+def any_term_matches(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
+    """Whether one node meets at least one of the terms."""
+    return any(node_term_matches(term, node) for term in terms)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scheduler_core import selectors
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.objects import NodeSelectorTerm, Requirement, Taint, Toleration
+from scheduler_core.objects import Node, NodeSelectorTerm, Requirement, Taint, Toleration
 
 Bool = npt.NDArray[np.bool_]
 Int64 = npt.NDArray[np.int64]
@@ -62,6 +62,15 @@ def required_mask(nodes: NodeTable, pod: PodInfo) -> Bool | None:
         return mask
 
     return nodes.memo(("required", pod.node_selection), make)
+
+
+def required_matches(pod: PodInfo, node: Node) -> bool:
+    """Whether one node, which the table need not know, meets the pod's nodeSelector and required node affinity."""
+    labels, spec = node.metadata.labels, pod.pod.spec
+    if any(labels.get(key) != value for key, value in (spec.node_selector or {}).items()):
+        return False
+    required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
+    return required is None or selectors.any_term_matches(required.node_selector_terms, node)
 
 
 def untolerated(nodes: NodeTable, pod: PodInfo) -> tuple[npt.NDArray[np.uint16], tuple[Taint, ...]]:

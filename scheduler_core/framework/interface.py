@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.framework.events import EVERYTHING, EventHint
+
 if TYPE_CHECKING:
     from scheduler_core.cluster.cluster import Cluster
     from scheduler_core.cluster.pod_info import PodInfo
@@ -189,6 +191,13 @@ class Plugin:
         self.args = args
         self.cluster = cluster
         self.framework: Framework  # set by the framework that runs the plugin
+
+    def events_to_register(self) -> list[EventHint]:
+        """The cluster events that may make a pod schedulable which this plugin rejected (upstream EnqueueExtensions).
+
+        The queue wakes such a pod when one of them happens and its hint, if it has one, says so. The default is any.
+        """
+        return [EventHint(EVERYTHING)]
 
 
 class PreEnqueuePlugin(Plugin):

@@ -20,6 +20,7 @@ from scheduler_core.cluster.pod_columns import (
 )
 from scheduler_core.cluster.pod_info import PodInfo, Term
 from scheduler_core.cluster.topology import Topology
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -38,6 +39,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.objects import Node
 from scheduler_core.selectors import NOTHING, Selector
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
@@ -266,3 +268,40 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return np.zeros_like(scores)
         result: Int64 = (100.0 * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
         return result
+
+    # ---- what wakes a pod
+
+    def events_to_register(self) -> list[events.EventHint]:
+        pod_actions = [events.ADD, events.UPDATE_POD_LABEL, events.DELETE]
+        return [
+            events.registered(events.POD, *pod_actions, hint=self._after_pod_change),
+            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL, hint=self._after_node_change),
+        ]
+
+    def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
+        """A running pod now meets all affinity terms, or no longer all anti-affinity terms."""
+        if (old is not None and not old.node) or (new is not None and not new.node):
+            return False
+        near, far = pod.required_affinity, pod.required_anti_affinity
+        if new is not None and self._meets(near, new) and (old is None or not self._meets(near, old)):
+            return True
+        return old is not None and self._meets(far, old) and (new is None or not self._meets(far, new))
+
+    def _meets(self, terms: tuple[Term, ...], pod: PodInfo) -> bool:
+        """Whether a pod matches all of the terms, of which there are some."""
+        labels = self.cluster.namespaces.get(pod.namespace, {})
+        return bool(terms) and all(term.matches(pod.namespace, labels, pod.labels) for term in terms)
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
+        """A node came into, or moved between, the domains of a term; or left one of an anti-affinity term."""
+        now = new.metadata.labels
+        if old is None:
+            return bool(pod.required_anti_affinity) or any(t.topology_key in now for t in pod.required_affinity)
+        was = old.metadata.labels
+        return any(
+            term.topology_key in now and was.get(term.topology_key) != now[term.topology_key]
+            for term in pod.required_affinity
+        ) or any(
+            term.topology_key in was and now.get(term.topology_key) != was[term.topology_key]
+            for term in pod.required_anti_affinity
+        )

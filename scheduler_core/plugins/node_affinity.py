@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from scheduler_core import objects
+from scheduler_core import objects, selectors
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -107,3 +108,14 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return default_normalize(scores, reverse=False)
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL, hint=self._after_node_change)]
+
+    def _after_node_change(self, pod: PodInfo, old: objects.Node | None, new: objects.Node) -> bool:
+        """The node matches now; for an update, it did not before."""
+        added = self.added.required.node_selector_terms if self.added and self.added.required else None
+        if added is not None and not selectors.any_term_matches(added, new):
+            return False
+        matched = old is not None and node_matching.required_matches(pod, old)
+        return not matched and node_matching.required_matches(pod, new)

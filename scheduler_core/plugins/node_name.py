@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/nodename.
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
 
 REJECTED = unresolvable("node(s) didn't match the requested node name")
@@ -21,3 +22,6 @@ class NodeName(FilterPlugin):
             return PASSES
         nodes = self.cluster.nodes
         return Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), REJECTED)
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [events.registered(events.NODE, events.ADD)]

@@ -7,6 +7,7 @@ import numpy as np
 
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -53,3 +54,18 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
             if ports_conflict(ip, used):
                 return REJECTED
         return None
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered(events.POD, events.DELETE, hint=self._after_pod_deleted),
+            events.registered(events.NODE, events.ADD),
+        ]
+
+    def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
+        """A pod that had, or was promised, a place freed a port that the pod wants."""
+        if not old.node and not old.nominated_node:
+            return False
+        freed: dict[tuple[str, int], set[str]] = {}
+        for ip, protocol, port in old.host_ports:
+            freed.setdefault((protocol, port), set()).add(ip)
+        return any(ports_conflict(ip, freed.get((protocol, port), ())) for ip, protocol, port in pod.host_ports)

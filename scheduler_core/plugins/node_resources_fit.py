@@ -10,6 +10,7 @@ import numpy as np
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     UNRESOLVABLE,
@@ -27,6 +28,7 @@ from scheduler_core.framework.interface import (
     Status,
     Verdict,
 )
+from scheduler_core.objects import Node
 from scheduler_core.plugins.resource_allocation import ResourceScorer, make_scorer
 
 TOO_MANY_PODS = "Too many pods"
@@ -138,3 +140,33 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         return self.scorer(pod, rows)
+
+    def events_to_register(self) -> list[events.EventHint]:
+        pod_actions = [events.DELETE]
+        if self.cluster.release.in_place_resize:
+            pod_actions.append(events.UPDATE_POD_SCALE_DOWN)
+        return [
+            events.registered(events.POD, *pod_actions, hint=self._after_pod_event),
+            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_ALLOCATABLE, hint=self._after_node_change),
+        ]
+
+    def _after_pod_event(self, pod: PodInfo, old: PodInfo, new: PodInfo | None) -> bool:
+        """A pod that had, or was promised, a place is gone; or one asks for less of what this pod asks for."""
+        if new is None:
+            return bool(old.node or old.nominated_node)
+        if new.key == pod.key:
+            return True
+        if not new.node:
+            return False
+        return any(amount and old.requests.get(r, 0) > new.requests.get(r, 0) for r, amount in pod.requests.items())
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
+        """The empty node could hold the pod, and has more than before of what the pod asks for."""
+        now = resources.amounts(new.status.allocatable)
+        if now.get("pods", 0) < 1 or any(now.get(name, 0) < amount for name, amount in self._wanted(CycleState(), pod)):
+            return False
+        if old is None:
+            return True
+        before = resources.amounts(old.status.allocatable)
+        asked = [name for name, amount in pod.requests.items() if amount]
+        return any(now.get(name, 0) > before.get(name, 0) for name in ("pods", *asked))

@@ -5,8 +5,9 @@ Upstream: pkg/scheduler/framework/plugins/nodeunschedulable.
 
 from scheduler_core import selectors
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
-from scheduler_core.objects import Taint
+from scheduler_core.objects import Node, Taint
 
 REJECTED = unresolvable("node(s) were unschedulable")
 TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -16,7 +17,23 @@ class NodeUnschedulable(FilterPlugin):
     name = "NodeUnschedulable"
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        if any(selectors.tolerates(toleration, TAINT) for toleration in pod.pod.spec.tolerations):
+        if self._tolerates(pod):
             return PASSES
         nodes = self.cluster.nodes
         return nodes.memo(self.name, lambda: Verdict.reject(nodes.unschedulable, REJECTED))
+
+    @staticmethod
+    def _tolerates(pod: PodInfo) -> bool:
+        return any(selectors.tolerates(toleration, TAINT) for toleration in pod.pod.spec.tolerations)
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_TAINT, hint=self._after_node_change),
+            events.registered(events.POD, events.UPDATE_POD_TOLERATION, hint=self._after_toleration_change),
+        ]
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
+        return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
+
+    def _after_toleration_change(self, pod: PodInfo, old: PodInfo, new: PodInfo) -> bool:
+        return pod.key == new.key and self._tolerates(new)

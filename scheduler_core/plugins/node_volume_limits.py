@@ -14,6 +14,7 @@ import numpy as np
 from scheduler_core import quantity
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import counts
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -31,7 +32,7 @@ from scheduler_core.framework.interface import (
 from scheduler_core.objects import CSINode, PersistentVolumeClaim, Volume
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.csi_migration import TranslationError
-from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, class_of_claim, not_owned
+from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, class_of_claim, names_claim, not_owned
 
 TOO_MANY = unschedulable("node(s) exceed max volume count")
 
@@ -215,3 +216,16 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         removed = {other.key for other in change.removed}
         users = self.cluster.volume_users.on(self.cluster.nodes.names[change.row])
         return self._judge(change.row, wanted, [p for p in (*users, *change.added) if p.key not in removed])
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered("CSINode", events.ADD),
+            events.registered(events.POD, events.DELETE, hint=self._after_pod_deleted),
+            events.registered("PersistentVolumeClaim", events.ADD, hint=self._after_claim_added),
+        ]
+
+    def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
+        return bool(old.node and old.pod.spec.volumes)
+
+    def _after_claim_added(self, pod: PodInfo, old: None, new: PersistentVolumeClaim) -> bool:
+        return names_claim(pod, new)

@@ -14,6 +14,7 @@ import numpy as np
 
 from scheduler_core import quantity
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     Change,
@@ -40,6 +41,9 @@ class NonCSILimits(FilterPlugin):
     def disk(self, source: VolumeSource) -> str | None:
         """The id of a volume that counts; None for others."""
         raise NotImplementedError
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [events.registered(events.NODE, events.ADD), events.registered(events.POD, events.DELETE)]
 
     def default_limit(self, node: Node) -> int:
         return 16

@@ -19,6 +19,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_columns import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
     PASSES,
@@ -38,7 +39,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.objects import TopologySpreadConstraint
+from scheduler_core.objects import Node, TopologySpreadConstraint
 from scheduler_core.plugins.resource_allocation import round_half_away
 from scheduler_core.selectors import Selector
 
@@ -303,6 +304,40 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         if scored is not None:
             result[~scored] = 0
         return result
+
+    # ---- what wakes a pod
+
+    def events_to_register(self) -> list[events.EventHint]:
+        pod_actions = [events.ADD, events.UPDATE_POD_LABEL, events.UPDATE_POD_TOLERATION, events.DELETE]
+        node_actions = [events.ADD, events.DELETE, events.UPDATE_NODE_LABEL, events.UPDATE_NODE_TAINT]
+        return [
+            events.registered(events.POD, *pod_actions, hint=self._after_pod_change),
+            events.registered(events.NODE, *node_actions, hint=self._after_node_change),
+        ]
+
+    def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
+        """A pod that counts came, went, or changed whether it counts; or the pod itself tolerates more."""
+        for other in (old, new):
+            if other is not None and other.key != pod.key and (not other.node or other.namespace != pod.namespace):
+                return False
+        constraints = self._constraints(pod, "DoNotSchedule")
+        if old is not None and new is not None:
+            tolerates_more = pod.key == new.key and old.pod.spec.tolerations != new.pod.spec.tolerations
+            if tolerates_more and any(c.taints_policy == "Honor" for c in constraints):
+                return True
+            return any(c.selector.matches(old.labels) != c.selector.matches(new.labels) for c in constraints)
+        counted = new if new is not None else old
+        return counted is not None and all(c.selector.matches(counted.labels) for c in constraints)
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
+        """A node with all topology keys came or went, gained or lost one, moved to another domain or got new taints."""
+        keys = [c.topology_key for c in self._constraints(pod, "DoNotSchedule")]
+        had = old is not None and all(key in old.metadata.labels for key in keys)
+        has = new is not None and all(key in new.metadata.labels for key in keys)
+        if old is None or new is None or had != has:
+            return had or has
+        moved = any(old.metadata.labels.get(key) != new.metadata.labels.get(key) for key in keys)
+        return has and (moved or old.spec.taints != new.spec.taints)
 
 
 def _minimum(constraint: Constraint, counts: Int64, present: Bool | None) -> int:

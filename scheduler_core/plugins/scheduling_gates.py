@@ -4,6 +4,7 @@ Upstream: pkg/scheduler/framework/plugins/schedulinggates.
 """
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import PreEnqueuePlugin, Status, unresolvable
 
 
@@ -15,3 +16,9 @@ class SchedulingGates(PreEnqueuePlugin):
         if not gates:
             return None
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [events.registered(events.POD, events.UPDATE_POD_GATES_ELIMINATED, hint=self._own_gates_gone)]
+
+    def _own_gates_gone(self, pod: PodInfo, old: PodInfo, new: PodInfo) -> bool:
+        return pod.key == new.key

@@ -3,8 +3,10 @@
 Upstream: pkg/scheduler/framework/plugins/tainttoleration.
 """
 
+from scheduler_core import selectors
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     CycleState,
@@ -18,6 +20,7 @@ from scheduler_core.framework.interface import (
     default_normalize,
     unresolvable,
 )
+from scheduler_core.objects import Node
 
 
 class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -43,3 +46,21 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return default_normalize(scores, reverse=True)
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_TAINT, hint=self._after_node_change),
+            events.registered(events.POD, events.UPDATE_POD_TOLERATION, hint=self._after_toleration_change),
+        ]
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
+        """The pod tolerates the node now and did not before."""
+        return (old is None or self._refuses(old, pod)) and not self._refuses(new, pod)
+
+    @staticmethod
+    def _refuses(node: Node, pod: PodInfo) -> bool:
+        tolerations = pod.pod.spec.tolerations
+        return selectors.first_untolerated(node.spec.taints, tolerations, selectors.NO_SCHEDULE) is not None
+
+    def _after_toleration_change(self, pod: PodInfo, old: PodInfo, new: PodInfo) -> bool:
+        return pod.key == new.key

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from scheduler_core import quantity, selectors
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -35,6 +36,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
 )
 from scheduler_core.objects import (
+    CSIDriver,
     CSIStorageCapacity,
     LabelSelector,
     NodeSelectorTerm,
@@ -47,7 +49,7 @@ from scheduler_core.objects import (
 )
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
-from scheduler_core.plugins.volumes import claim_missing, claim_name, class_of_claim, fully_bound
+from scheduler_core.plugins.volumes import claim_missing, claim_name, class_of_claim, fully_bound, names_claim
 
 UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 
@@ -411,6 +413,36 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             self.cluster.volumes[volume_name] = replace(volume, status=Phase("Bound"))
         cycle.undo, cycle.static = [], []
         return None
+
+    # ---- what wakes a pod
+
+    def events_to_register(self) -> list[events.EventHint]:
+        change = (events.ADD, events.UPDATE)
+        return [
+            events.registered("StorageClass", *change, hint=self._after_class_change),
+            events.registered("PersistentVolumeClaim", *change, hint=self._after_claim_change),
+            events.registered("PersistentVolume", *change),
+            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL),
+            events.registered("CSINode", *change),
+            events.registered("CSIDriver", events.UPDATE, hint=self._after_driver_change),
+            events.registered("CSIStorageCapacity", *change, hint=self._after_capacity_change),
+        ]
+
+    def _after_class_change(self, pod: PodInfo, old: StorageClass | None, new: StorageClass) -> bool:
+        return old is None or old.allowed_topologies != new.allowed_topologies
+
+    def _after_claim_change(self, pod: PodInfo, old: object, new: PersistentVolumeClaim) -> bool:
+        return names_claim(pod, new)
+
+    def _after_driver_change(self, pod: PodInfo, old: CSIDriver, new: CSIDriver) -> bool:
+        """Capacity is no longer looked at."""
+        return old.spec.storage_capacity and not new.spec.storage_capacity
+
+    def _after_capacity_change(self, pod: PodInfo, old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
+        """There is more room than before."""
+        if old is None:
+            return True
+        return (_limit(new) or 0) > (_limit(old) or 0)
 
 
 def _limit(capacity: CSIStorageCapacity) -> int | None:

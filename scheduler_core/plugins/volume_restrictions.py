@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -24,8 +25,8 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.objects import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk, Volume
-from scheduler_core.plugins.volumes import claim_missing
+from scheduler_core.objects import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk, PersistentVolumeClaim, Volume
+from scheduler_core.plugins.volumes import claim_missing, names_claim
 
 DISK_CONFLICT = unschedulable("node(s) had no available disk")
 CLAIM_IN_USE = unschedulable(
@@ -148,3 +149,23 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                 return DISK_CONFLICT
         in_use = wanted.in_use + wanted.references(change.added) - wanted.references(change.removed)
         return self._in_use if in_use > 0 else None
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered(events.POD, events.DELETE, hint=self._after_pod_deleted),
+            events.registered(events.NODE, events.ADD),
+            events.registered("PersistentVolumeClaim", events.ADD, hint=self._after_claim_added),
+        ]
+
+    def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
+        """The pod that is gone used a disk that clashes, or a claim of the same name."""
+        if old.namespace != pod.namespace or not old.node:
+            return False
+        mine, freed = pod.pod.spec.volumes, old.pod.spec.volumes
+        if any(_clash(volume, other) for volume in mine for other in freed):
+            return True
+        claims = {v.persistent_volume_claim.claim_name for v in mine if v.persistent_volume_claim is not None}
+        return any(v.persistent_volume_claim and v.persistent_volume_claim.claim_name in claims for v in freed)
+
+    def _after_claim_added(self, pod: PodInfo, old: None, new: PersistentVolumeClaim) -> bool:
+        return names_claim(pod, new)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -20,7 +21,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
 )
 from scheduler_core.objects import PersistentVolumeClaim
-from scheduler_core.plugins.volumes import NO_NAME, claim_missing, class_of_claim, not_found
+from scheduler_core.plugins.volumes import NO_NAME, claim_missing, class_of_claim, names_claim, not_found
 
 CONFLICT = unresolvable("node(s) had no available volume zone")
 
@@ -100,3 +101,14 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                 fits = np.where(ids < 0, instead, fits)
             wrong |= ~fits
         return Verdict.reject(labelled & wrong, CONFLICT)
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered("StorageClass", events.ADD),
+            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL),
+            events.registered("PersistentVolumeClaim", events.ADD, events.UPDATE, hint=self._after_claim_change),
+            events.registered("PersistentVolume", events.ADD, events.UPDATE),
+        ]
+
+    def _after_claim_change(self, pod: PodInfo, old: object, new: PersistentVolumeClaim) -> bool:
+        return names_claim(pod, new)

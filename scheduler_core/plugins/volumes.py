@@ -49,6 +49,13 @@ def claim_name(pod: PodInfo, volume: Volume) -> str | None:
     return None
 
 
+def names_claim(pod: PodInfo, claim: PersistentVolumeClaim) -> bool:
+    """Whether the pod uses this claim."""
+    if pod.namespace != claim.namespace:
+        return False
+    return any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
+
+
 def not_owned(pod: PodInfo, claim: PersistentVolumeClaim) -> str:
     """Why the claim is not the one made for an ephemeral volume of the pod; "" if it is."""
     controller = next((owner for owner in claim.metadata.owner_references if owner.controller), None)

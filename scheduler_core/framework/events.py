@@ -1,0 +1,174 @@
+"""Cluster events: what happened, as far as it may make a waiting pod schedulable.
+
+A plugin registers the events that may cure its rejection (`Plugin.events_to_register`), each with an optional hint that
+looks at the object before and after; the queue wakes a pod when one of the plugins that rejected it says so.
+
+Source: k8s.io/kube-scheduler/framework (types.go), pkg/scheduler/framework/events.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scheduler_core.objects import Node
+
+if TYPE_CHECKING:
+    from scheduler_core.cluster.pod_info import PodInfo
+
+# What was done; a bit each, ordered so that an update is greater than the general actions.
+ADD = 1
+DELETE = 1 << 1
+UPDATE_NODE_ALLOCATABLE = 1 << 2
+UPDATE_NODE_LABEL = 1 << 3
+UPDATE_NODE_TAINT = 1 << 4
+UPDATE_NODE_CONDITION = 1 << 5
+UPDATE_NODE_ANNOTATION = 1 << 6
+UPDATE_POD_LABEL = 1 << 7
+UPDATE_POD_SCALE_DOWN = 1 << 8
+UPDATE_POD_TOLERATION = 1 << 9
+UPDATE_POD_GATES_ELIMINATED = 1 << 10
+UPDATE_POD_RESOURCE_CLAIM = 1 << 11
+UPDATE = (1 << 12) - 1 - ADD - DELETE
+ALL = ADD | DELETE | UPDATE
+
+_ACTION_NAMES = {
+    ADD: "Add",
+    DELETE: "Delete",
+    UPDATE_NODE_ALLOCATABLE: "UpdateNodeAllocatable",
+    UPDATE_NODE_LABEL: "UpdateNodeLabel",
+    UPDATE_NODE_TAINT: "UpdateNodeTaint",
+    UPDATE_NODE_CONDITION: "UpdateNodeCondition",
+    UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
+    UPDATE_POD_LABEL: "UpdatePodLabel",
+    UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
+    UPDATE_POD_TOLERATION: "UpdatePodToleration",
+    UPDATE_POD_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
+    UPDATE_POD_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
+    UPDATE: "Update",
+    ALL: "All",
+}
+
+# What it was done to.
+POD = "Pod"  # a plugin that registers this means assigned and unschedulable pods alike
+ASSIGNED_POD = "AssignedPod"
+UNSCHEDULABLE_POD = "UnschedulablePod"
+NODE = "Node"
+WILDCARD = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """A resource and an action (or several, where a plugin registers it)."""
+
+    resource: str
+    action: int
+    custom_label: str = ""
+
+    @property
+    def label(self) -> str:
+        """Upstream's name of the event: `NodeAdd`, `AssignedPodUpdatePodLabel`."""
+        if self.custom_label:
+            return self.custom_label
+        action = _ACTION_NAMES[self.action]
+        # v1.34 names node updates after the action alone: NodeUpdateNodeTaint
+        return f"{self.resource}{action}"
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Concerns every pod, whichever plugin rejected it."""
+        return self.resource == WILDCARD and self.action == ALL
+
+    def covers(self, incoming: ClusterEvent) -> bool:
+        """Whether registering this event means to hear of `incoming`, which is the same or more specific."""
+        if self.is_wildcard:
+            return True
+        if self.resource not in (WILDCARD, incoming.resource) and not (
+            self.resource == POD and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD)
+        ):
+            return False
+        return bool(self.action & incoming.action) and incoming.action <= self.action
+
+
+EVERYTHING = ClusterEvent(WILDCARD, ALL)
+ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, ADD)
+ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, DELETE)
+UNSCHEDULABLE_POD_ADD = ClusterEvent(UNSCHEDULABLE_POD, ADD)
+UNSCHEDULABLE_POD_UPDATE = ClusterEvent(UNSCHEDULABLE_POD, UPDATE)
+UNSCHEDULABLE_POD_DELETE = ClusterEvent(UNSCHEDULABLE_POD, DELETE)
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(WILDCARD, ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE = ClusterEvent(WILDCARD, ALL, "ForceActivate")
+NODE_ADD = ClusterEvent(NODE, ADD)
+NODE_DELETE = ClusterEvent(NODE, DELETE)
+
+# Labels of moves that no cluster event causes.
+SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POP_FROM_BACKOFF = "PopFromBackoffQ"
+
+Hint = Callable[["PodInfo", Any, Any], bool]
+"""(the waiting pod, the object before, the object after) -> whether to queue the pod. Pods come as PodInfo."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventHint:
+    """An event that may cure a plugin's rejection; without a hint it always may."""
+
+    event: ClusterEvent
+    hint: Hint | None = None
+
+
+def pod_changes(old: PodInfo, new: PodInfo) -> list[ClusterEvent]:
+    """The events that an update of a pod amounts to; the general update where it is nothing in particular."""
+    resource = ASSIGNED_POD if new.node else UNSCHEDULABLE_POD
+    actions = []
+    if old.labels != new.labels:
+        actions.append(UPDATE_POD_LABEL)
+    if _scaled_down(old, new):
+        actions.append(UPDATE_POD_SCALE_DOWN)
+    if old.pod.spec.scheduling_gates and not new.pod.spec.scheduling_gates:
+        actions.append(UPDATE_POD_GATES_ELIMINATED)
+    if len(old.pod.spec.tolerations) != len(new.pod.spec.tolerations):
+        actions.append(UPDATE_POD_TOLERATION)
+    return [ClusterEvent(resource, action) for action in actions or (UPDATE,)]
+
+
+def _scaled_down(old: PodInfo, new: PodInfo) -> bool:
+    return any(name not in new.requests or amount > new.requests[name] for name, amount in old.requests.items())
+
+
+def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
+    """The events that an update of a node amounts to; none if the scheduler does not care."""
+    actions = []
+    if old.spec.unschedulable and not new.spec.unschedulable:
+        actions.append(UPDATE_NODE_TAINT)
+    if _quantities(old.status.allocatable) != _quantities(new.status.allocatable):
+        actions.append(UPDATE_NODE_ALLOCATABLE)
+    if old.metadata.labels != new.metadata.labels:
+        actions.append(UPDATE_NODE_LABEL)
+    if old.spec.taints != new.spec.taints:
+        actions.append(UPDATE_NODE_TAINT)
+    if {c.type: c.status for c in old.status.conditions} != {c.type: c.status for c in new.status.conditions}:
+        actions.append(UPDATE_NODE_CONDITION)
+    if old.metadata.annotations != new.metadata.annotations:
+        actions.append(UPDATE_NODE_ANNOTATION)
+    return [ClusterEvent(NODE, action) for action in actions]
+
+
+def _quantities(amounts: Any) -> dict[str, int]:
+    from scheduler_core import quantity
+
+    return {name: quantity.value(text) for name, text in amounts.items()}
+
+
+def registered(resource: str, *actions: int, hint: Hint | None = None) -> EventHint:
+    """What a plugin lists in `events_to_register`: any of these actions on the resource."""
+    return EventHint(ClusterEvent(resource, _union(actions)), hint)
+
+
+def _union(actions: Iterable[int]) -> int:
+    together = 0
+    for action in actions:
+        together |= action
+    return together
