@@ -24,6 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     bench.add_argument("--release", default="1.34", help="Kubernetes release")
     bench.add_argument("--openb", type=Path, help="the folder of the openb trace")
     bench.set_defaults(run=_bench)
+    _add_explain(commands)
     args = parser.parse_args(argv)
     try:
         return int(args.run(args))
@@ -33,6 +34,49 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+
+
+def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    explain = commands.add_parser(
+        "explain",
+        help="why the pending pods of a cluster snapshot are pending, or where they would go",
+        description="Schedules the pending pods of a snapshot and says of each why it lands where it does, or nowhere: "
+        "the decisive reasons, the closest nodes and what they lack, the scores, what would have to change.",
+        epilog="Exit code: 0 if every pod finds a node, 1 if one stays pending, 2 for bad usage or input. "
+        "Example: kubectl get nodes,pods,pv,pvc,sc,pdb,ns -A -o json > snapshot.json; "
+        "python -m scheduler_core explain snapshot.json --pod default/web-0",
+    )
+    explain.add_argument(
+        "snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for stdin"
+    )
+    explain.add_argument("--release", default="1.34", help="Kubernetes release whose scheduler decides (default: 1.34)")
+    explain.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
+    explain.add_argument("--pod", metavar="NS/NAME", help="only this pod; if it runs, as if it were pending again")
+    explain.add_argument(
+        "--plugins",
+        metavar="MODULE:CLASS",
+        action="append",
+        default=[],
+        help="an out-of-tree plugin in Python, also FILE.py:CLASS; may be repeated; without --config it is enabled",
+    )
+    explain.add_argument("--skip-unknown", action="store_true", help="leave out plugins of FILE that do not exist here")
+    explain.add_argument("--json", action="store_true", help="print one JSON object per pod instead of text")
+    explain.set_defaults(run=_explain)
+
+
+def _explain(args: argparse.Namespace) -> int:
+    from scheduler_core.explain.command import run
+
+    return run(
+        args.snapshot,
+        sys.stdout,
+        release=args.release,
+        config=args.config,
+        pod=args.pod,
+        plugins=args.plugins,
+        skip_unknown=args.skip_unknown,
+        as_json=args.json,
+    )
 
 
 def _replay(args: argparse.Namespace) -> int:

@@ -24,16 +24,16 @@ _FLOAT = re.compile(r"[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?
 _STRING_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
-def read_documents(source: str | bytes, where: str) -> list[Any]:
+def read_documents(source: str | bytes, where: str, limit: int = MAX_BYTES) -> list[Any]:
     """The documents of a JSON or YAML text (several when separated by `---`), empty ones left out.
 
-    `where` names the text in errors. Raises InputError when it is too big, too deep, not JSON or YAML, or uses an
+    `where` names the text in errors; `limit` in bytes. Raises InputError when it is too big, too deep, not JSON or YAML, or uses an
     alias, a merge key, a tag or a duplicate key.
     """
     try:
         data = source.encode() if isinstance(source, str) else bytes(source)
-        if len(data) > MAX_BYTES:
-            raise InputError(where, "", f"is larger than {MAX_BYTES // 1_000_000} MB")
+        if len(data) > limit:
+            raise InputError(where, "", f"is larger than {limit // 1_000_000} MB")
         text = data.decode("utf-8-sig")
     except UnicodeError as error:
         raise InputError(where, "", "is not UTF-8 text") from error

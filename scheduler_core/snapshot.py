@@ -1,0 +1,80 @@
+"""A file as `kubectl get -o json|yaml` writes it -> the objects in it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from scheduler_core.config.document import read_documents
+from scheduler_core.errors import InputError
+
+MAX_BYTES = 512_000_000
+MAX_YAML_BYTES = 64_000_000
+_MAX_LISTS = 8  # lists in lists; kubectl writes one
+
+
+def read_snapshot(path: str) -> list[dict[str, Any]]:
+    """The objects of a JSON or YAML file (`-`: standard input), gzipped or not: a List, an object, several documents.
+
+    Items of a typed list (`PodList`) get its kind. Raises InputError naming the file and the place in it.
+    """
+    documents = _documents(_read(path), path)
+    several = len(documents) > 1
+    return [
+        found
+        for number, document in enumerate(documents, 1)
+        for found in _objects(document, path, f"document {number}" if several else "", "", 0)
+    ]
+
+
+def _read(path: str) -> bytes:
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(path, "rb") as stream:
+                data = stream.read(MAX_BYTES + 1)
+        if data[:2] == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as unpacked:
+                data = unpacked.read(MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error, ValueError) as problem:
+        told = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+        raise InputError(path, "", f"cannot be read: {told}") from None
+    if len(data) > MAX_BYTES:
+        raise InputError(path, "", f"is larger than {MAX_BYTES // 1_000_000} MB")
+    return data
+
+
+def _documents(data: bytes, path: str) -> list[Any]:
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        try:
+            return [msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))]
+        except RecursionError:
+            raise InputError(path, "", "is nested too deeply") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+            if path.removesuffix(".gz").endswith(".json"):
+                raise InputError(path, "", f"is not valid JSON: {problem}") from None
+    return read_documents(data, path, MAX_YAML_BYTES)
+
+
+def _objects(value: Any, path: str, place: str, kind: str, depth: int) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        value = {"kind": "List", "items": value}
+    if not isinstance(value, dict):
+        raise InputError(path, place, f"expected a Kubernetes object, got {type(value).__name__}")
+    own = value.get("kind")
+    if not (isinstance(own, str) and own.endswith("List") and isinstance(value.get("items"), list)):
+        yield {**value, "kind": kind} if own is None and kind else value
+        return
+    if depth == _MAX_LISTS:
+        raise InputError(path, place, f"has more than {_MAX_LISTS} lists in each other")
+    for i, item in enumerate(value["items"]):
+        at = f"{place}.items[{i}]" if place else f"items[{i}]"
+        if item is not None:
+            yield from _objects(item, path, at, own.removesuffix("List"), depth + 1)
