@@ -71,9 +71,7 @@ def _parse(text: str) -> tuple[int, int, bool]:
 def _scaled(text: str | int | float, scale: int) -> int:
     value, own, small = _parse(text if isinstance(text, str) else _text(text))
     shift = own - scale
-    if shift < 0:
-        return _round_up(value, 10 ** abs(shift))
-    result: int = value * 10**shift
+    result: int = value * 10**shift if shift >= 0 else _round_up(value, 10 ** abs(shift))
     if -MAX_INT64 - 1 <= result <= MAX_INT64:
         return result
     # Go: an int64 amount that overflows reads as 0, a big one keeps its low 64 bits.

@@ -48,7 +48,7 @@ def pod(
     namespace: str = "default",
     labels: dict[str, str] | None = None,
     requests: Raw | None = None,
-    priority: int = 0,
+    priority: Any = 0,
     status: Raw | None = None,
     deleted: bool = False,
     ports: tuple[Raw, ...] = (),

@@ -238,7 +238,7 @@ def test_null_is_absent(release: str) -> None:
             return {**{k: nulls(v) for k, v in raw.items()}, "unknown": None}
         return [*map(nulls, raw), None] if isinstance(raw, list) else raw
 
-    plain = [node("n", taints=(("a", "b", "NoSchedule"),)), pod("p", tolerations=[{"operator": "Exists"}])]
+    plain: list[Raw] = [node("n", taints=(("a", "b", "NoSchedule"),)), pod("p", tolerations=[{"operator": "Exists"}])]
     bare = {"kind": "Pod", "metadata": {"name": "q", "labels": None}, "spec": None, "status": None}
     spec = dict.fromkeys(("affinity", "tolerations", "containers", "overhead", "volumes", "nodeSelector"))
     empty = {"kind": "Pod", "metadata": {"name": "r", "ownerReferences": None}, "spec": spec}
