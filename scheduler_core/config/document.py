@@ -27,8 +27,8 @@ _STRING_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
 def read_documents(source: str | bytes, where: str, limit: int = MAX_BYTES) -> list[Any]:
     """The documents of a JSON or YAML text (several when separated by `---`), empty ones left out.
 
-    `where` names the text in errors; `limit` in bytes. Raises InputError when it is too big, too deep, not JSON or YAML, or uses an
-    alias, a merge key, a tag or a duplicate key.
+    `where` names the text in errors; `limit` is in bytes. Raises InputError when it is too big, too deep, not JSON or
+    YAML, or uses an alias, a merge key, a tag or a duplicate key.
     """
     try:
         data = source.encode() if isinstance(source, str) else bytes(source)
