@@ -497,6 +497,18 @@ KINDS: dict[str, type[Object]] = {
         ResourceClaim,
     )
 }
+_STORAGE = ("storage.k8s.io",)
+GROUPS: dict[str, tuple[str, ...]] = {  # the API groups of kinds that are not in the core group
+    "ReplicaSet": ("apps", "extensions"),
+    "StatefulSet": ("apps",),
+    "StorageClass": _STORAGE,
+    "CSINode": _STORAGE,
+    "CSIDriver": _STORAGE,
+    "CSIStorageCapacity": _STORAGE,
+    "PodDisruptionBudget": ("policy",),
+    "PriorityClass": ("scheduling.k8s.io",),
+    "ResourceClaim": ("resource.k8s.io",),
+}
 CLUSTER_SCOPED = {
     "Node",
     "Namespace",
@@ -557,6 +569,14 @@ def _unreadable(where: str, error: Exception) -> InputError:
     return InputError(where, path, problem)
 
 
+def _in_group(api_version: Any, kind: str) -> bool:
+    """Whether this is Kubernetes' kind and not another project's of the same name; a missing version is taken for it."""
+    if not isinstance(api_version, str) or not api_version:
+        return True
+    group = api_version.rpartition("/")[0]
+    return group in GROUPS.get(kind, ("",))
+
+
 def decode(raw: Any) -> Object | None:
     """One object of a List as a struct, checked; None for a kind that the scheduler does not look at.
 
@@ -569,7 +589,7 @@ def decode(raw: Any) -> Object | None:
     if not isinstance(kind, str) or not kind:
         raise InputError(where, "kind", "is missing")
     cls = KINDS.get(kind)
-    if cls is None:
+    if cls is None or not _in_group(raw.get("apiVersion"), kind):
         return None
     obj = convert(raw, cls, where)
     try:

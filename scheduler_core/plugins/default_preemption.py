@@ -82,10 +82,12 @@ class DefaultPreemption(PostFilterPlugin):
             len(rows),
             max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute),
         )
+        # When PreFilter refused the pod, the Filter plugins have not been asked yet.
+        verdicts = cycle.verdicts or framework.run_filter(state, pod)
         offset = framework.picker.offset(len(rows)) if len(rows) else 0
 
         def fits(change: Change) -> Status | None:
-            return framework.check_node_with_nominated(state, pod, cycle.verdicts, change)
+            return framework.check_node_with_nominated(state, pod, verdicts, change)
 
         harmless: list[Candidate] = []
         violating: list[Candidate] = []
