@@ -570,7 +570,7 @@ def _unreadable(where: str, error: Exception) -> InputError:
 
 
 def _in_group(api_version: Any, kind: str) -> bool:
-    """Whether this is Kubernetes' kind and not another project's of the same name; a missing version is taken for it."""
+    """Whether this is Kubernetes' kind, not another project's of the same name; no version counts as it."""
     if not isinstance(api_version, str) or not api_version:
         return True
     group = api_version.rpartition("/")[0]
