@@ -1,0 +1,154 @@
+"""The examples of docs/examples run as out-of-tree plugins, by registry and by the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scheduler_core.__main__ import main
+from scheduler_core.errors import InputError
+from scheduler_core.framework.out_of_tree import enabling, load_plugin, with_plugins
+from scheduler_core.framework.per_node import PerNode, per_node
+from scheduler_core.plugins import REGISTRY
+from scheduler_core.simulation import Simulation
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+PER_NODE = f"{EXAMPLES / 'per_node_plugin.py'}:RackLimit"
+COLUMNAR = f"{EXAMPLES / 'columnar_plugin.py'}:PowerBudget"
+
+
+def node(name, **labels):
+    allocatable = {"cpu": "8", "memory": "16Gi", "pods": "20"}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": allocatable}}
+
+
+def pod(name, on="", priority=0, **labels):
+    requests = {"cpu": "100m", "memory": "128Mi"}
+    spec = {"containers": [{"name": "c", "resources": {"requests": requests}}], "nodeName": on, "priority": priority}
+    return {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": labels}, "spec": spec}
+
+
+def run(objects, spec, **more):
+    registry = with_plugins([spec])
+    names = [name for name in registry if name not in REGISTRY]
+    return list(Simulation(objects, registry=registry, config=enabling(names), tie_break="name", **more).run())
+
+
+def test_per_node_plugin_filters_and_scores():
+    objects = [node("n1", rack="r1"), node("n2", rack="r2"), node("n3"), node("n4", rack="r3")]
+    objects += [pod("a", "n1", app="web"), pod("b", "n1", app="web"), pod("c", "n2", app="db"), pod("new", app="web")]
+    (trace,) = run(objects, PER_NODE)
+    verdict = trace.verdicts["RackLimit"]
+    refused = [verdict.at(row) for row in range(4)]
+    assert refused[0].reasons == ("node(s) run 2 pods of this application",)
+    assert refused[1:] == [None, None, None]
+    score = trace.scores["RackLimit"]
+    assert (score.raw.tolist(), score.weight) == ([10, 0, 0], 1)
+    assert trace.node == "n2"
+
+
+def test_preemption_asks_the_per_node_plugin_about_the_pods_that_would_be_left():
+    objects = [node("n1"), pod("a", "n1", app="web"), pod("b", "n1", app="web"), pod("new", app="web", priority=10)]
+    (trace,) = run(objects, PER_NODE)
+    assert trace.result == "unschedulable"
+    assert trace.nominated_node == "n1"
+    assert len(trace.victims) == 1
+
+
+def test_columnar_plugin_filters_and_scores():
+    objects = [node("n1", watts="50"), node("n2", watts="200"), node("n3", watts="150"), pod("new", watts="100")]
+    (trace,) = run(objects, COLUMNAR)
+    assert trace.verdicts["PowerBudget"].at(0).reasons == ("node(s) had not enough watts",)
+    assert trace.scores["PowerBudget"].raw.tolist() == [100, 50]
+    assert trace.scores["PowerBudget"].normalized.tolist() == [100, 50]
+    assert trace.node == "n2"
+
+
+@pytest.mark.parametrize("spec", [PER_NODE, COLUMNAR])
+def test_command_line_enables_a_plugin_by_name(spec, tmp_path, capsys):
+    snapshot = tmp_path / "snapshot.json"
+    snapshot.write_text(json.dumps({"kind": "List", "items": [node("n1", watts="1"), node("n2"), pod("new")]}))
+    assert main(["explain", str(snapshot), "--plugins", spec]) == 0
+    assert spec.rpartition(":")[2] in capsys.readouterr().out
+
+
+def test_a_configuration_may_give_weight_and_arguments():
+    @per_node
+    class Loud(PerNode):
+        name = "Loud"
+
+        def score_node(self, state, pod, node):
+            return self.args["points"][node.name]
+
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "plugins": {"score": {"enabled": [{"name": "Loud", "weight": 7}]}},
+                "pluginConfig": [{"name": "Loud", "args": {"points": {"n1": 3, "n2": 90}}}],
+            }
+        ],
+    }
+    objects = [node("n1"), node("n2"), pod("new")]
+    (trace,) = Simulation(objects, registry={**REGISTRY, "Loud": Loud}, config=config).run()
+    assert trace.scores["Loud"].weight == 7
+    assert trace.scores["Loud"].raw.tolist() == [3, 90]
+    assert trace.node == "n2"
+
+
+def test_a_failing_filter_is_the_error_of_the_cycle():
+    @per_node
+    class Broken(PerNode):
+        name = "Broken"
+
+        def filter_node(self, state, pod, node):
+            return 1 // 0
+
+    (trace,) = Simulation(
+        [node("n1"), pod("new")], registry={**REGISTRY, "Broken": Broken}, config=enabling(["Broken"])
+    ).run()
+    assert trace.result == "error"
+    assert "Broken failed: ZeroDivisionError" in trace.error
+
+
+@pytest.mark.parametrize(("points", "problem"), [(101, "must be an integer in 0..100, got 101"), (1.5, "got 1.5")])
+def test_a_score_out_of_range_names_plugin_and_node(points, problem):
+    @per_node
+    class Odd(PerNode):
+        name = "Odd"
+
+        def score_node(self, state, pod, node):
+            return points
+
+    objects = [node("n1"), node("n2"), pod("new")]
+    with pytest.raises(InputError, match=f"plugin Odd: score_node of pod default/new on node n1: .*{problem}"):
+        list(Simulation(objects, registry={**REGISTRY, "Odd": Odd}, config=enabling(["Odd"])).run())
+
+
+def test_a_plugin_that_answers_nothing_is_refused():
+    class Idle(PerNode):
+        name = "Idle"
+
+    with pytest.raises(TypeError, match="Idle needs a name, and filter_node or score_node"):
+        per_node(Idle)
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("nonsense", "must be given as module:Class"),
+        ("no_such_module:Thing", "cannot be loaded: ModuleNotFoundError"),
+        ("json:JSONDecoder", "is not a plugin class"),
+        ("json:Nothing", "there is no Nothing in json"),
+        (f"{EXAMPLES / 'missing.py'}:Thing", "cannot be loaded: FileNotFoundError"),
+    ],
+)
+def test_what_cannot_be_a_plugin_is_told(spec, problem):
+    with pytest.raises(InputError, match=problem):
+        load_plugin(spec)
+
+
+def test_a_taken_name_is_refused():
+    with pytest.raises(InputError, match="the name NodeName is taken"):
+        with_plugins(["scheduler_core.plugins.node_name:NodeName"])
