@@ -61,9 +61,10 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any) -> None:
         total = trace.total()
         row = trace.selected_row if trace.selected_row >= 0 else nodes.index(node)
         chosen = row if trace.feasible is None else int(np.searchsorted(rows, row))
+        best = ranking(total, chosen)
         say("prescore", skipped=trace.skipped_score)
-        say("score", **scoring(trace, nodes, rows, total, chosen))
-        say("select", node=node, **selecting(nodes, rows, total, chosen))
+        say("score", **scoring(trace, nodes, rows, total, best))
+        say("select", node=node, **selecting(nodes, rows, total, best))
     else:
         say("select", node=node, score=None, ties=1, runner_up="", margin=None)
     say("assume", node=node)
@@ -108,10 +109,8 @@ def preempting(trace: CycleTrace) -> dict[str, Any]:
     }
 
 
-def scoring(trace: CycleTrace, nodes: Sequence[str], rows: Rows, total: Int64, chosen: int) -> dict[str, Any]:
-    """Weights, and the best nodes with every plugin's raw and normalised score; first the one at position `chosen`."""
-    best = best_of(total, TOP)
-    best = np.concatenate(([chosen], best[best != chosen]))[:TOP]
+def scoring(trace: CycleTrace, nodes: Sequence[str], rows: Rows, total: Int64, best: Rows) -> dict[str, Any]:
+    """Weights, and the best nodes with every plugin's raw and normalised score."""
     columns = {plugin: (s.raw[best].tolist(), s.normalized[best].tolist()) for plugin, s in trace.scores.items()}
     top = [
         {
@@ -125,27 +124,20 @@ def scoring(trace: CycleTrace, nodes: Sequence[str], rows: Rows, total: Int64, c
     return {"feasible": len(rows), "weights": {plugin: s.weight for plugin, s in trace.scores.items()}, "top": top}
 
 
-def selecting(nodes: Sequence[str], rows: Rows, total: Int64, chosen: int) -> dict[str, Any]:
-    """How far ahead of the next best node the pick at position `chosen` was. `total` has two entries or more."""
-    score = int(total[chosen])
-    others = total.copy()
-    others[chosen] = np.iinfo(np.int64).min
-    second = int(others.argmax())
-    return {
-        "score": score,
-        "ties": int(np.count_nonzero(total == score)),
-        "runner_up": nodes[int(rows[second])],
-        "margin": score - int(total[second]),
-    }
+def selecting(nodes: Sequence[str], rows: Rows, total: Int64, best: Rows) -> dict[str, Any]:
+    """How far ahead of the next best node the pick was."""
+    score, second = total[best[:2]].tolist()
+    ties = int(np.count_nonzero(total == score))
+    return {"score": score, "ties": ties, "runner_up": nodes[int(rows[best[1]])], "margin": score - second}
 
 
-def best_of(total: Int64, count: int) -> Rows:
-    """Positions of the `count` highest totals, highest first, earlier rows first among equals."""
-    if len(total) > 4 * count:
-        candidates = np.flatnonzero(total >= np.partition(total, -count)[-count])
-    else:
-        candidates = np.arange(len(total))
-    return candidates[np.argsort(-total[candidates], kind="stable")[:count]]
+def ranking(total: Int64, chosen: int) -> Rows:
+    """Positions of the TOP highest totals: the chosen one, then highest first, among equals in the nodes' order."""
+    count = len(total)
+    key = total * count - np.arange(count)  # no two are equal
+    key[chosen] = np.iinfo(np.int64).max
+    best = np.argpartition(key, count - TOP)[count - TOP :] if count > TOP else np.arange(count)
+    return best[np.argsort(-key[best])]
 
 
 def ranges(rows: Rows) -> list[list[int]]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from kubesched_ui.eventlog import ResultRow
 from kubesched_ui.events import Event
-from kubesched_ui.models import PodResult
 
 MAX_REASONS = 20
+NONE: dict[str, Any] = {}
 
 
-def pod_result(run_id: int, events: list[Event], position: int, duration: float) -> PodResult:
+def pod_result(events: list[Event], position: int, recorded_message: str, duration: float) -> ResultRow:
     """The outcome. `position`: the pod's place in the run's order; `duration`: seconds the cycle took."""
     said: dict[str, dict[str, Any]] = {e["type"]: e["data"] for e in events}
-    finished, select = said["cycle.finished"], said.get("select", {})
+    finished, select = said["cycle.finished"], said.get("select", NONE)
     namespace, _, name = events[0]["pod"].partition("/")
-    return PodResult(
-        run_id=run_id,
+    return ResultRow(
         namespace=namespace,
         name=name,
         position=position,
@@ -26,17 +28,18 @@ def pod_result(run_id: int, events: list[Event], position: int, duration: float)
         score=select.get("score"),
         runner_up=select.get("runner_up", ""),
         margin=select.get("margin"),
-        feasible=said.get("filter", {}).get("feasible", 0),
+        feasible=said.get("filter", NONE).get("feasible", 0),
         attempts=events[0]["attempt"],
         message=finished["message"],
-        reasons=reasons(said)[:MAX_REASONS],
+        reasons=msgspec.json.encode(reasons(said)[:MAX_REASONS]).decode(),
+        recorded_message=recorded_message,
         duration=round(duration, 6),
     )
 
 
 def reasons(said: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """[{plugin, reason, nodes}]: what decided against nodes, or against the pod as a whole (nodes 0)."""
-    whole = [status for point in ("preenqueue", "prefilter") if (status := said.get(point, {}).get("status"))]
+    whole = [status for point in ("preenqueue", "prefilter") if (status := said.get(point, NONE).get("status"))]
     told = [(status, 0) for status in whole]
-    told += [(refusal, refusal["count"]) for refusal in said.get("filter", {}).get("refusals", [])]
+    told += [(refusal, refusal["count"]) for refusal in said.get("filter", NONE).get("refusals", [])]
     return [{"plugin": s["plugin"], "reason": reason, "nodes": count} for s, count in told for reason in s["reasons"]]

@@ -15,7 +15,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from kubesched_ui import runs
-from kubesched_ui.eventlog import Cancelled, LostClaim, RunLog
+from kubesched_ui.eventlog import Cancelled, CycleRow, LostClaim, RunLog
 from kubesched_ui.events import cycle_events, event
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.notify import Notifier
@@ -74,18 +74,10 @@ def record(run: Run, log: RunLog) -> None:
             check_same(run, number, trace)
         if number > stored:
             namespace, _, name = trace.pod.partition("/")
-            cycle = Cycle(
-                run_id=run.pk,
-                number=number,
-                namespace=namespace,
-                name=name,
-                attempt=trace.attempt,
-                result=trace.result,
-                trace=trace.encode(),
-            )
+            cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode())
             events = cycle_events(trace, nodes)
-            result = pod_result(run.pk, events, position.get(trace.pod, number - 1), took)
-            result.recorded_message = recorded.get(trace.pod, "")
+            place = position.get(trace.pod, number - 1)
+            result = pod_result(events, place, recorded.get(trace.pod, ""), took)
             log.add_cycle(cycle, result, events, trace.victims)
         before = time.perf_counter()
     log.finish(Run.State.DONE)

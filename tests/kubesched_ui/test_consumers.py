@@ -14,9 +14,9 @@ from channels.testing import WebsocketCommunicator
 
 from kubesched_ui import consumers
 from kubesched_ui.asgi import application
-from kubesched_ui.eventlog import RunLog
+from kubesched_ui.eventlog import CycleRow, ResultRow, RunLog
 from kubesched_ui.events import event
-from kubesched_ui.models import Cycle, PodResult, Run, Scenario
+from kubesched_ui.models import Run, Scenario
 from kubesched_ui.notify import group
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -52,9 +52,9 @@ def write_run(run: Run, loop: asyncio.AbstractEventLoop, pause: float = 0.0, cyc
     log.add_events([event("run.started", 0.0)])
     for number in range(1, cycles + 1):
         pod = f"ns/p{number}"
-        result = PodResult(run=run, namespace="ns", name=f"p{number}", position=number, result="scheduled")
+        result = ResultRow("ns", f"p{number}", number, "scheduled")
         events = [event(kind, 0.0, pod, 1, {"x": "y" * 50}) for kind in ("cycle.started", "bind", "cycle.finished")]
-        cycle = Cycle(run=run, number=number, namespace="ns", name=f"p{number}", result="scheduled", trace=b"")
+        cycle = CycleRow(number, "ns", f"p{number}", 1, "scheduled", b"")
         log.add_cycle(cycle, result, events, [])
         if number % 5 == 0:
             log.flush()

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from django.utils import timezone
 
-from kubesched_ui.eventlog import Cancelled, LostClaim, RunLog, join, read_blocks
+from kubesched_ui.eventlog import Cancelled, CycleRow, LostClaim, ResultRow, RunLog, join, read_blocks
 from kubesched_ui.events import event
 from kubesched_ui.models import Cycle, EventBlock, PodResult, Run, Scenario
 
@@ -25,8 +25,8 @@ def run() -> Run:
 def add(log: RunLog, number: int, result: str = "scheduled", victims: list[str] | None = None, name: str = "") -> None:
     """A made-up cycle with three events."""
     name = name or f"p{number}"
-    cycle = Cycle(run=log.run, number=number, namespace="ns", name=name, result=result, trace=b"")
-    outcome = PodResult(run=log.run, namespace="ns", name=name, position=number, result=result)
+    cycle = CycleRow(number, "ns", name, 1, result, b"")
+    outcome = ResultRow("ns", name, number, result)
     events = [event(kind, 0.0, f"ns/{name}", 1) for kind in ("cycle.started", "filter", "cycle.finished")]
     log.add_cycle(cycle, outcome, events, victims or [])
 
