@@ -1,0 +1,71 @@
+"""The documentation holds what the code has: every plugin, point, argument, and the examples as they are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scheduler_core.config.args import ARGS
+from scheduler_core.plugins import REGISTRY, known_plugins
+from scheduler_core.releases import RELEASES
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def sections():
+    """Heading -> text below it, of docs/plugins.md."""
+    parts = re.split(r"^## +(.+)$", (DOCS / "plugins.md").read_text(), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def camel(name):
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+def test_every_plugin_has_a_heading_and_no_heading_is_without_a_plugin():
+    assert set(sections()) == set(REGISTRY)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_extension_point_is_described(name):
+    described = set(re.findall(r"^\* \*\*(\w+)\*\*", sections()[name], flags=re.M))
+    assert described == {point[0].upper() + point[1:] for point in known_plugins(REGISTRY)[name]}
+
+
+@pytest.mark.parametrize("name", ARGS)
+def test_every_argument_is_described(name):
+    fields = {camel(field) for field in ARGS[name].__struct_fields__}
+    described = set(re.findall(r"^\| `(\w+)`", sections()[name], flags=re.M))
+    assert described == fields
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_default_weights_and_releases_are_told(name):
+    text = sections()[name]
+    for release in RELEASES.values():
+        weights = dict(release.default_plugins)
+        if name not in weights:
+            assert f"Not part of {release.name}" in text
+        elif weights[name]:
+            assert f"weight {weights[name]}" in text
+
+
+def test_every_message_of_a_filter_is_told():
+    """Reasons that plugins keep as constants are in their section."""
+    import importlib
+
+    from scheduler_core.framework.interface import Status
+
+    missing = []
+    for name, cls in REGISTRY.items():
+        module = importlib.import_module(cls.__module__)
+        for value in vars(module).values():
+            if isinstance(value, Status):
+                missing += [(name, reason) for reason in value.reasons if reason not in sections()[name]]
+    assert missing == []
+
+
+@pytest.mark.parametrize("example", ["per_node_plugin.py", "columnar_plugin.py"])
+def test_examples_are_shown_as_they_are(example):
+    assert (DOCS / "examples" / example).read_text() in (DOCS / "writing-plugins.md").read_text()
