@@ -88,18 +88,23 @@ class Scene:
         total = np.zeros(len(self.nodes), np.float64)
         for name, request in self.pod.requests.items():
             column = self.nodes.allocatable.get(name)
-            if not request:
-                continue
-            if column is None:
+            if request and column is None:
                 total += 1.0
-                continue
-            short = request - (column - self.nodes.requested[name])
-            total += np.clip(short / request, 0.0, None)
+            elif request and column is not None:
+                short = request - (column - self.nodes.requested[name])
+                total += np.clip(short / request, 0.0, None)
         total += self.nodes.pod_count >= self.nodes.allowed_pods
+        for row in (self.nodes.rows.get(self.own_node), self.victims_row):
+            if row is not None:
+                total[row] = self._lack(row)
         if self.names is self.nodes.names or list(self.names) == self.nodes.names:
             return total
         rows = np.array([self.nodes.rows.get(name, -1) for name in self.names], np.intp)
         return np.where(rows >= 0, np.append(total, 0.0)[rows], np.inf)
+
+    def _lack(self, row: int) -> float:
+        shortfalls = [self.shortfall(row, name) for name in (PODS, *(n for n, r in self.pod.requests.items() if r))]
+        return sum(s.short / s.request if s.resource != PODS else 1.0 for s in shortfalls if s is not None)
 
 
 def asked(reasons: Sequence[str]) -> list[str]:
