@@ -13,17 +13,18 @@ from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOper
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import get_object_or_404
-from ninja import Field, ModelSchema, NinjaAPI, Query, Schema
+from ninja import Field, ModelSchema, NinjaAPI, Query, Schema, Status
 from ninja.errors import HttpError, ValidationError
 from pydantic import StringConstraints
-from scheduler_core.trace import CycleTrace
 
 from kubesched_ui import export, runs, uploads
 from kubesched_ui.eventlog import join, read_blocks
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import Cycle, PodResult, Run, Scenario
 from scheduler_core.errors import InputError
+from scheduler_core.trace import CycleTrace
 
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]  # PostgreSQL stores no NUL
 MAX_ID = 2**63 - 1
@@ -74,6 +75,7 @@ def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
 
 
 @api.exception_handler(BadRequest)
+@api.exception_handler(MultiPartParserError)
 @api.exception_handler(SuspiciousOperation)
 def bad_request(request: HttpRequest, error: Exception) -> HttpResponse:
     return refusal(request, str(error) or "The request cannot be read.", 400)
@@ -205,12 +207,12 @@ def scenarios(request: HttpRequest) -> QuerySet[Scenario]:
 
 
 @api.post("/scenarios", response={201: ScenarioDetail, **REFUSALS}, tags=["scenarios"])
-def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> tuple[int, Scenario]:
+def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> Status[Scenario]:
     """Makes a scenario of uploaded files: multipart form data with one or more `file`, or the file as the body.
 
     Objects as JSON or YAML, gz, zip, tar.gz; kubectl output, cluster-info dumps, kube-scheduler-simulator exports.
     """
-    return 201, uploads.scenario_from_request(request, name, origin=Scenario.Origin.API)
+    return Status(201, uploads.scenario_from_request(request, name, origin=Scenario.Origin.API))
 
 
 @api.get(
@@ -221,10 +223,10 @@ def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
 
 
 @api.delete("/scenarios/{int:scenario_id}", response={204: None, **REFUSALS}, tags=["scenarios"])
-def delete_scenario(request: HttpRequest, scenario_id: int) -> tuple[int, None]:
+def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
     """Deletes a scenario with all of its runs."""
     find(Scenario, scenario_id).delete()
-    return 204, None
+    return Status(204, None)
 
 
 @api.get("/scenarios/{int:scenario_id}/export", tags=["scenarios"])
@@ -237,12 +239,12 @@ def export_scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 
 @api.post("/scenarios/{int:scenario_id}/runs", response={202: RunStarted, **REFUSALS}, tags=["runs"])
-def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> tuple[int, Run]:
+def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[Run]:
     """Checks the settings, queues a run and answers at once."""
     scenario = find(Scenario, scenario_id)
     values = wanted.model_dump() | {"config": wanted.config or ""}
     with transaction.atomic():
-        return 202, runs.create_run(scenario, runs.RunSettings(**values))
+        return Status(202, runs.create_run(scenario, runs.RunSettings(**values)))
 
 
 @api.get("/runs", response=list[RunOut], tags=["runs"])
@@ -257,10 +259,10 @@ def run(request: HttpRequest, run_id: int) -> Run:
 
 
 @api.delete("/runs/{int:run_id}", response={204: None, **REFUSALS}, tags=["runs"])
-def delete_run(request: HttpRequest, run_id: int) -> tuple[int, None]:
+def delete_run(request: HttpRequest, run_id: int) -> Status[None]:
     """Deletes a run with everything recorded of it; a worker that is at it stops."""
     find(Run, run_id).delete()
-    return 204, None
+    return Status(204, None)
 
 
 @api.post("/runs/{int:run_id}/cancel", response={200: RunDetail, **REFUSALS}, tags=["runs"])

@@ -81,7 +81,10 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any) -> None:
 
 def filtering(trace: CycleTrace) -> dict[str, Any]:
     """The decisive refusals, each with its nodes, most nodes first."""
-    refusals = [(said, rows) for said, rows in trace.decisive_statuses()]
+    grouped: dict[Status, list[Rows]] = {}
+    for said, rows in trace.decisive_statuses():
+        grouped.setdefault(said, []).append(rows)
+    refusals = [(said, np.sort(np.concatenate(parts))) for said, parts in grouped.items()]
     looked = trace.nodes
     if trace.subset is not None:
         outside = np.ones(trace.nodes, np.bool_)

@@ -19,13 +19,14 @@ def group(run_id: int) -> str:
 class Notifier:
     """Sends notices from synchronous code through one event loop and one connection, without waiting for them.
 
-    While a notice is under way further ones are left out: the reader that it wakes reads all there is.
+    What comes up while a notice is under way is told by one further notice.
     """
 
     def __init__(self, run_id: int) -> None:
         self.run_id = run_id
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, name=f"notify-{run_id}", daemon=True)
+        self.seq = 0
         self.pending: Future[None] | None = None
 
     def __enter__(self) -> Self:
@@ -33,21 +34,27 @@ class Notifier:
         return self
 
     def __call__(self, seq: int) -> None:
+        self.seq = seq
         if self.pending is None or self.pending.done():
-            self.pending = asyncio.run_coroutine_threadsafe(self._send(seq), self.loop)
+            self.pending = asyncio.run_coroutine_threadsafe(self._send(), self.loop)
 
     def __exit__(self, *_: object) -> None:
         asyncio.run_coroutine_threadsafe(self._close(), self.loop)
         self.thread.join(timeout=5)
 
-    async def _send(self, seq: int) -> None:
+    async def _send(self) -> None:
+        sent = 0
         try:
-            message = {"type": "run.progress", "seq": seq}
-            await asyncio.wait_for(get_channel_layer().group_send(group(self.run_id), message), timeout=2)
+            while sent < self.seq:
+                sent = self.seq
+                message = {"type": "run.progress", "seq": sent}
+                await asyncio.wait_for(get_channel_layer().group_send(group(self.run_id), message), timeout=2)
         except Exception as error:  # whatever the layer's backend raises, the run goes on
             logger.debug("No notice for run %s: %s", self.run_id, error)
 
     async def _close(self) -> None:
+        if self.pending:
+            await asyncio.wrap_future(self.pending)
         layer: Any = get_channel_layer()
         if hasattr(layer, "close_pools"):
             await layer.close_pools()

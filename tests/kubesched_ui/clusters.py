@@ -1,0 +1,47 @@
+"""Small clusters for tests, as kubectl would print them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def node(name: str, cpu: str = "4", **spec: Any) -> Object:
+    """A node of `cpu` CPUs, 8 GiB and 110 pods."""
+    resources = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    status = {"allocatable": resources, "capacity": resources}
+    metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+def pod(name: str, cpu: str = "1", on: str = "", **spec: Any) -> Object:
+    """A pod in namespace default that asks for `cpu`, bound if `on` names a node."""
+    container = {"name": "c", "image": "nginx", "resources": {"requests": {"cpu": cpu}}}
+    spec = {"containers": [container], **({"nodeName": on} if on else {}), **spec}
+    metadata = {"name": name, "namespace": "default"}
+    status = {"phase": "Running" if on else "Pending"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def as_list(*objects: Object) -> bytes:
+    """A v1 List."""
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
+
+
+def taught() -> bytes:
+    """One pod of each outcome: placed by score, on the only node, nowhere, gated, by preemption."""
+    taint = {"key": "dedicated", "value": "a", "effect": "NoSchedule"}
+    return as_list(
+        node("n1"),
+        node("n2"),
+        node("n3", cpu="2"),
+        node("n4", taints=[taint]),
+        pod("bound", "2", on="n3"),
+        pod("scored"),
+        pod("only", nodeSelector={"kubernetes.io/hostname": "n2"}),
+        pod("nowhere", "64"),
+        pod("gated", schedulingGates=[{"name": "example.com/wait"}]),
+        pod("important", "2", priority=1000, nodeSelector={"kubernetes.io/hostname": "n3"}),
+    )
