@@ -268,10 +268,10 @@ class Duel:
 
 
 def score_rows(cycle: Cycle) -> list[ScoreRow]:
-    """Scored nodes, the chosen one first, then by total downwards and by name."""
+    """Scored nodes by total downwards, among equals the chosen one first, then in snapshot order."""
     scores, total = cycle.get("score") or {}, cycle.get("total") or {}
     chosen, best = cycle.get("selected"), set(cycle.get("best") or ())
-    ordered = sorted(total, key=lambda node: (-total[node], node != chosen, node))
+    ordered = sorted(total, key=lambda node: (-total[node], node != chosen))
     return [
         ScoreRow(rank, node, _cells(scores, node), total[node], node == chosen, node in best)
         for rank, node in enumerate(ordered, start=1)

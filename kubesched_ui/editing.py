@@ -27,9 +27,10 @@ def read_one(text: str) -> Record:
     """The one object that `text` (YAML or JSON) holds, checked as any upload. Raises IngestError."""
     result: IngestResult = ingest_files([(FILE, text.encode("utf-8", "surrogatepass"))], Limits.from_settings())
     broken = next((warn for warn in result.warnings if warn.code == "broken"), None)
-    if broken or len(result.records) != 1:
-        problem = broken.message if broken else "must hold exactly one object"
-        raise IngestError(Where(FILE), problem)
+    if broken:
+        raise IngestError(Where(""), broken.message)  # which names the text itself
+    if len(result.records) != 1:
+        raise IngestError(Where(FILE), "must hold exactly one object")
     return next(iter(result.records.values()))
 
 

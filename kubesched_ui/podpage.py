@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.paginator import Paginator
 
-from kubesched_ui import clusterview, figures, recorded, runpage
+from kubesched_ui import clusterview, figures, recorded, runpage, runs
 from kubesched_ui.answers import Closest, answer, listing
 from kubesched_ui.clusterview import ClusterView
 from kubesched_ui.cycleview import POINTS, Matrix, ScoreRow, decisive_point, duel, matrix, preemption, score_rows, steps
@@ -45,7 +45,8 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     attempts = list(Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("number").defer("trace"))
     result = PodResult.objects.filter(run=run, namespace=namespace, name=name).first()
     stored = ClusterObject.objects.filter(scenario=run.scenario_id, kind="Pod", namespace=namespace, name=name).first()
-    if not attempts and stored is None:
+    pod = stored.data if stored else copy_of(run, namespace, name)
+    if not attempts and pod is None:
         return None
     row = next(
         (row for row in attempts if str(row.attempt) == query.get("attempt")), attempts[-1] if attempts else None
@@ -58,16 +59,27 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         "cycle_row": row,
         "result": result,
     }
-    page |= about_pod(run, stored, result) | neighbours(run, result)
+    page |= about_pod(run, f"{namespace}/{name}", pod, result) | neighbours(run, result)
     return page | (about_cycle(run, row, query, page["bound_to"]) if row else {"point": ""})
 
 
-def about_pod(run: Run, stored: ClusterObject | None, result: PodResult | None) -> dict[str, Any]:
+def copy_of(run: Run, namespace: str, name: str) -> dict[str, Any] | None:
+    """The copy of the run's template that has this name, if there is one."""
+    if not run.template:
+        return None
+    number = name.rpartition("-")[2]
+    if not number.isdecimal() or not 1 <= int(number) <= run.copies:
+        return None
+    pod = runs.copies_of(runs.pod_template(run.template), 1)[0]
+    pod["metadata"] |= {"name": pod["metadata"]["name"].removesuffix("1") + number}
+    return pod if runs.pod_key(pod) == f"{namespace}/{name}" else None
+
+
+def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:
     """The pod's YAML, and what the snapshot said of it."""
-    pod = stored.data if stored else None
-    bound = ((pod or {}).get("spec") or {}).get("nodeName") or ""
-    known = clusterview.of_scenario(run.scenario).pods.get(f"{stored.namespace}/{stored.name}") if stored else None
+    known = clusterview.of_scenario(run.scenario).pods.get(key)
     said = known.message if known else result.recorded_message if result else ""
+    bound = known.node if known else ""
     return {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said}
 
 

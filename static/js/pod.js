@@ -5,6 +5,7 @@ import { follow } from "./socket.js";
 
 const POINTS = ["preenqueue", "prefilter", "filter", "postfilter", "prescore", "score", "reserve", "permit", "prebind", "bind", "postbind"];
 let list = null;
+const first = document.getElementById("pod").dataset.point;
 
 const steps = () => [...document.querySelectorAll("#stepper [data-step]")];
 const current = () => document.getElementById("pod").dataset.point;
@@ -26,7 +27,7 @@ function open(point, push = true) {
     const address = new URL(location.href);
     address.searchParams.set("point", point);
     if (point !== "filter") address.searchParams.delete("plugin");
-    history.pushState({}, "", address);
+    history.pushState({ own: true }, "", address);
   }
   drawCharts(panel);
   if (point === "filter") list?.render();
@@ -72,8 +73,7 @@ document.addEventListener("click", (event) => {
 
 addEventListener("popstate", () => {
   const query = new URL(location.href).searchParams;
-  const point = query.get("point");
-  if (point) open(point, false);
+  open(query.get("point") || first, false);
   choosePlugin(query.get("plugin") || "", false);
 });
 
@@ -97,7 +97,7 @@ function choosePlugin(name, push = true) {
     const address = new URL(location.href);
     if (name) address.searchParams.set("plugin", name); else address.searchParams.delete("plugin");
     address.searchParams.set("point", "filter");
-    history.replaceState({}, "", address);
+    history.replaceState({ own: true }, "", address);
   }
 }
 
@@ -145,3 +145,4 @@ if (page.dataset.live) {
 }
 setUp();
 open(current(), false);
+history.replaceState({ own: true }, "");

@@ -1,6 +1,7 @@
 // Links and forms inside [data-swap="#part"] fetch their page and exchange only that part, keeping place and focus.
 // Without scripts they are ordinary links and forms.
 let latest = 0;
+let shown = location.pathname + location.search; // what the page shows; a step within it (#...) exchanges nothing
 
 export async function swap(url, selector, { push = true } = {}) {
   const mine = ++latest;
@@ -20,6 +21,7 @@ export async function swap(url, selector, { push = true } = {}) {
       if (caret != null && again?.setSelectionRange) again.setSelectionRange(caret, caret);
     }
     if (push) history.pushState({ swap: selector }, "", url);
+    shown = location.pathname + location.search;
     document.dispatchEvent(new CustomEvent("swapped", { detail: fresh }));
   } catch {
     part?.removeAttribute("aria-busy");
@@ -56,5 +58,9 @@ export function swapParts() {
     clearTimeout(timer);
     timer = setTimeout(() => swap(target(form), area.dataset.swap, { push: false }), 220);
   });
-  addEventListener("popstate", (event) => { if (event.state?.swap) swap(location.href, event.state.swap, { push: false }); else if (document.querySelector("[data-swap]")) location.reload(); });
+  addEventListener("popstate", (event) => {
+    if (location.pathname + location.search === shown) return;
+    if (event.state?.swap) swap(location.href, event.state.swap, { push: false });
+    else if (!event.state?.own && document.querySelector("[data-swap]")) location.reload();
+  });
 }

@@ -405,7 +405,7 @@ def test_remove_an_object_in_a_new_version(client: Client, small: Scenario) -> N
         ("", "the text"),
         ("{apiVersion: v1, kind: Node, metadata: {name: n2}}", "already has Node"),
         (
-            "{apiVersion: v1, kind: Node, metadata: {name: x}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: y}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n8}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n9}}",
             "exactly one",
         ),
         ("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: lots}}}", "cpu"),

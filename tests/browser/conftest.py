@@ -1,0 +1,84 @@
+"""A browser and a running KubeSched for the tests of this folder.
+
+The browser is driven from fixtures of this package, not of the whole session: while Playwright is at work its event
+loop runs in the test's thread, and Django refuses to use a database there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.kubesched_ui.instance import Instance, until
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine (tests/system_packages.sh installs it where it can)")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """KubeSched as `make run` starts it, with a database of its own."""
+    instance = Instance(tmp_path_factory.mktemp("var"))
+    instance.start()
+    until(instance.serves, "the start")
+    yield instance
+    instance.interrupt()
+
+
+class Problems(list[str]):
+    """What a page complained about: errors of scripts, refused loads, dialogs."""
+
+    def watch(self, page: Page) -> None:
+        page.on("console", lambda said: self.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.append(str(error)))
+        page.on("dialog", lambda dialog: (self.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+
+
+@pytest.fixture
+def page(browser: Browser, site: Instance) -> Iterator[Page]:
+    """A new page of a new profile; the test fails if the page complained about anything."""
+    context = browser.new_context(base_url=f"http://127.0.0.1:{site.port}", viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(20_000)
+    page, problems = context.new_page(), Problems()
+    problems.watch(page)
+    yield page
+    context.close()
+    assert problems == []
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Path:
+    """A snapshot of five nodes, eight running pods, two pending ones and one behind a gate."""
+    return Path(__file__).parent / "cluster.json"
+
+
+@pytest.fixture(scope="package")
+def recorded(site: Instance, cluster: Path) -> dict[str, Any]:
+    """{scenario, run}: numbers of the snapshot, uploaded, and of a finished run of its pending pods."""
+    made = site.api("POST", "/scenarios", cluster.read_bytes())
+    run = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})
+    assert site.finished(run["id"])["state"] == "done"
+    return {"scenario": made["id"], "run": run["id"]}

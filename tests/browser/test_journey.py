@@ -1,0 +1,217 @@
+"""What a person does, in a real browser: drop a cluster, run it, watch, open a pod, step through it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.kubesched_ui.instance import Instance
+from tests.kubesched_ui.recordings import node, pod
+
+DROP = """async ([name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name, { type: "application/json" }));
+  for (const type of ["dragenter", "dragover", "drop"])
+    document.body.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: data }));
+}"""
+
+
+def point(page: Page) -> str | None:
+    found = re.search(r"point=(\w+)", page.url)
+    return found[1] if found else None
+
+
+def test_drop_run_watch_open_step(page: Page, cluster: Path) -> None:
+    page.goto("/")
+    page.evaluate(DROP, ["shop.json", cluster.read_text()])
+    page.wait_for_url("**/scenarios/*/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("shop.json")
+
+    page.get_by_label("Pods that are on a node, placed again").check()
+    page.locator("#pick").fill("front")
+    page.get_by_role("button", name="Tick those shown").click()
+    expect(page.locator("#pick-count")).to_have_text("2 of 8 ticked")
+    page.get_by_label("Or type more, namespace/name, one a line").fill("shop/search-1")
+    page.get_by_role("button", name="Start the run").click()
+    page.wait_for_url("**/runs/*/")
+
+    expect(page.locator('[data-part="state"]')).to_contain_text("done")
+    expect(page.locator("#pods tbody tr")).to_have_count(3)
+    expect(page.locator('[data-part="cycles"]')).to_have_text("3 / 3")
+    page.locator("#pods").get_by_role("link", name="shop/search-1").click()
+
+    expect(page.locator(".answer")).to_contain_text("No node fits: 3 lack cpu (closest: gamma")
+    expect(page.get_by_text("3 Insufficient cpu. preemption")).to_have_count(2)
+    expect(page.locator("#point-filter")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    assert point(page) == "postfilter"
+    expect(page.locator("#point-postfilter")).to_be_visible()
+    expect(page.locator("#point-filter")).to_be_hidden()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert point(page) == "prefilter"
+    page.reload()
+    expect(page.locator("#point-prefilter")).to_be_visible()
+    page.go_back()
+    assert point(page) == "filter"
+
+
+def test_paste_text(page: Page) -> None:
+    page.goto("/")
+    page.get_by_text("Or type or paste objects").click()
+    page.get_by_label("Objects, YAML or JSON").fill("{apiVersion: v1, kind: Node, metadata: {name: pasted}}")
+    page.get_by_role("button", name="Read them").click()
+    page.wait_for_url("**/scenarios/*/")
+    expect(page.get_by_text("No pod is waiting for a node")).to_be_visible()
+
+
+def test_edit_a_node_in_place(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/scenarios/{recorded['scenario']}/object/Node/gamma/")
+    text = page.locator("#text")
+    text.fill(text.input_value().replace("cpu: '8'", "cpu: '32'"))
+    page.get_by_role("button", name="Save as a new version").click()
+    page.wait_for_url("**/scenarios/*/")
+    expect(page.get_by_text("This is a new version")).to_be_visible()
+    expect(page.locator(".crumbs")).to_contain_text("earlier version")
+    page.get_by_role("button", name="Start the run").click()
+    page.wait_for_url("**/runs/*/")
+    page.locator("#pods").get_by_role("link", name="shop/search-1").click()
+    expect(page.locator(".answer")).to_contain_text("Placed on gamma")
+
+
+def test_charts_are_drawn(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/")
+    expect(page.locator('[data-chart="timeline"] .trace.bars').first).to_be_attached()
+    expect(page.locator('[data-chart="heat"] .hm image')).to_be_attached()
+    page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/?point=score")
+    expect(page.locator('[data-chart="score-chart"] .trace.bars').first).to_be_attached()
+
+
+def test_a_plugin_points_to_its_lines_in_the_yaml_and_back(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/?point=filter")
+    page.locator('.matrix th.plug[data-plugin="NodeResourcesFit"] a').click()
+    expect(page.locator(".yaml .hit")).to_contain_text(["requests:", "cpu: '6'", "memory: 1Gi"])
+    assert "plugin=NodeResourcesFit" in page.url
+    page.reload()
+    expect(page.locator(".yaml .hit").first).to_be_visible()
+    expect(page.locator(".matrix th.plug[aria-current] a")).to_have_text("NodeResourcesFit")
+
+
+def test_table_answers_while_typing(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/")
+    rows = page.locator("#pods tbody tr")
+    expect(rows).to_have_count(3)
+    page.get_by_label("Search pods").press_sequentially("front")
+    expect(rows).to_have_count(1)
+    expect(page.get_by_label("Search pods")).to_be_focused()
+    expect(page.get_by_label("Search pods")).to_have_value("front")
+    page.get_by_label("Search pods").fill("")
+    expect(rows).to_have_count(3)
+    page.get_by_role("link", name="Pod", exact=True).click()
+    expect(page.locator('#pods th[aria-sort="ascending"]')).to_contain_text("Pod")
+
+
+@pytest.fixture(scope="package")
+def large(site: Instance) -> int:
+    """A scenario of 5,000 nodes; every third is tainted, one is large."""
+    taint = [{"key": "dedicated", "value": "a", "effect": "NoSchedule"}]
+    nodes = [node(f"node-{i:04}", cpu="2", taints=taint if i % 3 == 0 else []) for i in range(5000)]
+    nodes[4321]["status"]["allocatable"]["cpu"] = "64"
+    text = json.dumps(
+        {"apiVersion": "v1", "kind": "List", "items": [*nodes, pod("huge", cpu="100"), pod("big", cpu="32")]}
+    )
+    number: int = site.api("POST", "/scenarios", text.encode())["id"]
+    return number
+
+
+def test_five_thousand_nodes_are_a_few_rows(page: Page, site: Instance, large: int) -> None:
+    run = site.api("POST", f"/scenarios/{large}/runs", {})["id"]
+    assert site.finished(run)["state"] == "done"
+    page.goto(f"/runs/{run}/pods/default/huge/")
+    expect(page.locator(".answer")).to_contain_text("closest: node-4321, short by 36 cpu")
+    assert page.locator(".matrix tbody tr").count() < 5
+    lines = page.locator("#nodelist .line")
+    assert 0 < lines.count() < 60
+    page.locator("#nodelist").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+    expect(lines.last).to_contain_text("node-4998")
+    assert lines.count() < 60
+    page.locator("#node-search").fill("node-4321")
+    expect(lines).to_have_count(1)
+    expect(page.locator("#node-count")).to_have_text("1 of 5,000 nodes")
+    page.locator("#node-search").fill("dedicated")
+    expect(page.locator("#node-count")).to_have_text("1,667 of 5,000 nodes")
+
+
+def many(site: Instance, scenario: int, copies: int) -> int:
+    """A run of so many copies of a pod, just started."""
+    template = json.dumps(pod("copy", cpu="10m"))
+    wanted = {"pods": [], "template": template, "copies": copies}
+    number: int = site.api("POST", f"/scenarios/{scenario}/runs", wanted)["id"]
+    return number
+
+
+def test_pod_page_fills_itself_when_its_turn_comes(page: Page, site: Instance, large: int) -> None:
+    run = many(site, large, 1500)
+    page.goto(f"/runs/{run}/pods/default/copy-1500/", wait_until="domcontentloaded")
+    expect(page.locator(".answer")).to_contain_text("Placed on", timeout=60_000)
+    expect(page.locator("#stepper [aria-current]")).to_contain_text("Score")
+
+
+def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, large: int) -> None:
+    since: list[int] = []
+
+    def meddle(ours: WebSocketRoute) -> None:
+        since.append(int(ours.url.partition("since=")[2]))
+        server, frames = ours.connect_to_server(), []
+
+        def pass_on(text: str | bytes) -> None:
+            frames.append(text)
+            if len(since) > 3 or len(frames) == 1:
+                ours.send(text)
+            elif len(frames) == 2:
+                ours.close(code=1011)  # in the middle of things: this frame and what follows is lost
+
+        server.on_message(pass_on)
+
+    page.route_web_socket(re.compile("/ws/runs/"), meddle)
+    run = many(site, large, 1200)
+    page.goto(f"/runs/{run}/")
+    expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=60_000)
+    expect(page.locator('[data-part="cycles"]')).to_have_text("1,200 / 1,200")
+    expect(page.locator('[data-part="count-scheduled"]')).to_have_text("1,200")
+    assert len(since) > 1
+    assert since == sorted(set(since)), "each connection goes on where the last one broke"
+    expect(page.locator("#pods tbody tr")).to_have_count(100)
+
+
+def test_cancel(page: Page, site: Instance, large: int) -> None:
+    run = many(site, large, 100_000)
+    page.goto(f"/runs/{run}/")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator('[data-part="state"]')).to_contain_text("cancelled", timeout=60_000)
+
+
+def test_hostile_names_stay_text(page: Page, site: Instance) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    stored = site.api(
+        "POST",
+        "/scenarios?name=%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+        json.dumps(
+            {"apiVersion": "v1", "kind": "List", "items": [node(evil), node("n2"), pod(evil, cpu="1")]}
+        ).encode(),
+    )
+    run = site.api("POST", f"/scenarios/{stored['id']}/runs", {"tie_break": "name"})["id"]
+    site.finished(run)
+    page.goto(f"/runs/{run}/")
+    page.locator("#pods").get_by_role("link", name=f"default/{evil}").click()
+    expect(page.locator(".answer")).to_contain_text("Placed on")
+    page.locator('[data-step="filter"] a').click()
+    expect(page.locator("#nodelist .who").filter(has_text=evil)).to_be_visible()
+    page.locator("#nodelist .who").filter(has_text=evil).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(evil)
+    assert page.locator("img").count() == 0
