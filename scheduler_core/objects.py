@@ -450,6 +450,20 @@ class CSIStorageCapacity(Object):
     maximum_volume_size: str | int | float | None = None
 
 
+class VolumeAttachmentSource(Struct):
+    persistent_volume_name: str = ""
+
+
+class VolumeAttachmentSpec(Struct):
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = msgspec.field(default_factory=VolumeAttachmentSource)
+
+
+class VolumeAttachment(Object):
+    spec: VolumeAttachmentSpec = msgspec.field(default_factory=VolumeAttachmentSpec)
+
+
 class PodDisruptionBudgetSpec(Struct):
     selector: LabelSelector | None = None
     min_available: str | int | None = None
@@ -492,6 +506,7 @@ KINDS: dict[str, type[Object]] = {
         CSINode,
         CSIDriver,
         CSIStorageCapacity,
+        VolumeAttachment,
         PodDisruptionBudget,
         PriorityClass,
         ResourceClaim,
@@ -505,6 +520,7 @@ GROUPS: dict[str, tuple[str, ...]] = {  # the API groups of kinds that are not i
     "CSINode": _STORAGE,
     "CSIDriver": _STORAGE,
     "CSIStorageCapacity": _STORAGE,
+    "VolumeAttachment": _STORAGE,
     "PodDisruptionBudget": ("policy",),
     "PriorityClass": ("scheduling.k8s.io",),
     "ResourceClaim": ("resource.k8s.io",),
@@ -516,6 +532,7 @@ CLUSTER_SCOPED = {
     "StorageClass",
     "CSINode",
     "CSIDriver",
+    "VolumeAttachment",
     "PriorityClass",
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_columns import PodColumns
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.table import Table
 from scheduler_core.cluster.volume_users import VolumeUsers
 from scheduler_core.errors import InputError
 from scheduler_core.framework.nominator import Nominator
@@ -28,6 +29,7 @@ from scheduler_core.objects import (
     Service,
     StatefulSet,
     StorageClass,
+    VolumeAttachment,
 )
 from scheduler_core.releases import Release
 
@@ -43,19 +45,20 @@ class Cluster:
         self.pods: dict[str, PodInfo] = {}  # bound and assumed ones
         self.volume_users = VolumeUsers()
         self.nominator = Nominator()
-        self.services: dict[str, Service] = {}
-        self.replication_controllers: dict[str, ReplicationController] = {}
-        self.replica_sets: dict[str, ReplicaSet] = {}
-        self.stateful_sets: dict[str, StatefulSet] = {}
-        self.volumes: dict[str, PersistentVolume] = {}
-        self.claims: dict[str, PersistentVolumeClaim] = {}
-        self.storage_classes: dict[str, StorageClass] = {}
-        self.csi_nodes: dict[str, CSINode] = {}
-        self.csi_drivers: dict[str, CSIDriver] = {}
-        self.capacities: dict[str, CSIStorageCapacity] = {}
-        self.budgets: dict[str, PodDisruptionBudget] = {}
-        self.priority_classes: dict[str, PriorityClass] = {}
-        self._tables: dict[type[Object], dict[str, Any]] = {
+        self.services: Table[Service] = Table()
+        self.replication_controllers: Table[ReplicationController] = Table()
+        self.replica_sets: Table[ReplicaSet] = Table()
+        self.stateful_sets: Table[StatefulSet] = Table()
+        self.volumes: Table[PersistentVolume] = Table()
+        self.claims: Table[PersistentVolumeClaim] = Table()
+        self.storage_classes: Table[StorageClass] = Table()
+        self.csi_nodes: Table[CSINode] = Table()
+        self.csi_drivers: Table[CSIDriver] = Table()
+        self.capacities: Table[CSIStorageCapacity] = Table()
+        self.attachments: Table[VolumeAttachment] = Table()
+        self.budgets: Table[PodDisruptionBudget] = Table()
+        self.priority_classes: Table[PriorityClass] = Table()
+        self._tables: dict[type[Object], Table[Any]] = {
             Service: self.services,
             ReplicationController: self.replication_controllers,
             ReplicaSet: self.replica_sets,
@@ -66,9 +69,12 @@ class Cluster:
             CSINode: self.csi_nodes,
             CSIDriver: self.csi_drivers,
             CSIStorageCapacity: self.capacities,
+            VolumeAttachment: self.attachments,
             PodDisruptionBudget: self.budgets,
             PriorityClass: self.priority_classes,
         }
+        self.attachments.watch(self.volume_users.attach)
+        self.csi_nodes.watch(lambda name, old, new: self.nodes.changed())
 
     def apply(self, obj: Object) -> None:
         """Adds or replaces an object other than a pod."""

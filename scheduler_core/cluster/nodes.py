@@ -75,7 +75,7 @@ class NodeTable:
         # (protocol, port) -> node -> ips in use; a set as upstream's, so the first of two users to go frees the port
         self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
         self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size of the first seen, nodes that hold it)
-        self.version = 0  # grows whenever a node object changes
+        self.version = 0  # grows whenever a node object or a CSINode changes
 
     def __len__(self) -> int:
         return len(self.names)
@@ -96,7 +96,7 @@ class NodeTable:
             self._drop_images(entry.node)
         self._keep_images(entry, node)
         entry.node = node
-        self._changed()
+        self.changed()
         for name in resources.amounts(node.status.allocatable):
             self._resource(name)
         row = self.rows.get(node.name)
@@ -115,7 +115,7 @@ class NodeTable:
         if not entry.pods:
             del self.entries[name]
         self._stale = True
-        self._changed()
+        self.changed()
 
     def _keep_images(self, entry: NodeEntry, node: Node) -> None:
         entry.image_spread = {}
@@ -138,7 +138,8 @@ class NodeTable:
         if not self._zones[zone]:
             del self._zones[zone]
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
+        """A node object has changed, or its CSINode: what was remembered of them is forgotten."""
         self._memo.clear()
         self.version += 1
 
@@ -242,7 +243,7 @@ class NodeTable:
     # ---- columns that depend on node objects alone, kept until one changes
 
     def memo(self, key: object, make: Callable[[], _T]) -> _T:
-        """`make()`, remembered under `key` until a node object changes."""
+        """`make()`, remembered under `key` until a node object or a CSINode changes."""
         found = self._memo.get(key)
         if found is None:
             if len(self._memo) >= _MEMO_LIMIT:

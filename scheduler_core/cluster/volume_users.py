@@ -1,14 +1,14 @@
-"""Which pods on which nodes use volumes that scheduling looks at: claims, and disks named in the pod itself.
+"""Which nodes use volumes that scheduling looks at: claims of pods, disks named in pods, and what is attached.
 
 Source: pkg/scheduler/framework/types.go (NodeInfo.PVCRefCounts), pkg/scheduler/backend/cache/snapshot.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Hashable, Iterable
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.objects import Volume
+from scheduler_core.objects import Volume, VolumeAttachment
 
 
 def counts(volume: Volume) -> bool:
@@ -26,13 +26,27 @@ def counts(volume: Volume) -> bool:
     )
 
 
-def claim_keys(pod: PodInfo) -> list[str]:
-    """`namespace/name` of the claims that a pod names; those of generic ephemeral volumes are its own affair."""
-    return [
-        f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
-        for volume in pod.pod.spec.volumes
-        if volume.persistent_volume_claim is not None
-    ]
+def disk_key(volume: Volume) -> Hashable:
+    """What two volumes named in pods have in common when they may be one disk; None for volumes of other kinds."""
+    if volume.gce_persistent_disk is not None:
+        return "gce", volume.gce_persistent_disk.pd_name
+    if volume.aws_elastic_block_store is not None:
+        return "ebs", volume.aws_elastic_block_store.volume_id
+    if volume.iscsi is not None:
+        return "iscsi", volume.iscsi.iqn
+    return ("rbd", volume.rbd.pool, volume.rbd.image) if volume.rbd is not None else None
+
+
+def _reference(pod: PodInfo, volume: Volume) -> Hashable:
+    """The claim that the volume names, as `namespace/name`, or its disk; claims of generic ephemeral volumes are a
+    pod's own affair."""
+    if volume.persistent_volume_claim is not None:
+        return f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
+    return disk_key(volume)
+
+
+def _references(pod: PodInfo) -> list[Hashable]:
+    return [key for volume in pod.pod.spec.volumes if (key := _reference(pod, volume)) is not None]
 
 
 class VolumeUsers:
@@ -40,15 +54,30 @@ class VolumeUsers:
 
     def __init__(self) -> None:
         self.by_node: dict[str, dict[str, PodInfo]] = {}
-        self._claims: dict[str, dict[str, int]] = {}  # claim key -> node name -> references
+        self._nodes: dict[Hashable, dict[str, int]] = {}  # claim or disk -> node name -> references
+        self._attachments: dict[str, dict[str, VolumeAttachment]] = {}  # node name -> name -> attachment
+        self._watchers: list[Callable[[str], object]] = []
+
+    def watch(self, told: Callable[[str], object]) -> None:
+        """Calls `told(node)` whenever a pod with volumes comes or goes, or a volume is attached or detached."""
+        self._watchers.append(told)
+
+    def _tell(self, node: str) -> None:
+        for told in self._watchers:
+            told(node)
+
+    def nodes(self) -> set[str]:
+        """The nodes with such pods or attached volumes."""
+        return {*self.by_node, *self._attachments}
 
     def add(self, pod: PodInfo, node: str) -> None:
         if not any(counts(volume) for volume in pod.pod.spec.volumes):
             return
         self.by_node.setdefault(node, {})[pod.key] = pod
-        for key in claim_keys(pod):
-            users = self._claims.setdefault(key, {})
+        for key in _references(pod):
+            users = self._nodes.setdefault(key, {})
             users[node] = users.get(node, 0) + 1
+        self._tell(node)
 
     def remove(self, pod: PodInfo, node: str) -> None:
         pods = self.by_node.get(node)
@@ -56,13 +85,27 @@ class VolumeUsers:
             return
         if not pods:
             del self.by_node[node]
-        for key in claim_keys(pod):
-            users = self._claims[key]
+        for key in _references(pod):
+            users = self._nodes[key]
             users[node] -= 1
             if not users[node]:
                 del users[node]
             if not users:
-                del self._claims[key]
+                del self._nodes[key]
+        self._tell(node)
+
+    def attach(self, name: str, old: VolumeAttachment | None, new: VolumeAttachment | None) -> None:
+        """Follows the table of VolumeAttachments."""
+        if old is not None:
+            del self._attachments[old.spec.node_name][name]
+            self._tell(old.spec.node_name)
+        if new is not None:
+            self._attachments.setdefault(new.spec.node_name, {})[name] = new
+            self._tell(new.spec.node_name)
+
+    def attachments(self, node: str) -> list[VolumeAttachment]:
+        """The VolumeAttachments of a node."""
+        return list(self._attachments.get(node, {}).values())
 
     def on(self, node: str) -> list[PodInfo]:
         """The pods with volumes on a node."""
@@ -70,4 +113,8 @@ class VolumeUsers:
 
     def claim_used(self, key: str, nodes: Container[str]) -> bool:
         """Whether a pod on one of these nodes refers to the claim `namespace/name`."""
-        return any(node in nodes for node in self._claims.get(key, ()))
+        return any(node in nodes for node in self._nodes.get(key, ()))
+
+    def disk_users(self, volumes: Iterable[Volume]) -> set[str]:
+        """The nodes with a pod that names one of these disks, in whatever way."""
+        return {node for volume in volumes for node in self._nodes.get(disk_key(volume), ())}

@@ -6,7 +6,9 @@ Upstream: pkg/scheduler/framework/plugins/nodevolumelimits (csi.go).
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +20,11 @@ from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
+    Bool,
     Change,
     CycleState,
     FilterPlugin,
+    Int64,
     PreFilterPlugin,
     PreFilterResult,
     Status,
@@ -31,10 +35,13 @@ from scheduler_core.framework.interface import (
 )
 from scheduler_core.objects import CSINode, PersistentVolumeClaim, Volume
 from scheduler_core.plugins import csi_migration
+from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure, Key
 from scheduler_core.plugins.csi_migration import TranslationError
 from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, class_of_claim, names_claim, not_owned
 
 TOO_MANY = unschedulable("node(s) exceed max volume count")
+
+NO_LIMIT = quantity.MAX_INT64
 
 _PREFIX = "attachable-volumes-csi-"
 _LONGEST_KEY = 63
@@ -50,13 +57,6 @@ class Attachment(NamedTuple):
     problem: str = ""
 
 
-class Failure(Exception):
-    """The volumes of a pod cannot be told; carries the status."""
-
-    def __init__(self, status: Status) -> None:
-        self.status = status
-
-
 def limit_key(driver: str) -> str:
     """The resource of a node that once limited a driver's volumes (upstream GetCSIAttachLimitKey)."""
     if len(_PREFIX) + len(driver) >= _LONGEST_KEY:
@@ -66,6 +66,10 @@ def limit_key(driver: str) -> str:
 
 class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     name = "NodeVolumeLimits"
+
+    @cached_property
+    def _attached(self) -> AttachedVolumes:
+        return AttachedVolumes(self.cluster, self._on_node)
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Skips pods without claims and without in-tree volumes that a CSI driver may serve."""
@@ -136,52 +140,70 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         driver = csi_migration.DRIVERS.get(provisioner)
         return Attachment(handle, provisioner) if driver is None else Attachment(handle, driver, provisioner)
 
-    # ---- what a node allows
+    # ---- what is attached
 
-    def _limits(self, row: int, drivers: Iterable[str]) -> dict[str, int]:
-        """Limits of a node for those of the drivers that it limits."""
-        nodes, limits = self.cluster.nodes, {}
-        if self.cluster.release.attach_limits_of_nodes:
-            allocatable = nodes.nodes[row].status.allocatable
-            for driver in drivers:
-                amount = allocatable.get(limit_key(driver))
-                if amount is not None:
-                    limits[driver] = quantity.value(amount)
-        csi_node = self.cluster.csi_nodes.get(nodes.names[row])
-        for entry in csi_node.spec.drivers if csi_node is not None else ():
-            if entry.name in drivers and entry.allocatable is not None and entry.allocatable.count is not None:
-                limits[entry.name] = entry.allocatable.count
-        return limits
+    def _on_node(self, node: str) -> Attached:
+        used = self._used(self.cluster.csi_nodes.get(node), self.cluster.volume_users.on(node))
+        return Attached(frozenset(used), frozenset(self._lingering(node) - used))
+
+    def _used(self, csi_node: CSINode | None, pods: Iterable[PodInfo]) -> set[Key]:
+        """The volumes of a node's pods that count there. Raises Failure."""
+        used: set[Key] = set()
+        for pod in pods:
+            for attachment in self._attachments(pod, incoming=False):
+                if self._counts(attachment, csi_node):
+                    if attachment.problem:
+                        raise Failure(error(attachment.problem))
+                    used.add((attachment.driver, attachment.handle))
+        return used
+
+    def _lingering(self, node: str) -> set[Key]:
+        """CSI volumes with a VolumeAttachment: those of pods that are gone may not be detached yet."""
+        found: set[Key] = set()
+        for attachment in self.cluster.volume_users.attachments(node):
+            volume = self.cluster.volumes.get(attachment.spec.source.persistent_volume_name)
+            if attachment.spec.attacher and volume is not None and volume.spec.csi is not None:
+                found.add((attachment.spec.attacher, volume.spec.csi.volume_handle))
+        return found if self.cluster.release.lingering_attachments else set()
 
     def _counts(self, attachment: Attachment, csi_node: CSINode | None) -> bool:
         plugin = attachment.plugin
         return not plugin or csi_migration.counted_as_csi(csi_node, plugin, self.cluster.release)
 
-    def _judge(self, row: int, wanted: list[Attachment], pods: Iterable[PodInfo]) -> Status | None:
-        csi_node = self.cluster.csi_nodes.get(self.cluster.nodes.names[row])
-        new = {a for a in wanted if self._counts(a, csi_node)}
-        for attachment in new:
-            if attachment.problem:
-                return error(attachment.problem)
-        limits = self._limits(row, {a.driver for a in new})
-        if not limits:
-            return None
-        present: set[tuple[str, str]] = set()
-        try:
-            for pod in pods:
-                for attachment in self._attachments(pod, incoming=False):
-                    if self._counts(attachment, csi_node):
-                        if attachment.problem:
-                            return error(attachment.problem)
-                        present.add((attachment.driver, attachment.handle))
-        except Failure as failure:
-            return failure.status
-        added = {(a.driver, a.handle) for a in new} - present
-        for driver, limit in limits.items():
-            more = sum(d == driver for d, _ in added)
-            if more and more + sum(d == driver for d, _ in present) > limit:
-                return TOO_MANY
-        return None
+    def _counting(self, attachment: Attachment) -> Bool:
+        """The nodes where an attachment counts; bool over nodes."""
+        nodes, csi_nodes = self.cluster.nodes, self.cluster.csi_nodes
+
+        def make() -> Bool:
+            return np.array([self._counts(attachment, csi_nodes.get(name)) for name in nodes.names], np.bool_)
+
+        return nodes.memo(("counted as CSI", attachment.plugin), make)
+
+    # ---- what a node allows
+
+    def _limit(self, row: int, driver: str) -> int | None:
+        """How many volumes of the driver a node attaches; None for any number."""
+        nodes, limit = self.cluster.nodes, None
+        if self.cluster.release.attach_limits_of_nodes:
+            amount = nodes.nodes[row].status.allocatable.get(limit_key(driver))
+            limit = None if amount is None else quantity.value(amount)
+        csi_node = self.cluster.csi_nodes.get(nodes.names[row])
+        for entry in csi_node.spec.drivers if csi_node is not None else ():
+            if entry.name == driver and entry.allocatable is not None and entry.allocatable.count is not None:
+                limit = entry.allocatable.count
+        return None if limit is None else min(max(limit, -1), NO_LIMIT - 1)
+
+    def _limits(self, driver: str) -> Int64:
+        """The same of all nodes; int64 over nodes, NO_LIMIT where there is none."""
+        nodes = self.cluster.nodes
+
+        def make() -> Int64:
+            limits = [self._limit(row, driver) for row in range(len(nodes))]
+            return np.array([NO_LIMIT if limit is None else limit for limit in limits], np.int64)
+
+        return nodes.memo(("attach limit", driver), make)
+
+    # ---- Filter
 
     def _wanted(self, pod: PodInfo) -> list[Attachment]:
         if not any(counts(volume) or csi_migration.plugin_of(volume) for volume in pod.pod.spec.volumes):
@@ -189,33 +211,54 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return self._attachments(pod, incoming=True)
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        if not pod.pod.spec.volumes:
-            return PASSES
-        nodes, users = self.cluster.nodes, self.cluster.volume_users
+        """Refuses nodes where what is attached and what is new exceed the limit of a driver."""
+        nodes = self.cluster.nodes
         try:
             wanted = self._wanted(pod)
         except Failure as failure:
             return Verdict.reject(np.ones(len(nodes), np.bool_), failure.status)
         if not wanted:
             return PASSES
-        statuses: list[Status | None] = [None] * len(nodes)
-        for row, name in enumerate(nodes.names):
-            if name in self.cluster.csi_nodes or self.cluster.release.attach_limits_of_nodes:
-                statuses[row] = self._judge(row, wanted, users.by_node.get(name, {}).values())
-        return Verdict.of_statuses(statuses)
+        self._attached.refresh()
+        problems = [(self._counting(a), error(a.problem)) for a in wanted if a.problem]
+        wanted_where: dict[Key, Bool] = {}
+        for a in wanted:
+            key, counting = (a.driver, a.handle), self._counting(a)
+            wanted_where[key] = wanted_where[key] | counting if key in wanted_where else counting
+        limited, too_many = np.zeros(len(nodes), np.bool_), np.zeros(len(nodes), np.bool_)
+        for driver in {driver for driver, _ in wanted_where}:
+            limits, new = self._limits(driver), np.zeros(len(nodes), np.int64)
+            for key, where in wanted_where.items():
+                if key[0] == driver:
+                    limited |= where & (limits < NO_LIMIT)
+                    new += where & ~self._attached.used(key)
+            too_many |= (new > 0) & (new + self._attached.count(driver) > limits)
+        failures = [(mask & limited, status) for mask, status in self._attached.failures()]
+        return Verdict.choose(*problems, *failures, (too_many, TOO_MANY))
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
-        if not pod.pod.spec.volumes:
-            return None
+        node = self.cluster.nodes.names[change.row]
+        csi_node = self.cluster.csi_nodes.get(node)
         try:
-            wanted = self._wanted(pod)
+            new = [a for a in self._wanted(pod) if self._counts(a, csi_node)]
+            for attachment in new:
+                if attachment.problem:
+                    return error(attachment.problem)
+            limits = {a.driver: limit for a in new if (limit := self._limit(change.row, a.driver)) is not None}
+            if not limits:
+                return None
+            removed = {other.key for other in change.removed}
+            pods = (*self.cluster.volume_users.on(node), *change.added)
+            used = self._used(csi_node, [other for other in pods if other.key not in removed])
         except Failure as failure:
             return failure.status
-        if not wanted:
-            return None
-        removed = {other.key for other in change.removed}
-        users = self.cluster.volume_users.on(self.cluster.nodes.names[change.row])
-        return self._judge(change.row, wanted, [p for p in (*users, *change.added) if p.key not in removed])
+        attached = Counter(driver for driver, _ in used | self._lingering(node))
+        more = Counter(driver for driver, _ in {(a.driver, a.handle) for a in new} - used)
+        if any(more[driver] and more[driver] + attached[driver] > limit for driver, limit in limits.items()):
+            return TOO_MANY
+        return None
+
+    # ---- what wakes a pod
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -20,13 +21,15 @@ from scheduler_core.framework.interface import (
     Change,
     CycleState,
     FilterPlugin,
+    Int64,
     Status,
     Verdict,
     error,
 )
 from scheduler_core.objects import Node, PersistentVolumeClaim, VolumeSource
 from scheduler_core.plugins import csi_migration
-from scheduler_core.plugins.node_volume_limits import TOO_MANY, Failure
+from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure
+from scheduler_core.plugins.node_volume_limits import NO_LIMIT, TOO_MANY
 from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, not_owned
 
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
@@ -77,47 +80,58 @@ class NonCSILimits(FilterPlugin):
         counts = storage_class is not None and storage_class.provisioner == self.plugin
         return f"unbound {claim.key}" if counts else None
 
-    def _judge(self, row: int, wanted: set[str], pods: Iterable[PodInfo]) -> Status | None:
+    @cached_property
+    def _attached(self) -> AttachedVolumes:
+        return AttachedVolumes(self.cluster, self._on_node)
+
+    def _on_node(self, node: str) -> Attached:
+        return Attached(frozenset((self.plugin, disk) for disk in self._used(self.cluster.volume_users.on(node))))
+
+    def _used(self, pods: Iterable[PodInfo]) -> set[str]:
+        return {disk for pod in pods for disk in self._disks(pod, incoming=False)}
+
+    def _limit(self, row: int) -> int:
+        """How many volumes a node attaches; any number where a CSI driver has taken over."""
+        node = self.cluster.nodes.nodes[row]
+        if csi_migration.counted_as_csi(self.cluster.csi_nodes.get(node.name), self.plugin, self.cluster.release):
+            return NO_LIMIT
+        amount = node.status.allocatable.get(self.resource)
+        return self.default_limit(node) if amount is None else quantity.value(amount)
+
+    def _limits(self) -> Int64:
+        """The same of all nodes; int64 over nodes."""
         nodes = self.cluster.nodes
-        csi_node = self.cluster.csi_nodes.get(nodes.names[row])
-        if csi_migration.counted_as_csi(csi_node, self.plugin, self.cluster.release):
-            return None
-        present: set[str] = set()
-        try:
-            for pod in pods:
-                present |= self._disks(pod, incoming=False)
-        except Failure as failure:
-            return failure.status
-        amount = nodes.nodes[row].status.allocatable.get(self.resource)
-        limit = self.default_limit(nodes.nodes[row]) if amount is None else quantity.value(amount)
-        return TOO_MANY if len(present | wanted) > limit else None
+        rows = range(len(nodes))
+        return nodes.memo(("attach limit", self.plugin), lambda: np.array([self._limit(row) for row in rows], np.int64))
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        if not pod.pod.spec.volumes:
-            return PASSES
-        nodes, users = self.cluster.nodes, self.cluster.volume_users
+        nodes = self.cluster.nodes
         try:
             wanted = self._disks(pod, incoming=True)
         except Failure as failure:
             return Verdict.reject(np.ones(len(nodes), np.bool_), failure.status)
         if not wanted:
             return PASSES
-        return Verdict.of_statuses(
-            [self._judge(row, wanted, users.by_node.get(name, {}).values()) for row, name in enumerate(nodes.names)]
-        )
+        self._attached.refresh()
+        limits = self._limits()
+        total = self._attached.count(self.plugin) + len(wanted)
+        for disk in wanted:
+            total -= self._attached.used((self.plugin, disk))
+        failures = [(mask & (limits < NO_LIMIT), status) for mask, status in self._attached.failures()]
+        return Verdict.choose(*failures, (total > limits, TOO_MANY))
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
-        if not pod.pod.spec.volumes:
-            return None
+        limit = self._limit(change.row)
+        removed = {other.key for other in change.removed}
+        pods = (*self.cluster.volume_users.on(self.cluster.nodes.names[change.row]), *change.added)
         try:
             wanted = self._disks(pod, incoming=True)
+            if not wanted or limit == NO_LIMIT:
+                return None
+            used = self._used(other for other in pods if other.key not in removed)
         except Failure as failure:
             return failure.status
-        if not wanted:
-            return None
-        removed = {other.key for other in change.removed}
-        users = self.cluster.volume_users.on(self.cluster.nodes.names[change.row])
-        return self._judge(change.row, wanted, [p for p in (*users, *change.added) if p.key not in removed])
+        return TOO_MANY if len(used | wanted) > limit else None
 
 
 class EBSLimits(NonCSILimits):

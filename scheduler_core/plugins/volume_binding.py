@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from scheduler_core import quantity, selectors
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.table import Table
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
@@ -82,7 +83,7 @@ class _Cycle:
     provisioned: list[PersistentVolumeClaim] = field(default_factory=list)
     matched: list[tuple[PersistentVolumeClaim, Picks]] = field(default_factory=list)
     candidates: list[PersistentVolume] = field(default_factory=list)
-    undo: list[tuple[dict[str, Any], str, Any, Any]] = field(default_factory=list)
+    undo: list[tuple[Table[Any], str, Any, Any]] = field(default_factory=list)
     static: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -377,7 +378,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         cycle.static.append((claim.key, volume.name))
 
     @staticmethod
-    def _put(cycle: _Cycle, table: dict[str, Any], key: str, new: Any) -> None:
+    def _put(cycle: _Cycle, table: Table[Any], key: str, new: Any) -> None:
         cycle.undo.append((table, key, table.get(key), new))
         table[key] = new
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
@@ -35,15 +36,6 @@ CLAIM_IN_USE = unschedulable(
 OLD_CLAIM_IN_USE = unschedulable(
     "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 )
-
-
-def _is_disk(volume: Volume) -> bool:
-    return (
-        volume.gce_persistent_disk is not None
-        or volume.aws_elastic_block_store is not None
-        or volume.rbd is not None
-        or volume.iscsi is not None
-    )
 
 
 def _clash(one: Volume, other: Volume) -> bool:
@@ -115,7 +107,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                     claims.add(name)
             users, rows = self.cluster.volume_users, self.cluster.nodes.rows
             in_use = sum(users.claim_used(f"{pod.namespace}/{name}", rows) for name in claims)
-            wanted = _Wanted([v for v in pod.pod.spec.volumes if _is_disk(v)], frozenset(claims), in_use)
+            wanted = _Wanted([v for v in pod.pod.spec.volumes if disk_key(v) is not None], frozenset(claims), in_use)
             if wanted.disks or wanted.in_use or (wanted.claims and not self.cluster.release.prefilter_skips):
                 state[self.name] = wanted
                 return None
@@ -132,9 +124,10 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         nodes = self.cluster.nodes
         taken = np.zeros(len(nodes), np.bool_)
         if wanted.disks:
-            for node, pods in self.cluster.volume_users.by_node.items():
+            users = self.cluster.volume_users
+            for node in users.disk_users(wanted.disks):
                 row = nodes.rows.get(node)
-                if row is not None and wanted.clashes(pods.values()):
+                if row is not None and wanted.clashes(users.on(node)):
                     taken[row] = True
         return Verdict.choose((taken, DISK_CONFLICT), (np.full(len(nodes), wanted.in_use > 0), self._in_use))
 

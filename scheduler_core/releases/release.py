@@ -32,6 +32,7 @@ class Release:
     volume_attributes_class: bool = True  # claim and volume must agree on it (VolumeAttributesClass, 1.34)
     volume_zone_stable_labels: bool = True  # a volume's beta zone label is met by a node's stable one (1.29)
     attach_limits_of_nodes: bool = False  # a node's own allocatable may limit CSI volumes too (until 1.31)
+    lingering_attachments: bool = True  # volumes still attached without a pod count against the limit (1.32)
     missing_claim_rejects: bool = True  # NodeVolumeLimits rejects a pod whose claim is missing, no error (1.32)
     csi_migration_done: bool = True  # GCE PD is taken for CSI on every CSINode, Portworx where it says so (1.28, 1.31)
     prefilter_skips: bool = True  # plugins with nothing to filter say so in PreFilter (1.28)

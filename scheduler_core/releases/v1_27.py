@@ -24,6 +24,7 @@ RELEASE = Release(
     volume_attributes_class=False,
     volume_zone_stable_labels=False,
     attach_limits_of_nodes=True,
+    lingering_attachments=False,
     missing_claim_rejects=False,
     csi_migration_done=False,
     default_plugins=(

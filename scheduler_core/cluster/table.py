@@ -1,0 +1,48 @@
+"""Objects of one kind by key, for those who derive columns from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping, ValuesView
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Table(MutableMapping[str, T]):
+    """A dict that tells its watchers of every change and counts them. `version`: how many there were."""
+
+    __slots__ = ("_objects", "_watchers", "version")
+
+    def __init__(self) -> None:
+        self._objects: dict[str, T] = {}
+        self._watchers: list[Callable[[str, T | None, T | None], object]] = []
+        self.version = 0
+
+    def watch(self, told: Callable[[str, T | None, T | None], object]) -> None:
+        """Calls `told(key, old, new)` after each change; None stands for «was not there» and «is gone»."""
+        self._watchers.append(told)
+
+    def _tell(self, key: str, old: T | None, new: T | None) -> None:
+        self.version += 1
+        for told in self._watchers:
+            told(key, old, new)
+
+    def __setitem__(self, key: str, new: T) -> None:
+        old = self._objects.get(key)
+        self._objects[key] = new
+        self._tell(key, old, new)
+
+    def __delitem__(self, key: str) -> None:
+        self._tell(key, self._objects.pop(key), None)
+
+    def __getitem__(self, key: str) -> T:
+        return self._objects[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def values(self) -> ValuesView[T]:
+        return self._objects.values()
