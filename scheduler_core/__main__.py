@@ -14,6 +14,9 @@ def main(argv: list[str] | None = None) -> int:
     replay = commands.add_parser("replay", help="replay conformance cases and print the decisions")
     replay.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
     replay.set_defaults(run=_replay)
+    replay_time = commands.add_parser("replay-time", help="replay cases of scheduling over time")
+    replay_time.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
+    replay_time.set_defaults(run=_replay_time)
     bench = commands.add_parser("bench", help="measure pods per second, with every decision recorded; prints JSON")
     bench.add_argument(
         "--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb"
@@ -83,6 +86,13 @@ def _replay(args: argparse.Namespace) -> int:
     from scheduler_core.replay import replay
 
     return replay(args.cases, sys.stdout.buffer)
+
+
+def _replay_time(args: argparse.Namespace) -> int:
+    from scheduler_core.replay import replay
+    from scheduler_core.replay_time import replay_case
+
+    return replay(args.cases, sys.stdout.buffer, replay_case)
 
 
 def _bench(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import msgspec
@@ -44,15 +44,15 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def replay(path: str, out: IO[bytes]) -> int:
-    """Replays every case of a file. Returns the exit code: 0, or 1 when a case could not be replayed."""
+def replay(path: str, out: IO[bytes], one: Callable[[dict[str, Any]], dict[str, Any]] = replay_case) -> int:
+    """Replays every case of a file, each by `one`. Returns the exit code: 0, or 1 when a case could not be replayed."""
     failed = 0
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue
         try:
             case = msgspec.json.decode(line)
-            answer = replay_case(case)
+            answer = one(case)
         except (InputError, msgspec.DecodeError, KeyError, TypeError) as problem:
             print(f"{path}, line {number}: {problem}", file=sys.stderr)
             failed = 1

@@ -51,17 +51,22 @@ class Scheduler:
 
     def schedule_one(self, pod: PodInfo, attempt: int = 1) -> CycleTrace:
         """One attempt to place a pod. On success it is assumed on its node and, unless Permit waits, bound."""
-        framework = self._framework(pod)
-        trace = self._begin(pod, attempt)
-        trace.preenqueue = framework.run_pre_enqueue(pod)
-        if trace.preenqueue is not None:
-            trace.result, trace.message = "gated", ""
-            return trace
-        state = CycleState()
-        self.scheduling_cycle(framework, state, pod, trace)
+        framework, state, trace = self.try_pod(pod, attempt)
         if trace.result == "scheduled":
             self.binding_cycle(framework, state, pod, trace)
         return trace
+
+    def try_pod(self, pod: PodInfo, attempt: int = 1) -> tuple[Framework, CycleState, CycleTrace]:
+        """The scheduling cycle alone, for a caller who has the binding cycle take its time."""
+        framework = self._framework(pod)
+        trace = self._begin(pod, attempt)
+        state = CycleState()
+        trace.preenqueue = framework.run_pre_enqueue(pod)
+        if trace.preenqueue is not None:
+            trace.result, trace.message = "gated", ""
+        else:
+            self.scheduling_cycle(framework, state, pod, trace)
+        return framework, state, trace
 
     def _framework(self, pod: PodInfo) -> Framework:
         framework = self.profiles.get(pod.pod.spec.scheduler_name)
@@ -218,6 +223,7 @@ class Scheduler:
             told = status.message and status.message + self.cluster.release.postfilter_stop
             if result is not None:
                 trace.nominated_node = trace.postfilter.nominated_node = result.nominated_node
+                trace.postfilter.decides = True
                 trace.victims = [victim.key for victim in result.victims]
         prefilter = trace.prefilter.message if trace.prefilter is not None else ""
         reasons = {} if prefilter else trace.reasons()

@@ -81,7 +81,7 @@ class Simulation:
             if pod.nominated_node:
                 self.cluster.nominator.nominate(pod, pod.nominated_node)
         self._pending = self._chosen(pending, pods)
-        self._known = {pod.key: pod for pod in pending}
+        self.pending = pending  # all pods that are on no node, whoever is to schedule them
         self._placed = 0
         self._retry_preemptors = retry_preemptors
 

@@ -38,7 +38,8 @@ def fit_error_message(nodes: int, reasons: Mapping[str, int], prefilter: str = "
 
 @dataclass(slots=True)
 class PostFilterTrace:
-    """What preemption found. `candidates`: node -> (victims, most important first; budget violations)."""
+    """What preemption found. `candidates`: node -> (victims, most important first; budget violations). `decides`: the
+    pod's nomination is `nominated_node` from now on, "" too; else it stays what it was."""
 
     status: Status | None = None
     nominated_node: str = ""
@@ -46,6 +47,7 @@ class PostFilterTrace:
     rejected: dict[str, Status] = field(default_factory=dict)
     nominated_any_of: list[str] = field(default_factory=list)
     rule: str = ""
+    decides: bool = False
 
 
 @dataclass(slots=True)
@@ -436,11 +438,11 @@ def _unpack_status(packed: Sequence[Any] | None) -> Status | None:
 def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
     rejected = {node: _pack_status(status) for node, status in trace.rejected.items()}
     status = _pack_status(trace.status)
-    return status, trace.nominated_node, trace.candidates, rejected, trace.nominated_any_of, trace.rule
+    return status, trace.nominated_node, trace.candidates, rejected, trace.nominated_any_of, trace.rule, trace.decides
 
 
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
-    status, nominated, candidates, rejected, any_of, rule = packed
+    status, nominated, candidates, rejected, any_of, rule, decides = packed
     return PostFilterTrace(
         _unpack_status(status),
         nominated,
@@ -448,6 +450,7 @@ def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
         {node: Status(s[0], tuple(s[1]), s[2]) for node, s in rejected.items()},
         any_of,
         rule,
+        decides,
     )
 
 

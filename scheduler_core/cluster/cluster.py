@@ -86,6 +86,16 @@ class Cluster:
         elif type(obj) in self._tables:
             self._tables[type(obj)][obj.key] = obj
 
+    def find(self, obj: Object) -> Object | None:
+        """The stored object of the same kind and key, other than a pod; None if there is none."""
+        if isinstance(obj, Node):
+            entry = self.nodes.entries.get(obj.name)
+            return entry.node if entry is not None else None
+        if isinstance(obj, Namespace):
+            return obj if obj.name in self.namespaces else None
+        table = self._tables.get(type(obj))
+        return table.get(obj.key) if table is not None else None
+
     def remove(self, obj: Object) -> None:
         """Removes an object other than a pod."""
         if isinstance(obj, Node):

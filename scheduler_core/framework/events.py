@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scheduler_core.objects import Node
+from scheduler_core import quantity
+from scheduler_core.objects import Node, Quantities
 
 if TYPE_CHECKING:
     from scheduler_core.cluster.pod_info import PodInfo
@@ -71,9 +72,7 @@ class ClusterEvent:
         """Upstream's name of the event: `NodeAdd`, `AssignedPodUpdatePodLabel`."""
         if self.custom_label:
             return self.custom_label
-        action = _ACTION_NAMES[self.action]
-        # v1.34 names node updates after the action alone: NodeUpdateNodeTaint
-        return f"{self.resource}{action}"
+        return f"{self.resource}{_ACTION_NAMES[self.action]}"
 
     @property
     def is_wildcard(self) -> bool:
@@ -143,7 +142,7 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
     actions = []
     if old.spec.unschedulable and not new.spec.unschedulable:
         actions.append(UPDATE_NODE_TAINT)
-    if _quantities(old.status.allocatable) != _quantities(new.status.allocatable):
+    if _nano(old.status.allocatable) != _nano(new.status.allocatable):
         actions.append(UPDATE_NODE_ALLOCATABLE)
     if old.metadata.labels != new.metadata.labels:
         actions.append(UPDATE_NODE_LABEL)
@@ -156,10 +155,8 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
     return [ClusterEvent(NODE, action) for action in actions]
 
 
-def _quantities(amounts: Any) -> dict[str, int]:
-    from scheduler_core import quantity
-
-    return {name: quantity.value(text) for name, text in amounts.items()}
+def _nano(amounts: Quantities) -> dict[str, int]:
+    return {name: quantity.nano_value(text) for name, text in amounts.items()}
 
 
 def registered(resource: str, *actions: int, hint: Hint | None = None) -> EventHint:

@@ -46,3 +46,6 @@ class Release:
     victims_by_importance: bool = True  # else victims that violate a budget are listed first (before 1.32)
     postfilter_stop: str = ""  # what follows PostFilter's words in a FailedScheduling message ("." before 1.28)
     prefilter_blames: bool = True  # plugins that left nodes out are blamed for them (1.28)
+    queueing_hints: bool = True  # plugins look at what an event changed before a pod is woken (1.32)
+    pop_from_backoff: bool = True  # an idle scheduler takes pods out of backoffQ early (SchedulerPopFromBackoffQ, 1.33)
+    backoff_counts_attempts: bool = False  # backoff grows with every attempt, errors are not counted apart (until 1.33)

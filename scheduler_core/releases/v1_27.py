@@ -27,6 +27,9 @@ RELEASE = Release(
     lingering_attachments=False,
     missing_claim_rejects=False,
     csi_migration_done=False,
+    queueing_hints=False,
+    pop_from_backoff=False,
+    backoff_counts_attempts=True,
     default_plugins=(
         ("PrioritySort", 0),
         ("NodeUnschedulable", 0),

@@ -1,0 +1,104 @@
+"""What the scheduler does when it hears that an object changed: bring its cache up to date, wake who may fit now.
+
+Source: pkg/scheduler/eventhandlers.go.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.lifecycle import Lifecycle
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
+from scheduler_core.framework.events import ClusterEvent
+from scheduler_core.objects import Node, Object
+from scheduler_core.queue import SchedulingQueue
+
+
+class EventHandlers:
+    """Pods come as PodInfo; whether one is bound is in its `node`."""
+
+    def __init__(self, cluster: Cluster, lifecycle: Lifecycle, queue: SchedulingQueue) -> None:
+        self.cluster = cluster
+        self.lifecycle = lifecycle
+        self.queue = queue
+
+    # ---- nodes and other objects
+
+    def add(self, obj: Object) -> list[str]:
+        """A new object other than a pod. Returns the pods it woke."""
+        self.cluster.apply(obj)
+        return self._tell(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
+
+    def update(self, old: Object, new: Object) -> list[str]:
+        self.cluster.apply(new)
+        if not (isinstance(old, Node) and isinstance(new, Node)):
+            return self._tell(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
+        woken: list[str] = []
+        changes = events.node_changes(old, new)
+        for event in changes if self.queue.with_hints else changes[:1]:
+            woken += self._tell(event, old, new)
+        return woken
+
+    def delete(self, obj: Object) -> list[str]:
+        woken = self._tell(ClusterEvent(type(obj).__name__, events.DELETE), obj, None)
+        self.cluster.remove(obj)
+        return woken
+
+    def _tell(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:
+        return self.queue.move_all(event, old, new)
+
+    # ---- pods
+
+    def add_pod(self, pod: PodInfo, node: str) -> list[str]:
+        """A pod came, to wait or (with a `node`) already bound."""
+        if not node:
+            if self._responsible(pod):
+                self.queue.add(pod)
+            return []
+        self.lifecycle.add(pod, node)
+        return self._assigned(events.ASSIGNED_POD_ADD, None, pod)
+
+    def bound(self, pod: PodInfo) -> list[str]:
+        """An assumed pod was bound: confirmed in the cache; its nomination, if it had one, holds no place any more."""
+        self.lifecycle.add(pod, pod.node)
+        woken = self._assigned(events.ASSIGNED_POD_ADD, None, pod)
+        self.queue.delete(pod)
+        if pod.nominated_node:
+            before = copy.copy(pod)
+            before.node = ""
+            woken += self._place_freed(before)
+        return woken
+
+    def update_pod(self, old: PodInfo, new: PodInfo) -> list[str]:
+        if old.node:
+            self.lifecycle.update(old, new)
+            woken = []
+            for event in events.pod_changes(old, new):
+                woken += self._assigned(event, old, new)
+            return woken
+        if not self._responsible(new) or self.lifecycle.is_assumed(new.key):
+            return []
+        self.queue.update(old, new)
+        nomination_lost = old.nominated_node and old.nominated_node != new.nominated_node
+        return self._place_freed(old) if nomination_lost else []
+
+    def delete_pod(self, pod: PodInfo) -> list[str]:
+        """A pod is gone. One that is assumed but not yet bound is the business of its binding cycle."""
+        if self.lifecycle.state_of(pod.key) is not None:
+            self.lifecycle.remove(pod)
+            return self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
+        self.queue.gone(pod)
+        return self._place_freed(pod) if pod.nominated_node else []
+
+    def _responsible(self, pod: PodInfo) -> bool:
+        return pod.pod.spec.scheduler_name in self.queue.profiles
+
+    def _place_freed(self, pod: PodInfo) -> list[str]:
+        """A nominated pod no longer holds its place: pods of the same or lower priority saw it as taken."""
+        event = events.ASSIGNED_POD_DELETE
+        return self.queue.move_all(event, pod, None, lambda other: other.priority <= pod.priority)
+
+    def _assigned(self, event: ClusterEvent, old: PodInfo | None, new: PodInfo) -> list[str]:
+        return self.queue.move_all(event, old, new)

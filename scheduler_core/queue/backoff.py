@@ -1,0 +1,94 @@
+"""backoffQ: pods that failed and wait a little, longer each time, before they may be tried again.
+
+Source: pkg/scheduler/backend/queue/backoff_queue.go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from scheduler_core.clock import Clock
+from scheduler_core.queue.keyed_heap import KeyedHeap
+from scheduler_core.queue.queued_pod import QueuedPod
+
+
+class BackoffQueue:
+    """Pods by the end of their backoff; those that failed by an error lie apart.
+
+    `windows`: popping early is on; then whole seconds count, and within one second pods are ordered as in activeQ.
+    `counts_attempts`: the backoff grows with every attempt, else with each time a plugin rejected the pod (or with
+    the errors in a row, after an error); and it ends at its very end, else just after it.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        initial: float,
+        maximum: float,
+        active_order: Callable[[QueuedPod], Any],
+        windows: bool,
+        counts_attempts: bool,
+    ) -> None:
+        self._clock = clock
+        self._initial = initial
+        self._maximum = maximum
+        self._windows = windows
+        self._counts_attempts = counts_attempts
+        self._pods = KeyedHeap(lambda pod: (self.expiry(pod), active_order(pod)))
+        self._errors = KeyedHeap(lambda pod: (self.expiry(pod), active_order(pod)))
+
+    def __len__(self) -> int:
+        return len(self._pods) + len(self._errors)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        yield from self._pods
+        yield from self._errors
+
+    def duration(self, pod: QueuedPod) -> float:
+        """Seconds of backoff: the initial one, doubled for each time beyond the first, up to the maximum."""
+        count = pod.attempts if self._counts_attempts else pod.consecutive_errors or pod.unschedulable_count
+        if not count:
+            return 0.0
+        return float(min(self._initial * 2.0 ** min(count - 1, 64), self._maximum))
+
+    def expiry(self, pod: QueuedPod) -> float:
+        """When the backoff ends, in seconds of the run."""
+        if pod.expiry is None:
+            pod.expiry = pod.timestamp + self.duration(pod)
+        return math.floor(pod.expiry) if self._windows else pod.expiry
+
+    def is_backing_off(self, pod: QueuedPod) -> bool:
+        if self._counts_attempts:
+            return self.expiry(pod) > self._clock.now
+        return self.expiry(pod) >= (math.floor(self._clock.now) if self._windows else self._clock.now)
+
+    def add(self, pod: QueuedPod) -> None:
+        (self._pods if pod.rejectors else self._errors).put(pod)
+
+    def get(self, key: str) -> QueuedPod | None:
+        return self._pods.get(key) or self._errors.get(key)
+
+    def remove(self, key: str) -> QueuedPod | None:
+        return self._pods.remove(key) or self._errors.remove(key)
+
+    def pop_early(self) -> QueuedPod | None:
+        """The first to end its backoff, though it has not yet; never one that failed by an error."""
+        return self._pods.pop()
+
+    def pop_completed(self) -> list[QueuedPod]:
+        """Takes out all whose backoff has ended."""
+        done = []
+        for heap in (self._pods, self._errors):
+            while (pod := heap.peek()) is not None and not self.is_backing_off(pod):
+                heap.pop()
+                done.append(pod)
+        return done
+
+    def next_flush(self) -> float:
+        """The first whole second at which some pod's backoff has ended; infinite when empty."""
+        first = min((self.expiry(pod) for heap in (self._pods, self._errors) if (pod := heap.peek())), default=math.inf)
+        if first == math.inf:
+            return first
+        return math.ceil(first) if self._counts_attempts else math.floor(first) + 1

@@ -1,0 +1,102 @@
+"""Which events wake which pods: what the plugins of each profile registered.
+
+Source: pkg/scheduler/scheduler.go (buildQueueingHintMap), pkg/scheduler/backend/queue (isPodWorthRequeuing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
+from scheduler_core.framework.events import ClusterEvent, EventHint, Hint
+from scheduler_core.framework.interface import Plugin
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.queue.queued_pod import QueuedPod
+
+
+class Strategy(IntEnum):
+    """What to do with a waiting pod after an event."""
+
+    SKIP = 0
+    AFTER_BACKOFF = 1
+    IMMEDIATELY = 2
+
+
+class Hints:
+    """The registered events of all profiles. `use_hints`: else every registered event wakes."""
+
+    def __init__(self, profiles: Mapping[str, Framework], use_hints: bool) -> None:
+        self._use_hints = use_hints
+        self._registered = {
+            name: {plugin.name: self._of(plugin) for plugin in _rejecting(framework)}
+            for name, framework in profiles.items()
+        }
+        self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
+
+    def _of(self, plugin: Plugin) -> list[EventHint]:
+        registered = list(plugin.events_to_register())
+        node_actions = [entry.event.action for entry in registered if entry.event.resource == events.NODE]
+        if any(action & events.ADD for action in node_actions):
+            # Upstream distrusts its own pre-check of new nodes: who wants these hears of taints, too
+            # (kubernetes/kubernetes#109437); before hints, of every update.
+            if not self._use_hints:
+                registered.append(events.registered(events.NODE, events.UPDATE))
+            elif not any(action & events.UPDATE_NODE_TAINT for action in node_actions):
+                registered.append(events.registered(events.NODE, events.UPDATE_NODE_TAINT))
+        return registered
+
+    def _hints(self, profile: str, event: ClusterEvent) -> dict[str, list[Hint | None]]:
+        """Plugin -> the hints (None: no need to ask) of its registrations that cover the event."""
+        key = (profile, event)
+        found = self._matching.get(key)
+        if found is None:
+            found = self._matching[key] = {
+                name: hints
+                for name, registered in self._registered[profile].items()
+                if (hints := [entry.hint for entry in registered if entry.event.covers(event)])
+            }
+        return found
+
+    def of_interest(self, event: ClusterEvent) -> bool:
+        """Whether any plugin wants to hear of the event."""
+        return event.is_wildcard or any(self._hints(profile, event) for profile in self._registered)
+
+    def concerns(self, pod: QueuedPod, plugin: str, event: ClusterEvent) -> bool:
+        """Whether a plugin registered the event."""
+        return not event.is_wildcard and plugin in self._hints(pod.info.pod.spec.scheduler_name, event)
+
+    def worth(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
+        """Whether the event may make the pod schedulable; only plugins that rejected it are asked."""
+        rejectors = pod.rejectors
+        if not rejectors:
+            return Strategy.AFTER_BACKOFF
+        if event.is_wildcard:
+            # A wildcard event with a pod is meant for that pod alone.
+            other = isinstance(new, PodInfo) and new.key != pod.key
+            return Strategy.SKIP if other else Strategy.AFTER_BACKOFF
+        strategy = Strategy.SKIP
+        for plugin, hints in self._hints(pod.info.pod.spec.scheduler_name, event).items():
+            if plugin not in rejectors:
+                continue
+            if not self._use_hints or any(hint is None or hint(pod.info, old, new) for hint in hints):
+                if plugin in pod.pending_plugins:
+                    return Strategy.IMMEDIATELY
+                strategy = Strategy.AFTER_BACKOFF
+                if not pod.pending_plugins:
+                    break
+        return strategy
+
+
+def _rejecting(framework: Framework) -> list[Plugin]:
+    """The plugins that may reject a pod."""
+    points: list[list[Any]] = [
+        framework.pre_enqueue,
+        framework.pre_filter,
+        framework.filter,
+        framework.reserve,
+        framework.permit,
+    ]
+    return list({plugin.name: plugin for plugins in points for plugin in plugins}.values())

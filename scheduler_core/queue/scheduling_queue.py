@@ -1,0 +1,365 @@
+"""The scheduling queue: who is tried next, who waits for what, and which event wakes whom.
+
+A pod is in exactly one part: activeQ (next to be tried, in the order of QueueSort), backoffQ (failed, must wait a
+little), unschedulable (waits for an event) or gated (a PreEnqueue plugin holds it back); or it is in flight, that is
+popped and not yet done. `add`, `update` and `delete` follow what happens to the pod itself, `move_all` what happens
+around it, `pop`, `add_unschedulable` and `done` what the scheduler does with it.
+
+Source: pkg/scheduler/backend/queue (scheduling_queue.go, active_queue.go), v1.27: pkg/scheduler/internal/queue.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from scheduler_core.clock import Clock
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
+from scheduler_core.framework.events import ClusterEvent
+from scheduler_core.framework.nominator import Nominator
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.objects import Pod, PodStatus
+from scheduler_core.queue.backoff import BackoffQueue
+from scheduler_core.queue.hints import Hints, Strategy
+from scheduler_core.queue.keyed_heap import KeyedHeap
+from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE, QueuedPod
+from scheduler_core.releases import Release
+
+LEFTOVER_SECONDS = 300.0  # longer nobody stays unschedulable without being tried again
+LEFTOVER_PERIOD = 30.0
+
+# (pod, where it went, the label of what caused it)
+OnMove = Callable[[str, str, str], None]
+PreCheck = Callable[[PodInfo], bool]
+
+# What v1.27 calls the events that it tells apart less finely.
+_OLD_LABELS = {
+    "UnschedulablePodAdd": "PodAdd",
+    "UnschedulablePodUpdate": "PodUpdate",
+    "UnschedulablePodDelete": "PodDelete",
+    "AssignedPodUpdatePodLabel": "AssignedPodUpdate",
+    "NodeUpdateNodeAllocatable": "NodeAllocatableChange",
+    "NodeUpdateNodeLabel": "NodeLabelChange",
+    "NodeUpdateNodeTaint": "NodeTaintChange",
+    "NodeUpdateNodeCondition": "NodeConditionChange",
+    "PersistentVolumeAdd": "PvAdd",
+    "PersistentVolumeUpdate": "PvUpdate",
+    "PersistentVolumeClaimAdd": "PvcAdd",
+    "PersistentVolumeClaimUpdate": "PvcUpdate",
+}
+
+
+@dataclass(slots=True)
+class _InFlightEvent:
+    event: ClusterEvent
+    old: Any
+    new: Any
+
+
+class SchedulingQueue:
+    """`initial_backoff`, `max_backoff`: seconds. `pop_from_backoff`: None is the release's default. `on_move` hears of
+    every pod that changes its part."""
+
+    def __init__(
+        self,
+        profiles: Mapping[str, Framework],
+        nominator: Nominator,
+        clock: Clock,
+        release: Release,
+        *,
+        initial_backoff: float = 1.0,
+        max_backoff: float = 10.0,
+        pop_from_backoff: bool | None = None,
+        on_move: OnMove = lambda pod, to, event: None,
+    ) -> None:
+        self.profiles = profiles
+        self.nominator = nominator
+        self.clock = clock
+        self.with_hints = release.queueing_hints
+        self.pops_early = release.pop_from_backoff if pop_from_backoff is None else pop_from_backoff
+        self.hints = Hints(profiles, self.with_hints)
+        self._on_move = on_move
+        sort = next(iter(profiles.values())).queue_sort  # upstream has all profiles sort alike
+
+        def order(pod: QueuedPod) -> tuple[Any, int]:
+            return sort.sort_key(pod.info, pod.timestamp), pod.stamp
+
+        self.active = KeyedHeap(order)
+        self.backoff = BackoffQueue(
+            clock, initial_backoff, max_backoff, order, self.pops_early, release.backoff_counts_attempts
+        )
+        self.unschedulable: dict[str, QueuedPod] = {}  # gated ones among them
+        self.cycle = 0  # grows with every pop
+        self.move_request_cycle = -1  # the cycle in which pods were last moved; matters without hints
+        self._stamps = 0
+        self._in_flight: dict[str, int] = {}  # pod -> number of the first event after it was popped
+        self._events: deque[_InFlightEvent] = deque()
+        self._first_event = 0  # number of the first event kept
+
+    # ---- looking
+
+    def __len__(self) -> int:
+        """Pods in all parts."""
+        return len(self.active) + len(self.backoff) + len(self.unschedulable)
+
+    def part_of(self, key: str) -> str:
+        """The part that a pod is in; "" if in none."""
+        if self.active.get(key):
+            return ACTIVE
+        if self.backoff.get(key):
+            return BACKOFF
+        pod = self.unschedulable.get(key)
+        return "" if pod is None else GATED if pod.gated else UNSCHEDULABLE
+
+    def get(self, key: str) -> QueuedPod | None:
+        return self.active.get(key) or self.backoff.get(key) or self.unschedulable.get(key)
+
+    def in_flight(self, key: str) -> bool:
+        return key in self._in_flight
+
+    def parts(self) -> dict[str, str]:
+        """Pod -> part."""
+        parts = {pod.key: ACTIVE for pod in self.active}
+        parts.update((pod.key, BACKOFF) for pod in self.backoff)
+        parts.update((key, GATED if pod.gated else UNSCHEDULABLE) for key, pod in self.unschedulable.items())
+        return parts
+
+    # ---- the pod itself
+
+    def add(self, info: PodInfo) -> None:
+        """A pod came."""
+        self._to_active(self._new(info), events.UNSCHEDULABLE_POD_ADD.label)
+
+    def _new(self, info: PodInfo) -> QueuedPod:
+        self._stamps += 1
+        return QueuedPod(info, self.clock.now, self._stamps)
+
+    def update(self, old: PodInfo, new: PodInfo) -> None:
+        """A pod changed. In activeQ and backoffQ it stays where it is; an unschedulable one may become schedulable."""
+        changes = events.pod_changes(old, new)
+        if self.with_hints and new.key in self._in_flight:
+            self._events.extend(_InFlightEvent(event, old, new) for event in changes)
+            return
+        for heap in (self.active, self.backoff):
+            waiting = heap.get(new.key)
+            if waiting is not None:
+                waiting.info = new
+                (heap.put if isinstance(heap, KeyedHeap) else heap.add)(waiting)
+                self._renominate(old, new)
+                return
+        pod = self.unschedulable.get(new.key)
+        if pod is None:
+            self._to_active(self._new(new), events.UNSCHEDULABLE_POD_UPDATE.label)
+            return
+        pod.info = new
+        self._renominate(old, new)
+        if self.with_hints:
+            for event in changes:
+                if self._requeue(pod, self.hints.worth(pod, event, old, new), event.label) != UNSCHEDULABLE:
+                    break
+        elif _meaning(old.pod) != _meaning(new.pod):
+            self._requeue(pod, Strategy.AFTER_BACKOFF, events.UNSCHEDULABLE_POD_UPDATE.label)
+
+    def delete(self, info: PodInfo) -> bool:
+        """A pod is gone, or bound. Returns whether it was in the queue."""
+        self.nominator.forget(info)
+        return bool(
+            self.active.remove(info.key) or self.backoff.remove(info.key) or self.unschedulable.pop(info.key, None)
+        )
+
+    def gone(self, info: PodInfo) -> None:
+        """`delete`, for a pod that was removed from the cluster: noted where it was waiting."""
+        if self.delete(info):
+            self._moved(info.key, GONE, events.UNSCHEDULABLE_POD_DELETE.label)
+
+    def _renominate(self, old: PodInfo, new: PodInfo) -> None:
+        """Keeps a nomination that only the scheduler knows of yet; else follows the pod's status."""
+        node = new.nominated_node
+        if not old.nominated_node and not node:
+            node = self.nominator.node_of(old)
+        self.nominator.forget(old)
+        if node:
+            self.nominator.nominate(new, node)
+
+    # ---- a cycle
+
+    def pop(self) -> QueuedPod | None:
+        """The pod to try next: the first of activeQ; an idle scheduler may take one of backoffQ early."""
+        pod, label = self.active.pop(), "Pop"
+        if pod is None and self.pops_early:
+            pod, label = self.backoff.pop_early(), events.POP_FROM_BACKOFF
+        if pod is None:
+            return None
+        pod.attempts += 1
+        pod.unschedulable_plugins.clear()
+        pod.pending_plugins.clear()
+        self.cycle += 1
+        if self.with_hints:
+            self._in_flight[pod.key] = self._first_event + len(self._events)
+        self._moved(pod.key, POPPED, label)
+        return pod
+
+    def done(self, key: str) -> None:
+        """The pod that was popped is bound, deleted, or back in the queue: events need no longer be kept for it."""
+        self._in_flight.pop(key, None)
+        oldest = next(iter(self._in_flight.values()), self._first_event + len(self._events))
+        while self._first_event < oldest:
+            self._events.popleft()
+            self._first_event += 1
+
+    def add_unschedulable(
+        self, pod: QueuedPod, plugins: Iterable[str], pending: Iterable[str] = (), cycle: int | None = None
+    ) -> None:
+        """Takes back a pod that failed: because `plugins` rejected it, or (if there are none) because of an error."""
+        assert not self.part_of(pod.key), f"{pod.key} is in the queue already"
+        pod.unschedulable_plugins.update(plugins)
+        pod.pending_plugins.update(pending)
+        if pod.rejectors:
+            pod.unschedulable_count += 1
+            pod.consecutive_errors = 0
+        else:
+            pod.consecutive_errors += 1
+        self._stamps += 1
+        pod.timestamp, pod.stamp, pod.expiry = self.clock.now, self._stamps, None
+        if self.with_hints:
+            self._requeue(pod, self._hint_in_flight(pod), events.SCHEDULE_ATTEMPT_FAILURE)
+        elif self.move_request_cycle >= (self.cycle if cycle is None else cycle):
+            self._to_backoff(pod, events.SCHEDULE_ATTEMPT_FAILURE)
+        else:
+            self._keep(pod, events.SCHEDULE_ATTEMPT_FAILURE)
+        self.done(pod.key)
+
+    def _hint_in_flight(self, pod: QueuedPod) -> Strategy:
+        """Whether something that happened during the cycle makes another try worthwhile."""
+        if not pod.rejectors:
+            return Strategy.AFTER_BACKOFF
+        strategy = Strategy.SKIP
+        begin = self._in_flight.get(pod.key, self._first_event + len(self._events)) - self._first_event
+        for number, happened in enumerate(self._events):
+            if number >= begin:
+                strategy = max(strategy, self.hints.worth(pod, happened.event, happened.old, happened.new))
+        return strategy
+
+    # ---- what happens around
+
+    def move_all(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> list[str]:
+        """Moves the pods that the event may make schedulable, of those that pass `check`. Returns the pods moved."""
+        if not self.hints.of_interest(event):
+            return []
+        return self._move(
+            [pod for pod in self.unschedulable.values() if check is None or check(pod.info)], event, old, new
+        )
+
+    def _move(self, pods: list[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> list[str]:
+        moved = []
+        for pod in sorted(pods, key=lambda pod: pod.key):
+            if pod.gated and not self.hints.concerns(pod, pod.gating_plugin, event):
+                continue
+            strategy = self.hints.worth(pod, event, old, new)
+            if strategy and self._requeue(pod, strategy, event.label) != UNSCHEDULABLE:
+                moved.append(pod.key)
+        self.move_request_cycle = self.cycle
+        if self._in_flight:
+            self._events.append(_InFlightEvent(event, old, new))
+        return moved
+
+    def activate(self, keys: Collection[str], infos: Mapping[str, PodInfo]) -> None:
+        """Moves pods to activeQ whatever they wait for; one in flight comes back to it. `infos`: all known pods."""
+        for key in keys:
+            pod = self.unschedulable.get(key)
+            if pod is not None:
+                self._to_active(pod, events.FORCE_ACTIVATE.label)
+                continue
+            pod = self.backoff.remove(key)
+            if pod is not None:
+                self._to_active(pod, events.FORCE_ACTIVATE.label, passed=self.pops_early)
+            elif key in self._in_flight and key in infos:
+                self._events.append(_InFlightEvent(events.FORCE_ACTIVATE, None, infos[key]))
+            self.move_request_cycle = self.cycle
+
+    # ---- time
+
+    def flush_backoff(self) -> None:
+        """Pods whose backoff has ended may be tried again. Due every second."""
+        for pod in self.backoff.pop_completed():
+            self._to_active(pod, events.BACKOFF_COMPLETE, passed=self.pops_early)
+
+    def flush_leftovers(self) -> None:
+        """Pods that have been unschedulable for more than five minutes are tried again. Due every 30 seconds."""
+        now = self.clock.now
+        left = [pod for pod in self.unschedulable.values() if now - pod.timestamp > LEFTOVER_SECONDS]
+        if left:
+            self._move(left, events.UNSCHEDULABLE_TIMEOUT, None, None)
+
+    def next_flush(self) -> float:
+        """When a flush may next find something, in seconds of the run; infinite if nothing waits for time to pass."""
+        leftovers = math.inf
+        if any(not pod.gated for pod in self.unschedulable.values()):
+            leftovers = (math.floor(self.clock.now / LEFTOVER_PERIOD) + 1) * LEFTOVER_PERIOD
+        return min(leftovers, self.backoff.next_flush())
+
+    # ---- from part to part
+
+    def _requeue(self, pod: QueuedPod, strategy: Strategy, label: str) -> str:
+        """Puts a pod where the strategy says. Returns the part."""
+        if strategy == Strategy.SKIP:
+            self._keep(pod, label)
+            return UNSCHEDULABLE
+        if strategy == Strategy.AFTER_BACKOFF and self.backoff.is_backing_off(pod):
+            return BACKOFF if self._to_backoff(pod, label) else UNSCHEDULABLE
+        return ACTIVE if self._to_active(pod, label) else UNSCHEDULABLE
+
+    def _let_in(self, pod: QueuedPod) -> bool:
+        """Runs PreEnqueue; the plugin that holds the pod back goes first the next time."""
+        framework = self.profiles[pod.info.pod.spec.scheduler_name]
+        status = framework.run_pre_enqueue(pod.info)
+        pod.gating_plugin = status.plugin if status is not None else ""
+        if status is not None:
+            pod.unschedulable_plugins.add(status.plugin)
+        return status is None
+
+    def _to_active(self, pod: QueuedPod, label: str, passed: bool = False) -> bool:
+        """`passed`: PreEnqueue let it in when it came to backoffQ. Returns False for a pod that is held back."""
+        if not passed and not self._let_in(pod):
+            self._keep(pod, label)
+            return False
+        if pod.first_attempt is None:
+            pod.first_attempt = self.clock.now
+        self.unschedulable.pop(pod.key, None)
+        self.backoff.remove(pod.key)
+        self.active.put(pod)
+        self._moved(pod.key, ACTIVE, label)
+        if label in (events.UNSCHEDULABLE_POD_ADD.label, events.UNSCHEDULABLE_POD_UPDATE.label):
+            self.nominator.forget(pod.info)
+            if pod.info.nominated_node:
+                self.nominator.nominate(pod.info, pod.info.nominated_node)
+        return True
+
+    def _to_backoff(self, pod: QueuedPod, label: str) -> bool:
+        if self.pops_early and not self._let_in(pod):
+            self._keep(pod, label)
+            return False
+        self.unschedulable.pop(pod.key, None)
+        self.backoff.add(pod)
+        self._moved(pod.key, BACKOFF, label)
+        return True
+
+    def _keep(self, pod: QueuedPod, label: str) -> None:
+        if pod.key not in self.unschedulable:
+            self.unschedulable[pod.key] = pod
+            self._moved(pod.key, GATED if pod.gated else UNSCHEDULABLE, label)
+
+    def _moved(self, key: str, to: str, label: str) -> None:
+        self._on_move(key, to, label if self.with_hints else _OLD_LABELS.get(label, label))
+
+
+def _meaning(pod: Pod) -> Pod:
+    """The pod without its status and version: what an update must change to matter (v1.27)."""
+    metadata = msgspec.structs.replace(pod.metadata, resource_version="")
+    return msgspec.structs.replace(pod, metadata=metadata, status=PodStatus())
