@@ -367,7 +367,7 @@ class CycleTrace:
             trace.looked = None if looked is None else _unpack(looked).astype(np.bool_)
             trace.feasible = None if feasible is None else _unpack(feasible).astype(np.intp)
             for plugin, told, codes in verdicts:
-                known = tuple(Status(*s) for s in told)
+                known = tuple(Status(s[0], tuple(s[1]), s[2]) for s in told)
                 trace.verdicts[plugin] = PASSES if codes is None else Verdict(_unpack(codes).astype(np.uint16), known)
             trace.nominated = {row: _unpack_status(s) for row, s in nominated}
             for plugin, weight, raw, normalized in scores:

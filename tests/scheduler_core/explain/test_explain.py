@@ -1,0 +1,363 @@
+"""Explanations of cycles on small clusters: the sentence, the numbers, what is in the way, what would change it."""
+
+import msgspec
+import pytest
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.explain import Answer, explain, render
+from scheduler_core.objects import decode_all
+from scheduler_core.simulation import Simulation
+from scheduler_core.trace import CycleTrace
+from tests.scheduler_core.build import HOSTNAME, ZONE, node, pod, selector
+
+
+def why(*objects, key="default/new", **more):
+    """The answer about one pod of a run over all pending ones."""
+    simulation = Simulation(list(objects), tie_break="name", **more)
+    infos = {
+        raw["metadata"]["namespace"] + "/" + raw["metadata"]["name"]: raw for raw in objects if raw["kind"] == "Pod"
+    }
+    before = dict(simulation.cluster.pods)
+    for trace in simulation.run():
+        if trace.pod == key:
+            (decoded,) = decode_all([infos[key]])
+            victims = [before[victim] for victim in trace.victims]
+            return explain(trace, simulation, PodInfo(decoded, simulation.cluster.release), victims=victims)
+        before = dict(simulation.cluster.pods)
+    raise AssertionError(f"no cycle of {key}")
+
+
+def near(answer, name):
+    """The objections of one of the closest nodes, as (plugin, detail, change)."""
+    found = next(n for n in answer.closest if n.node == name)
+    return [(o.plugin, o.detail, o.change) for o in found.objections]
+
+
+# ---- the sentence
+
+
+def test_no_node_fits():
+    answer = why(
+        *(node(f"n{i}", cpu="1") for i in range(1, 6)),
+        *(node(f"t{i}", taints=(("dedicated", "a", "NoSchedule"),)) for i in range(4)),
+        *(pod(f"p{i}", on=f"n{i}", requests={"cpu": f"{750 + (0 if i == 4 else i)}m"}) for i in range(1, 6)),
+        pod("new", requests={"cpu": "500m"}),
+    )
+    assert answer.sentence == (
+        "No node fits: 5 lack cpu (closest: n4, short by 250m), 4 refuse it by taint dedicated=a."
+    )
+    assert answer.result == "unschedulable"
+    assert [(g.plugin, g.count) for g in answer.groups] == [("NodeResourcesFit", 5), ("TaintToleration", 4)]
+    assert answer.groups[1].nodes == ["t0", "t1", "t2", "t3"]
+    assert (answer.nodes, answer.looked, answer.feasible) == (9, 9, 0)
+
+
+def test_one_node_is_told_in_the_singular():
+    answer = why(node("n1", unschedulable=True), node("n2", cpu="1"), pod("new", requests={"cpu": "2"}))
+    assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu (closest: n2, short by 1)."
+
+
+def test_placed_ahead_of_another():
+    answer = why(node("n1"), node("n2"), pod("old", on="n2", requests={"cpu": "2"}), pod("new", requests={"cpu": "1"}))
+    assert answer.node == "n1"
+    assert answer.duel is not None
+    assert (answer.duel.winner, answer.duel.other) == ("n1", "n2")
+    margin = answer.top[0].total - answer.top[1].total
+    assert answer.duel.margin == margin == sum(d.difference for d in answer.duel.differences)
+    first = answer.duel.differences[0]
+    assert answer.sentence.startswith(f"Placed on n1 with {answer.top[0].total}, {margin} ahead of n2, because ")
+    assert f"{first.plugin} gave {first.difference} more" in answer.sentence
+
+
+def test_placed_on_the_only_node_that_fits():
+    answer = why(node("n1"), node("n2", unschedulable=True), pod("new"))
+    assert answer.sentence == "Placed on n1, the only one that fits: 1 is cordoned."
+    assert answer.top == []
+
+
+def test_placed_on_the_only_node():
+    assert why(node("n1"), pod("new")).sentence == "Placed on n1, the only node."
+
+
+def test_placed_among_equals():
+    answer = why(node("n1"), node("n2"), node("n3"), pod("new"))
+    assert answer.ties == ["n1", "n2", "n3"]
+    assert answer.sentence.endswith("picked among 3 nodes with the same total.")
+
+
+def test_gated():
+    answer = why(node("n1"), pod("new", schedulingGates=[{"name": "a"}, {"name": "b"}]))
+    assert answer.sentence == ("Not queued: SchedulingGates holds it back (waiting for scheduling gates: [a b]).")
+    assert answer.changes == ["remove the scheduling gates a and b"]
+
+
+def test_refused_before_any_node_was_asked():
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    answer = why(node("n1"), pod("new", volumes=volumes))
+    assert answer.sentence.startswith("VolumeRestrictions refused the pod before any node was asked: ")
+    assert answer.changes == ["create claim default/data"]
+    assert answer.groups == []
+
+
+def test_no_nodes():
+    assert why(pod("new")).sentence == "The cycle ended in an error: no nodes available to schedule pods."
+
+
+# ---- what is in the way on a node
+
+
+def test_resources_with_units():
+    answer = why(
+        node("n1", cpu="2", memory="4Gi", pods=2, more={"example.com/gpu": "1"}),
+        pod("old", on="n1", requests={"cpu": "1500m", "memory": "3Gi"}),
+        pod("new", requests={"cpu": "750m", "memory": "2560Mi", "example.com/gpu": "4"}),
+    )
+    ((plugin, detail, change),) = near(answer, "n1")
+    assert plugin == "NodeResourcesFit"
+    assert detail == (
+        "cpu: short by 250m (asks 750m, 500m of 2 free); memory: short by 1.5Gi (asks 2.5Gi, 1Gi of 4Gi free); "
+        "example.com/gpu: short by 3 (asks 4, 1 of 1 free)"
+    )
+    assert change == "free 250m cpu, free 1.5Gi memory and ask for less example.com/gpu (the whole node has 1)"
+    shortfalls = answer.closest[0].objections[0].shortfalls
+    assert [(s.resource, s.short) for s in shortfalls] == [("cpu", 250), ("memory", 3 << 29), ("example.com/gpu", 3)]
+
+
+def test_a_full_node():
+    answer = why(node("n1", pods=1), pod("old", on="n1"), pod("new"))
+    assert near(answer, "n1") == [("NodeResourcesFit", "all 1 places for pods are taken", "remove 1 pod")]
+    assert answer.sentence == "No node fits: 1 lacks room for another pod (closest: n1, short by 1 pod)."
+
+
+def test_all_untolerated_taints_are_named():
+    taints = (("a", "1", "NoSchedule"), ("b", "", "NoExecute"), ("c", "", "PreferNoSchedule"))
+    answer = why(node("n1", taints=taints), pod("new", tolerations=[{"key": "x", "operator": "Exists"}]))
+    expected = "taint a=1:NoSchedule and b:NoExecute", "add a toleration for a=1:NoSchedule and b:NoExecute"
+    assert near(answer, "n1") == [("TaintToleration", *expected)]
+
+
+def test_missing_labels():
+    required = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "x", "operator": "Exists"}, {"key": "y", "operator": "Exists"}]},
+                {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["a", "b"]}]},
+            ]
+        }
+    }
+    wanted = {"nodeSelector": {"disk": "ssd"}, "affinity": {"nodeAffinity": required}}
+    answer = why(node("n1", labels={"disk": "hdd"}), pod("new", **wanted))
+    assert near(answer, "n1") == [
+        (
+            "NodeAffinity",
+            "the pod wants disk=ssd (the node has disk=hdd); the pod wants tier in (a, b) (the node has no such label)",
+            "label it disk=ssd and label it tier=a or b",
+        )
+    ]
+
+
+def test_taken_host_ports():
+    port = {"containerPort": 80, "hostPort": 8080}
+    answer = why(node("n1"), pod("old", on="n1", ports=(port,)), pod("new", ports=(port,)))
+    expected = "host port 8080/TCP is taken by default/old", "free host port 8080/TCP"
+    assert near(answer, "n1") == [("NodePorts", *expected)]
+
+
+def term(**labels):
+    return {"labelSelector": selector(**labels), "topologyKey": ZONE}
+
+
+def required(kind, **labels):
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term(**labels)]}}}
+
+
+def test_affinity_to_pods_that_are_not_there():
+    answer = why(node("n1", zone="a"), node("n2"), pod("new", **required("podAffinity", app="db")))
+    assert near(answer, "n1")[0][1:] == (f"no pod with app=db runs in {ZONE}=a", f"run a pod with app=db in {ZONE}=a")
+    assert near(answer, "n2")[0][1:] == (f"the node has no label {ZONE}", f"label it {ZONE}")
+
+
+def test_anti_affinity_names_the_pods_of_the_domain():
+    answer = why(
+        node("n1", zone="a"),
+        node("n2", zone="a"),
+        pod("db", on="n2", labels={"app": "db"}),
+        pod("new", **required("podAntiAffinity", app="db")),
+    )
+    told = f"default/db in {ZONE}=a matches its anti-affinity to app=db", f"move default/db out of {ZONE}=a"
+    assert near(answer, "n1") == near(answer, "n2") == [("InterPodAffinity", *told)]
+
+
+def test_anti_affinity_of_running_pods():
+    answer = why(
+        node("n1", zone="a"),
+        pod("shy", on="n1", **required("podAntiAffinity", app="web")),
+        pod("new", labels={"app": "web"}),
+    )
+    told = f"default/shy in {ZONE}=a keeps it away by anti-affinity", f"move default/shy out of {ZONE}=a"
+    assert near(answer, "n1") == [("InterPodAffinity", *told)]
+
+
+def test_topology_spread_tells_the_numbers():
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": selector(app="web"),
+    }
+    web = {"labels": {"app": "web"}}
+    answer = why(
+        node("a1", zone="a"),
+        node("b1", zone="b", cpu="1"),
+        pod("w1", on="a1", **web),
+        pod("full", on="b1", requests={"cpu": "1"}),
+        pod("new", requests={"cpu": "1"}, topologySpreadConstraints=[constraint], **web),
+    )
+    assert near(answer, "a1") == [
+        (
+            "PodTopologySpread",
+            f"{ZONE}=a has 1 matching pod, the fewest are 0 in b: the skew would be 2, maxSkew is 1",
+            "have more matching pods in b (or maxSkew 2)",
+        )
+    ]
+
+
+def test_a_volume_elsewhere():
+    affinity = {
+        "required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]}]}
+    }
+    volume = {"kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": {"nodeAffinity": affinity}}
+    claim = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "data",
+            "namespace": "default",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+        },
+        "spec": {"volumeName": "pv"},
+    }
+    mount = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    answer = why(node("n1", zone="a"), volume, claim, pod("new", volumes=mount))
+    told = f"volume pv of claim default/data wants {ZONE}=b (the node has {ZONE}=a)", "move volume pv"
+    assert near(answer, "n1") == [("VolumeBinding", *told)]
+
+
+def test_what_would_come_next():
+    taints = (("dedicated", "a", "NoSchedule"),)
+    answer = why(node("n1", cpu="1", taints=taints), pod("new", requests={"cpu": "2"}, nodeSelector={"disk": "ssd"}))
+    assert [plugin for plugin, _, _ in near(answer, "n1")] == ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
+    assert answer.changes == [
+        "on n1: add a toleration for dedicated=a:NoSchedule, label it disk=ssd and "
+        "ask for less cpu (the whole node has 1)"
+    ]
+
+
+def test_closest_nodes_have_fewest_objections_then_the_least_shortfall():
+    answer = why(
+        node("tainted", cpu="1", taints=(("a", "", "NoSchedule"),)),
+        node("small", cpu="500m"),
+        node("large", cpu="1500m"),
+        pod("new", requests={"cpu": "2"}),
+    )
+    assert [n.node for n in answer.closest] == ["large", "small", "tainted"]
+
+
+def test_blockers_that_stand_alone():
+    answer = why(
+        node("n1", taints=(("a", "", "NoSchedule"),)),
+        node("n2", taints=(("a", "", "NoSchedule"),), cpu="1"),
+        node("n3", cpu="1"),
+        pod("new", requests={"cpu": "2"}),
+    )
+    told = {b.plugin: (b.objects, b.alone, b.alone_nodes) for b in answer.blockers}
+    assert told == {"TaintToleration": (2, 1, ["n1"]), "NodeResourcesFit": (2, 1, ["n3"])}
+
+
+# ---- preemption
+
+
+def test_preemption_with_victims_and_the_rule():
+    answer = why(
+        node("n1", cpu="2"),
+        node("n2", cpu="2"),
+        pod("low", on="n1", requests={"cpu": "2"}, priority=1),
+        pod("lower", on="n2", requests={"cpu": "2"}, priority=0),
+        pod("new", requests={"cpu": "1"}, priority=10),
+    )
+    assert answer.preemption is not None
+    assert (answer.preemption.nominated_node, answer.preemption.victims) == ("n2", ["default/lower"])
+    assert answer.preemption.rule == "lowest highest priority of the victims"
+    assert {c.node: c.victims for c in answer.preemption.candidates} == {"n1": ["default/low"], "n2": ["default/lower"]}
+    assert answer.sentence.endswith(
+        "It gets room on n2 by evicting 1 pod (default/lower), "
+        "chosen among 2 nodes by lowest highest priority of the victims."
+    )
+    # the victim still counts where it ran
+    assert near(answer, "n2")[0][1] == "cpu: short by 1 (asks 1, 0 of 2 free)"
+
+
+def test_preemption_that_does_not_help():
+    answer = why(node("n1", cpu="1"), pod("old", on="n1", requests={"cpu": "1"}), pod("new", requests={"cpu": "1"}))
+    assert answer.preemption is not None
+    assert answer.preemption.refused == {"No preemption victims found for incoming pod": 1}
+
+
+# ---- where it works
+
+
+def test_a_decoded_trace_gives_the_same_answer():
+    objects = [node("n1", cpu="1"), node("n2", unschedulable=True), pod("new", requests={"cpu": "2"})]
+    simulation = Simulation(objects)
+    (trace,) = simulation.run()
+    info = PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
+    assert explain(CycleTrace.decode(trace.encode()), simulation, info) == explain(trace, simulation, info)
+
+
+def test_without_the_cluster_the_reasons_are_there_and_no_numbers():
+    objects = [node("n1", cpu="1"), node("n2", unschedulable=True), pod("new", requests={"cpu": "2"})]
+    simulation = Simulation(objects)
+    (trace,) = simulation.run()
+    answer = explain(trace, names=simulation.nodes)
+    assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu."
+    assert answer.changes == []
+    with pytest.raises(ValueError, match="names of the nodes"):
+        explain(trace)
+
+
+def test_the_cluster_before_and_after_the_cycle_give_the_same_answer():
+    objects = [
+        node("n1", zone="a"),
+        node("n2", zone="b", cpu="1"),
+        node("n3", zone="a", taints=(("a", "", "NoSchedule"),)),
+        pod("old", on="n2", requests={"cpu": "500m"}),
+        pod("new", requests={"cpu": "3"}),
+    ]
+    simulation = Simulation(objects)
+    (trace,) = simulation.run()
+    info = PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
+    after = explain(trace, simulation.cluster, info)
+    simulation.cluster.remove_pod(simulation.cluster.pods["default/new"])
+    assert explain(trace, simulation.cluster, info) == after
+
+
+def test_a_node_that_is_gone_is_told_by_its_reasons():
+    objects = [node("n1", cpu="1"), node("n2", cpu="1"), pod("new", requests={"cpu": "2"})]
+    simulation = Simulation(objects)
+    (trace,) = simulation.run()
+    names = list(simulation.nodes)
+    simulation.cluster.nodes.remove_node("n1")
+    simulation.cluster.nodes.refresh()
+    info = PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
+    answer = explain(trace, simulation, info, names)
+    assert [n.node for n in answer.closest] == ["n2", "n1"]
+    assert near(answer, "n1") == [("NodeResourcesFit", "", "")]
+
+
+def test_an_answer_is_json_and_text():
+    answer = why(
+        node("n1", cpu="1"), node("n2", labels={HOSTNAME: "x"}, unschedulable=True), pod("new", requests={"cpu": "2"})
+    )
+    assert msgspec.json.decode(msgspec.json.encode(answer), type=Answer) == answer
+    text = render(answer)
+    assert text.startswith(f"default/new: {answer.sentence}\n")
+    assert "n1: NodeResourcesFit: cpu: short by 1 (asks 2, 1 of 1 free)" in text
