@@ -9,9 +9,19 @@ from scheduler_core.errors import InputError
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; returns 0, 1 for a finding, 2 for bad usage or input."""
-    parser = argparse.ArgumentParser(prog="python -m scheduler_core", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m scheduler_core",
+        description="The Kubernetes scheduler as a library, on the command line.",
+        epilog="Exit code: 0, 1 for a finding, 2 for bad usage or input. COMMAND --help tells more.",
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    replay = commands.add_parser("replay", help="replay conformance cases and print the decisions")
+    replay = commands.add_parser(
+        "replay",
+        help="replay conformance cases and print the decisions",
+        description="Schedules the pods of every case (a JSON line with kubernetes, objects, pods, config, preempt, "
+        "percentage) and prints its decisions as a JSON line.",
+        epilog="Exit code: 0, or 1 if a case could not be replayed; the others are printed all the same.",
+    )
     replay.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
     replay.set_defaults(run=_replay)
     replay_time = commands.add_parser("replay-time", help="replay cases of scheduling over time")
@@ -34,6 +44,8 @@ def main(argv: list[str] | None = None) -> int:
     except InputError as problem:
         print(f"{parser.prog} {args.command}: {problem}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
@@ -55,7 +56,15 @@ def run(
     others = _left_to_others(objects, simulation)
     if others:
         print(f"left to other schedulers: {some(others)}", file=sys.stderr)
-    answers = list(_answers(simulation, {o.key: o for o in objects if isinstance(o, Pod)}))
+    pods = {o.key: o for o in objects if isinstance(o, Pod)}
+    try:
+        answers = list(_answers(simulation, pods))
+    except InputError:
+        raise
+    except Exception as problem:
+        if not plugins:
+            raise
+        raise InputError("out-of-tree plugin", "", f"failed: {_last_line(problem)}") from problem
     _write(answers, out, as_json)
     return int(any(answer.result != "scheduled" for answer in answers))
 
@@ -87,6 +96,12 @@ def _read_config(path: str) -> bytes:
             return stream.read()
     except OSError as problem:
         raise InputError(path, "", f"cannot be read: {problem.strerror}") from None
+
+
+def _last_line(problem: Exception) -> str:
+    """What went wrong and where, for the author of the plugin."""
+    frame = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{type(problem).__name__}: {problem} ({frame.filename}, line {frame.lineno})"
 
 
 def _left_to_others(objects: Sequence[Object], simulation: Simulation) -> list[str]:

@@ -72,6 +72,22 @@ def test_command_line_enables_a_plugin_by_name(spec, tmp_path, capsys):
     assert spec.rpartition(":")[2] in capsys.readouterr().out
 
 
+def test_a_failing_columnar_plugin_is_told_with_its_line(tmp_path, capsys):
+    plugin = tmp_path / "broken.py"
+    plugin.write_text(
+        "from scheduler_core.framework.interface import FilterPlugin\n"
+        "class Broken(FilterPlugin):\n"
+        "    name = 'Broken'\n"
+        "    def filter(self, state, pod):\n"
+        "        return 1 // 0\n"
+    )
+    snapshot = tmp_path / "snapshot.json"
+    snapshot.write_text(json.dumps({"kind": "List", "items": [node("n1"), pod("new")]}))
+    assert main(["explain", str(snapshot), "--plugins", f"{plugin}:Broken"]) == 2
+    told = "out-of-tree plugin: failed: ZeroDivisionError: integer division or modulo by zero"
+    assert f"{told} ({plugin}, line 5)" in capsys.readouterr().err
+
+
 def test_a_configuration_may_give_weight_and_arguments():
     @per_node
     class Loud(PerNode):

@@ -78,7 +78,7 @@ def test_details_are_found_for_what_plugins_say(release):
 
 
 def test_freeing_what_is_short_lets_the_pod_in():
-    """A node that only lacks resources: with the shortfalls added to it the pod fits, with one unit less it does not."""
+    """A node that only lacks resources: with the shortfalls added the pod fits, with one unit less it does not."""
     tried = 0
     for case, _, trace, answer in cycles("v1.34"):
         lone = [n for n in answer.closest if len(n.objections) == 1 and n.objections[0].shortfalls]
