@@ -287,10 +287,10 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return True
         return old is not None and self._meets(far, old) and (new is None or not self._meets(far, new))
 
-    def _meets(self, terms: tuple[Term, ...], pod: PodInfo) -> bool:
-        """Whether a pod matches all of the terms, of which there are some."""
-        labels = self.cluster.namespaces.get(pod.namespace, {})
-        return bool(terms) and all(term.matches(pod.namespace, labels, pod.labels) for term in terms)
+    @staticmethod
+    def _meets(terms: tuple[Term, ...], pod: PodInfo) -> bool:
+        """Whether a pod matches all of the terms, of which there are some. As upstream, without its namespace's labels."""
+        return bool(terms) and all(term.matches(pod.namespace, {}, pod.labels) for term in terms)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
         """A node came into, or moved between, the domains of a term; or left one of an anti-affinity term."""
