@@ -104,7 +104,7 @@ RUN_LOST_AFTER_S = env.number("RUN_LOST_AFTER_S", 10)  # a running run without a
 RUN_HEARTBEAT_S = RUN_LOST_AFTER_S / 5
 RUN_SWEEP_EVERY_S = RUN_LOST_AFTER_S / 2
 RUN_MAX_STARTS = 5  # a run that so many workers died of is given up
-RUN_BATCH_CYCLES = 50
+RUN_BATCH_CYCLES = 500
 RUN_BATCH_S = 0.1
 RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
 
