@@ -94,7 +94,8 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]]) -> Formula:
 
     def formula(requested: Int64, allocatable: Int64) -> Int64:
         utilization = np.where(requested > allocatable, _MAX_UTILIZATION, requested * _MAX_UTILIZATION // allocatable)
-        points: Int64 = table[utilization]
+        # the product may wrap, as Go's; the shape's ends hold beyond it
+        points: Int64 = table[np.clip(utilization, 0, _MAX_UTILIZATION)]
         return points
 
     return formula
