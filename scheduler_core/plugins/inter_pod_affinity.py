@@ -289,7 +289,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     @staticmethod
     def _meets(terms: tuple[Term, ...], pod: PodInfo) -> bool:
-        """Whether a pod matches all of the terms, of which there are some. As upstream, without its namespace's labels."""
+        """Whether a pod matches all of the terms, of which there are some. Upstream has no namespace labels here."""
         return bool(terms) and all(term.matches(pod.namespace, {}, pod.labels) for term in terms)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
