@@ -15,6 +15,7 @@ from typing import Any
 from kubesched_ui.models import Scenario
 from scheduler_core.cluster import resources
 from scheduler_core.errors import InputError
+from scheduler_core.explain.words import amount
 from scheduler_core.objects import Node, Pod, PriorityClass, decode
 from scheduler_core.releases import get_release
 
@@ -106,24 +107,6 @@ class ClusterView:
     @property
     def zones(self) -> list[tuple[str, int]]:
         return Counter(node.zone or "no zone" for node in self.nodes.values()).most_common()
-
-
-def amount(resource: str, quantity: int) -> str:
-    """`quantity` (cpu in thousandths, bytes, or a count) as a person writes it: 1.5, 250m, 3.2Gi, 4."""
-    if resource == "cpu":
-        return f"{quantity}m" if abs(quantity) < 1000 and quantity else f"{quantity / 1000:,.5g}"
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        for unit, size in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
-            if abs(quantity) >= size:
-                return f"{quantity / size:.3g}{unit}" if abs(quantity) < 1000 * size else f"{quantity // size}{unit}"
-    return str(quantity)
-
-
-def amount_of(resource: str, quantity: int) -> str:
-    """`250m cpu`, `1.5Gi memory`, `1 pod`."""
-    if resource == "pods":
-        return f"{quantity} pod" if quantity == 1 else f"{quantity} pods"
-    return f"{amount(resource, quantity)} {resource}"
 
 
 def shortage(node: NodeLine, used: Counter[str], asked: dict[str, int]) -> dict[str, int]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from django.core.paginator import Paginator
 
-from kubesched_ui import clusterview, figures, recorded, runpage, runs
-from kubesched_ui.answers import Closest, answer, listing
-from kubesched_ui.clusterview import ClusterView
+from kubesched_ui import clusterview, figures, recorded, runs, why
 from kubesched_ui.cycleview import POINTS, Matrix, ScoreRow, decisive_point, duel, matrix, preemption, score_rows, steps
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
@@ -109,14 +106,15 @@ def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
 def about_cycle(run: Run, row: Cycle, query: Mapping[str, str], page_bound: str) -> dict[str, Any]:
     """The answer and the panels of one attempt."""
     nodes: list[str] = run.node_names or []
-    cycle = recorded.cycle_dict(recorded.trace_of(row), nodes)
+    trace = recorded.trace_of(row)
+    cycle = recorded.cycle_dict(trace, nodes)
     verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario)
     wanted = query.get("point", "")
     return {
         "cycle": cycle,
         "landed": cycle.get("selected") or (cycle.get("postfilter") or {}).get("nominated_node"),
         "tone": TONES.get(row.result, ""),
-        "answer": answer(cycle, row.result, verdicts, closest=closest_of(run, row, view), tie_break=tie),
+        "answer": why.answer(run, row, trace, nodes),
         "steps": steps(cycle, row.result, len(nodes)),
         "point": wanted if wanted in POINTS else decisive_point(cycle, row.result),
         "plugin_shown": query.get("plugin", ""),
@@ -142,26 +140,6 @@ def there(cycle: Mapping[str, Any], verdicts: Matrix, node: str) -> str:
         rank = 1 + sum(value > total[node] for value in total.values())
         return f"Here that node scores {total[node]:,}, rank {rank} of {len(total):,}."
     return ""
-
-
-def closest_of(run: Run, row: Cycle, view: ClusterView) -> Closest:
-    """Names, among nodes that lack a resource, the one that lacked least when the cycle began, and how much."""
-    requests = runpage.requests_of(run, view)
-    asked = requests.get(f"{row.namespace}/{row.name}", {})
-    used: dict[str, Counter[str]] = {}
-
-    def closest(nodes: list[str]) -> str:
-        if not used:
-            _, places = runpage.occupants(run, view, row.number)
-            used.update(runpage.usage(view, places, requests))
-        found = [(name, clusterview.shortage(view.nodes[name], used[name], asked)) for name in nodes if name in used]
-        short = [(max(lack / asked[r] for r, lack in lacks.items()), name, lacks) for name, lacks in found if lacks]
-        if not short:
-            return ""
-        _, name, lacks = min(short)
-        return f"{name}, short by {listing([clusterview.amount_of(r, lack) for r, lack in lacks.items()])}"
-
-    return closest
 
 
 def facts(events: dict[str, list[dict[str, Any]]]) -> dict[str, list[tuple[str, str]]]:

@@ -1,15 +1,39 @@
 """Error pages: what happened and where to go from there, never a traceback."""
 
+import logging
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+
+from scheduler_core.errors import InputError
+
+logger = logging.getLogger(__name__)
 
 TITLES = {
     400: "This request cannot be read",
     403: "This is not allowed",
     404: "There is nothing here",
     413: "That is too large",
+    500: "This recording cannot be read",
 }
+
+
+def readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view of recordings, with a page of its own for one that was written by another version of the program."""
+
+    @wraps(view)
+    def answering(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except InputError as error:
+            logger.warning("%s: %s", request.path, error)
+            return page(request, 500, f"{error}. It was written by another version; start the run again.")
+
+    return answering
 
 
 def page(request: HttpRequest, status: int, detail: str) -> HttpResponse:

@@ -9,8 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui import nodepage, podpage, runpage, runs, startform
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui import nodepage, podpage, runpage, runs, startform, why
+from kubesched_ui.models import Cycle, Run, Scenario
+from kubesched_ui.views.errors import readable
 from kubesched_ui.views.scenarios import overview
 from scheduler_core.errors import InputError
 
@@ -39,6 +40,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @require_GET
+@readable
 def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """One pod: the answer, then every extension point of each attempt."""
     context = podpage.context(find(run_id), namespace, name, request.GET)
@@ -48,6 +50,25 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpRes
 
 
 @require_GET
+@readable
+def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
+    """What would let the pod in: a part of its page, fetched by itself because it needs the cluster built again."""
+    found = find(run_id)
+    rows = Cycle.objects.filter(run=found, namespace=namespace, name=name).order_by("-number")
+    row = (
+        rows.filter(attempt=int(asked)).first()
+        if (asked := request.GET.get("attempt", "")).isdecimal()
+        else rows.first()
+    )
+    if row is None:
+        raise Http404(f"Run {run_id} has not tried pod {namespace}/{name}.")
+    told = why.in_full(found, row)
+    context = {"run": found, "namespace": namespace, "name": name, "told": told}
+    return render(request, "why.html", context | {"alone": [b for b in told.blockers if b.alone][:3]})
+
+
+@require_GET
+@readable
 def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
     """One node: what runs there, how full it is, which pods it refused and why."""
     context = nodepage.context(find(run_id), name, request.GET)

@@ -114,6 +114,15 @@ function setUp() {
   const query = new URL(location.href).searchParams;
   if (query.get("plugin")) choosePlugin(query.get("plugin"), false);
   if (query.get("node")) list?.search(query.get("node"), false);
+  document.querySelectorAll("[data-load]").forEach(load);
+}
+
+// What takes the server longer comes after the page is there.
+async function load(box) {
+  const response = await fetch(box.dataset.load, { headers: { "X-Requested-With": "fetch" } });
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById(box.id);
+  if (fresh) box.replaceChildren(...fresh.childNodes);
+  else box.querySelector("p").textContent = "The closest nodes could not be looked at.";
 }
 
 // Live: the stepper lights up as the pod's events come in; when its cycle is done the page fills itself.

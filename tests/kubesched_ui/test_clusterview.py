@@ -3,10 +3,8 @@
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from kubesched_ui import clusterview
-from kubesched_ui.clusterview import amount, cluster_view, find_nodes, find_pods, shortage
+from kubesched_ui.clusterview import cluster_view, find_nodes, find_pods, shortage
 from tests.kubesched_ui.recordings import node, pod
 
 
@@ -69,20 +67,3 @@ def test_shortage_is_what_is_lacking_only() -> None:
     line = VIEW.nodes["a"]
     assert shortage(line, line.requested, {"cpu": 1250, "memory": 1, "pods": 1}) == {"cpu": 250}
     assert shortage(line, line.requested, {"example.com/gpu": 1}) == {"example.com/gpu": 1}
-
-
-@pytest.mark.parametrize(
-    ("resource", "quantity", "text"),
-    [
-        ("cpu", 250, "250m"),
-        ("cpu", 1500, "1.5"),
-        ("cpu", 64000, "64"),
-        ("cpu", 0, "0"),
-        ("memory", 2**30, "1Gi"),
-        ("memory", 1500 * 2**20, "1.46Gi"),
-        ("memory", 100, "100"),
-        ("example.com/gpu", 3, "3"),
-    ],
-)
-def test_amounts_as_people_write_them(resource: str, quantity: int, text: str) -> None:
-    assert amount(resource, quantity) == text

@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.samples import load_samples
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -184,9 +184,7 @@ def test_answers(client: Client, run: Run) -> None:
     base = f"/runs/{run.pk}/pods/default"
     fits, big, gated = (get(client, f"{base}/{name}/").answer for name in ("fits", "big", "gated"))
     assert fits == "Placed on n1, the only one that fits: 1 refuses it by taint dedicated=a."
-    assert big.startswith(
-        "No node fits: 1 lacks cpu (closest: n1, short by 1.5 cpu), 1 refuses it by taint dedicated=a."
-    )
+    assert big == ("No node fits: 1 refuses it by taint dedicated=a, 1 lacks cpu (closest: n1, short by 1.5 cpu).")
     assert gated == "Not queued: SchedulingGates holds it back (waiting for scheduling gates: [example.com/quota])."
 
 
@@ -202,6 +200,34 @@ def test_matrix_marks_the_decisive_refusal_and_the_others(client: Client, run: R
     assert 'title="TaintToleration: decided: refuses (node(s) had untolerated taint {dedicated: a})"' in source
     assert 'title="NodeResourcesFit: would refuse too (Insufficient cpu)"' in source
     assert 'title="NodeResourcesFit: decided: refuses (Insufficient cpu)"' in source
+
+
+def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
+    page = get(client, f"/runs/{run.pk}/pods/default/big/")
+    asked = re.search(r'data-load="([^"]+)"', page.source)
+    assert asked
+    told = html.unescape(get(client, html.unescape(asked[1])).source)
+    assert "on n1: " in told
+    assert "1.5 cpu" in told
+    assert "dedicated" in told
+    assert "data-load" not in get(client, f"/runs/{run.pk}/pods/default/fits/").source
+    assert "example.com/quota" in get(client, f"/runs/{run.pk}/pods/default/gated/why/").source
+    get(client, f"/runs/{run.pk}/pods/default/runs/why/", 404)
+    get(client, f"/runs/{run.pk}/pods/default/big/why/?attempt=7", 404)
+
+
+def test_the_cluster_is_rewound_to_the_moment_of_the_cycle(client: Client) -> None:
+    """The second pod finds the first one placed; asked in either order, the answers are those of their moment."""
+    found = ran(scenario(node("n1", cpu="4"), pod("one", cpu="9"), pod("two", cpu="3"), pod("three", cpu="3")))
+    for _ in range(2):
+        assert "short by 5 (asks 9, 4 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/one/why/").source
+        assert "short by 2 (asks 3, 1 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/three/why/").source
+
+
+def test_recording_of_another_version(client: Client, run: Run) -> None:
+    Cycle.objects.update(trace=b"\xffnonsense")
+    for address in (f"/runs/{run.pk}/pods/default/big/", f"/runs/{run.pk}/nodes/n1/"):
+        assert "start the run again" in get(client, address, 500).source
 
 
 def test_scores_can_be_searched_and_compared(client: Client) -> None:
@@ -224,7 +250,7 @@ def test_preemption_is_told(client: Client) -> None:
         scenario(node("n1", cpu="2"), high, pod("low", cpu="2", nodeName="n1"), pod("vip", cpu="2", priority=1000))
     )
     page = get(client, f"/runs/{found.pk}/pods/default/vip/?attempt=1&point=postfilter")
-    assert "It will get room on n1 by evicting 1 pod." in page.answer
+    assert "by evicting 1 pod (default/low)." in page.answer
     assert "default/low · 0" in page.source
     assert "the only candidate" in page.source
     assert "gone" in get(client, f"/runs/{found.pk}/nodes/n1/").source
@@ -405,7 +431,8 @@ def test_remove_an_object_in_a_new_version(client: Client, small: Scenario) -> N
         ("", "the text"),
         ("{apiVersion: v1, kind: Node, metadata: {name: n2}}", "already has Node"),
         (
-            "{apiVersion: v1, kind: Node, metadata: {name: n8}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n9}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n8}}\n---\n"
+            "{apiVersion: v1, kind: Node, metadata: {name: n9}}",
             "exactly one",
         ),
         ("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: lots}}}", "cpu"),
