@@ -40,6 +40,11 @@ def names(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in text(name, default).split(",") if part.strip()]
 
 
+def max_upload() -> int:
+    """Bytes of one upload, all files together."""
+    return number("INGEST_MAX_BYTES", 200 * 1024 * 1024)
+
+
 def secret_key(var: Path) -> str:
     """SECRET_KEY, else the key kept in `var`, made on first use and readable by its owner only."""
     if given := text("SECRET_KEY"):

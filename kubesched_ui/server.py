@@ -1,17 +1,23 @@
-"""Daphne with back-pressure: `python -m kubesched_ui.server -b HOST -p PORT kubesched_ui.asgi:application`.
+"""Daphne with bounds: `python -m kubesched_ui.server -b HOST -p PORT kubesched_ui.asgi:application`.
 
 Daphne hands websocket frames to Twisted's transport without asking whether the last ones have left, so a browser
 that reads slowly would have a whole run piled up for it in memory. Here a consumer's `send` returns once the
 transport has room again (Twisted's push producer protocol).
+
+Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
+upload is read and forgotten, and answered with 413.
 """
 
 import asyncio
 from typing import Any
 
+from daphne import http_protocol
 from daphne.cli import CommandLineInterface
 from daphne.server import Server as DaphneServer
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
+
+from kubesched_ui import env
 
 
 @implementer(IPushProducer)
@@ -32,8 +38,31 @@ class Gate:
         self.open.set()
 
 
+class BoundedRequest(http_protocol.WebRequest):
+    """A request whose body is kept up to a limit."""
+
+    limit = env.max_upload() + 1024 * 1024  # a form is a little larger than its files
+    received = 0
+
+    def handleContentChunk(self, data: bytes) -> None:
+        self.received += len(data)
+        if self.received <= self.limit:
+            super().handleContentChunk(data)
+
+    def process(self) -> Any:
+        if self.received <= self.limit:
+            return super().process()
+        self.setResponseCode(413)
+        self.setHeader(b"Content-Type", b"application/json")
+        self.write(b'{"error": "The request body is larger than %d bytes."}' % self.limit)
+        return self.finish()
+
+
+http_protocol.WebRequest = BoundedRequest  # Daphne's factory has no option for it
+
+
 class Server(DaphneServer):
-    """The one difference: replies to websockets wait for the transport."""
+    """Replies to websockets wait for the transport."""
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         if message["type"] == "websocket.accept":

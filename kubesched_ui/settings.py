@@ -109,7 +109,7 @@ RUN_BATCH_S = 0.1
 RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
 
 # Uploads (kubesched_ui/ingest reads the limits)
-INGEST_MAX_BYTES = env.number("INGEST_MAX_BYTES", 200 * 1024 * 1024)
+INGEST_MAX_BYTES = env.max_upload()
 INGEST_MAX_NODES = env.number("INGEST_MAX_NODES", 10_000)
 INGEST_MAX_PODS = env.number("INGEST_MAX_PODS", 200_000)
 INGEST_MAX_SECONDS = env.number("INGEST_MAX_SECONDS", 120)

@@ -1,4 +1,4 @@
-"""Back-pressure: a websocket that nobody reads does not pile up in the server's memory."""
+"""The server's bounds: a websocket that nobody reads does not pile up in memory, nor an endless body on disk."""
 
 import socket
 import subprocess
@@ -6,6 +6,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ APPLICATION = """
 
     async def application(scope, receive, send):
         await receive()
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"taken"})
+            return
         await send({"type": "websocket.accept"})
         for number in range(2_000):  # 200 MB
             await send({"type": "websocket.send", "text": FRAME})
@@ -37,7 +42,7 @@ def server(tmp_path: Path, checkout: Path) -> Iterator[str]:
     (tmp_path / "pushing.py").write_text(textwrap.dedent(APPLICATION))
     port = free_port()
     command = [sys.executable, "-m", "kubesched_ui.server", "-b", "127.0.0.1", "-p", str(port), "pushing:application"]
-    environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin"}
+    environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "INGEST_MAX_BYTES": "1000000"}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment)
     for _ in range(100):
         with socket.socket() as probe:
@@ -56,6 +61,16 @@ def settled(path: Path) -> int:
         time.sleep(0.5)
         before, now = now, int(path.read_text() or 0) if path.exists() else 0
     return now
+
+
+@pytest.mark.parametrize(("size", "status"), [(2_000_000, 200), (5_000_000, 413)])
+def test_a_body_beyond_the_largest_upload_is_not_kept(server: str, size: int, status: int) -> None:
+    connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+    for body in (b"x" * size, iter([b"x" * 100_000] * (size // 100_000))):  # with a length, and in chunks
+        connection.request("POST", "/", body)
+        answer = connection.getresponse()
+        assert answer.status == status, answer.read()
+        assert (b"larger than" in answer.read()) is (status == 413)
 
 
 def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path: Path) -> None:
