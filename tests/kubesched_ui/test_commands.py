@@ -1,0 +1,71 @@
+"""`manage.py simulate`: its table and exit codes. (`run` is in test_processes.py, `ingest` in ingest/.)"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from kubesched_ui.models import Run, Scenario
+from tests.kubesched_ui.clusters import as_list, node, pod, taught
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "cluster.json"
+    path.write_bytes(as_list(node("n1"), node("n2"), pod("a"), pod("b", "4")))
+    return path
+
+
+def test_a_line_a_pod_and_nothing_stays_behind(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("simulate", str(file), "--release", "1.27")
+    header, first, second, _, totals = capsys.readouterr().out.splitlines()
+    assert header.split() == ["pod", "result", "node", "score", "margin", "message"]
+    assert first.split()[:2] == ["default/a", "scheduled"]
+    assert second.split()[:2] == ["default/b", "scheduled"]
+    assert totals.startswith("2 placed, 0 unschedulable, 0 gated, 0 errors; 2 cycles")
+    assert not Scenario.objects.exists()
+
+
+def test_a_pending_pod_is_exit_code_1_and_keep_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.json").write_bytes(taught())
+    with pytest.raises(SystemExit) as stop:
+        call_command("simulate", str(tmp_path / "c.json"), "--keep")
+    assert stop.value.code == 1
+    assert "2 placed, 2 unschedulable, 1 gated" in capsys.readouterr().out
+    assert Run.objects.get().state == "done"
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(as_list(node("n"), pod("a")))))
+    call_command("simulate", "-")
+    assert "default/a  scheduled  n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["missing.json"], "missing.json"),
+        (["BAD"], "bad.json"),
+        (["FILE", "--release", "0.1"], "0.1"),
+        (["FILE", "--config", "missing.yaml"], "missing.yaml"),
+        (["FILE", "--config", "WRONG"], "profiles"),
+        (["FILE", "--percentage", "200"], "percentage"),
+        (["FILE", "--pods", "default/x"], "default/x"),
+    ],
+)
+def test_bad_input_is_exit_code_2_with_a_sentence(file: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "wrong.yaml").write_text(CONFIG + "profiles: 3\n")
+    names = {"FILE": str(file), "BAD": str(tmp_path / "bad.json"), "WRONG": str(tmp_path / "wrong.yaml")}
+    with pytest.raises(CommandError, match=says) as refused:
+        call_command("simulate", *(names.get(word, word) for word in arguments))
+    assert refused.value.returncode == 2
+    assert not Scenario.objects.exists()

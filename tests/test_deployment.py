@@ -1,0 +1,86 @@
+"""What the product is started from: compose file, Makefile, environment variables."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubesched_ui import env
+
+
+def test_the_compose_file_has_what_production_needs(checkout: Path) -> None:
+    services = yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]
+    assert {"web", "worker", "redis", "postgres"} <= services.keys()
+    for name in ("web", "worker", "redis", "postgres"):
+        assert "healthcheck" in services[name], name
+    for name in ("redis", "postgres"):
+        assert services[name]["volumes"], name
+    settings = services["web"]["environment"].keys()
+    read = "".join(path.read_text() for path in (checkout / "kubesched_ui").glob("*.py"))
+    assert [name for name in settings if f'"{name}"' not in read] == []
+
+
+@pytest.mark.skipif(
+    not shutil.which("docker") or subprocess.run(["docker", "compose", "version"], capture_output=True).returncode != 0,
+    reason="docker's compose plugin is not installed",
+)
+def test_compose_accepts_the_file(checkout: Path) -> None:
+    environment = os.environ | {"SECRET_KEY": "x", "POSTGRES_PASSWORD": "y"}
+    command = ["docker", "compose", "config", "--quiet"]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:
+    lines = (checkout / "requirements.txt").read_text().splitlines()
+    names = [line for line in lines if line and not line.startswith("#")]
+    told = (checkout / "docs" / "dependencies.md").read_text().lower()
+    for line in names:
+        name, pinned, _ = line.partition("==")
+        assert pinned, line
+        assert name.lower().partition("[")[0] in told, line
+
+
+def test_production_settings_pass_djangos_own_check(checkout: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"VAR_DIR": str(tmp_path), "SECRET_KEY": "k" * 60 + "0123456789", "BEHIND_TLS": "1"}
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_secret_key_is_made_once_and_kept_private(tmp_path: Path) -> None:
+    key = env.secret_key(tmp_path)
+    assert len(key) > 50
+    assert env.secret_key(tmp_path) == key
+    assert (tmp_path / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+def test_variables_are_read_with_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAG", "Yes")
+    monkeypatch.setenv("NUMBER", "7")
+    monkeypatch.setenv("NAMES", "a, b,,c")
+    assert (env.flag("FLAG"), env.number("NUMBER", 1), env.names("NAMES")) == (True, 7, ["a", "b", "c"])
+    monkeypatch.setenv("FLAG", "perhaps")
+    monkeypatch.setenv("NUMBER", "many")
+    with pytest.raises(ValueError, match="FLAG"):
+        env.flag("FLAG")
+    with pytest.raises(ValueError, match="NUMBER"):
+        env.number("NUMBER", 1)
+
+
+def test_a_long_path_does_not_break_the_brokers_socket(tmp_path: Path) -> None:
+    assert env.socket_path(tmp_path / "short").parent == tmp_path / "short"
+    long = tmp_path / ("x" * 120)
+    assert len(str(env.socket_path(long))) < env.UNIX_PATH_LIMIT
+    assert env.socket_path(long) != env.socket_path(tmp_path / ("y" * 120))
+
+
+def test_nothing_of_var_is_committed(checkout: Path) -> None:
+    assert re.search(r"^var/$", (checkout / ".gitignore").read_text(), re.MULTILINE)
