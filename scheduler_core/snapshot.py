@@ -22,7 +22,8 @@ _MAX_LISTS = 8  # lists in lists; kubectl writes one
 def read_snapshot(path: str) -> list[dict[str, Any]]:
     """The objects of a JSON or YAML file (`-`: standard input), gzipped or not: a List, an object, several documents.
 
-    Items of a typed list (`PodList`) get its kind. Raises InputError naming the file and the place in it.
+    Items of a typed list (`PodList`) get its kind; a scenario document stands for its objects. Raises InputError naming
+    the file and the place in it.
     """
     documents = _documents(_read(path), path)
     several = len(documents) > 1
@@ -68,13 +69,18 @@ def _objects(value: Any, path: str, place: str, kind: str, depth: int) -> Iterat
         value = {"kind": "List", "items": value}
     if not isinstance(value, dict):
         raise InputError(path, place, f"expected a Kubernetes object, got {type(value).__name__}")
-    own = value.get("kind")
-    if not (isinstance(own, str) and own.endswith("List") and isinstance(value.get("items"), list)):
+    own, spec = value.get("kind"), value.get("spec")
+    if own == "Scenario" and isinstance(spec, dict):
+        field, items, kind = "spec.objects", spec.get("objects"), ""
+    elif isinstance(own, str) and own.endswith("List"):
+        field, items, kind = "items", value.get("items"), own.removesuffix("List")
+    else:
         yield {**value, "kind": kind} if own is None and kind else value
         return
+    if not isinstance(items, list):
+        raise InputError(path, f"{place}.{field}".lstrip("."), "must be a list")
     if depth == _MAX_LISTS:
         raise InputError(path, place, f"has more than {_MAX_LISTS} lists in each other")
-    for i, item in enumerate(value["items"]):
-        at = f"{place}.items[{i}]" if place else f"items[{i}]"
+    for i, item in enumerate(items):
         if item is not None:
-            yield from _objects(item, path, at, own.removesuffix("List"), depth + 1)
+            yield from _objects(item, path, f"{place}.{field}[{i}]".lstrip("."), kind, depth + 1)

@@ -17,7 +17,7 @@ from scheduler_core.explain.explain import explain
 from scheduler_core.explain.render import render
 from scheduler_core.explain.words import count, some
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
-from scheduler_core.objects import Object, Pod, PodStatus, decode_all
+from scheduler_core.objects import Node, Object, Pod, PodStatus, decode_all
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import read_snapshot
@@ -72,9 +72,12 @@ def run(
 def _decoded(path: str) -> list[Object]:
     raws = read_snapshot(path)
     try:
-        return decode_all(raws)
+        objects = decode_all(raws)
     except InputError as problem:
         raise InputError(path, "", str(problem)) from None
+    if not any(isinstance(obj, Node | Pod) for obj in objects):
+        raise InputError(path, "", "holds neither nodes nor pods")
+    return objects
 
 
 def _unbound(objects: list[Object], key: str) -> list[str]:

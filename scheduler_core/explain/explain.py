@@ -44,20 +44,24 @@ def explain(
         if cluster is None:
             raise ValueError("explain needs the names of the nodes: give the cluster or names")
         names = cluster.nodes.names
-    scene = None
-    if cluster is not None and pod is not None:
-        profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
-        framework = profiles.get(pod.pod.spec.scheduler_name)
-        scene = Scene(cluster, pod, names, framework, victims, trace.nominated_node)
-    return _Explainer(trace, names, scene).answer()
+    if cluster is None or pod is None:
+        return _Explainer(trace, names, None, None).answer()
+    profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
+    framework, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
+    promised = [names[row] for row, status in trace.nominated.items() if status is not None]
+    scene = Scene(cluster, pod, names, framework, gone)
+    return _Explainer(trace, names, scene, Scene(cluster, pod, names, framework, gone, promised)).answer()
 
 
 class _Explainer:
-    def __init__(self, trace: CycleTrace, names: Sequence[str], scene: Scene | None) -> None:
+    """`promised`: the scene in which nominated pods count where the cycle counted them."""
+
+    def __init__(self, trace: CycleTrace, names: Sequence[str], scene: Scene | None, promised: Scene | None) -> None:
         self.trace = trace
         self.names = names
         self.scene = scene
-        self.lacks = scene.lacks() if scene is not None else np.zeros(len(names))
+        self.promised = promised
+        self.lacks = promised.lacks() if promised is not None else np.zeros(len(names))
 
     def answer(self) -> Answer:
         trace = self.trace
@@ -111,7 +115,7 @@ class _Explainer:
         group = Group(plugin, list(reasons), told, len(rows), [self.names[row] for row in rows])
         if self.scene is not None and plugin == "NodeResourcesFit":
             node = self.names[min(rows, key=lambda row: (self.lacks[row], row))]
-            shortfalls = objection(self.scene, node, Status(UNSCHEDULABLE, reasons, plugin)).shortfalls
+            shortfalls = objection(self.promised, node, Status(UNSCHEDULABLE, reasons, plugin)).shortfalls
             if shortfalls:
                 group.closest = f"{node}, short by {short_by(shortfalls)}"
         return group
@@ -154,13 +158,13 @@ class _Explainer:
         if not self.trace.in_subset(row) and not any(verdicts.get(plugin) for plugin in NARROWING):
             said.append(self.subset_status())
         if nominated is not None:
-            said.append(nominated)
-            if verdicts.get(nominated.plugin) is not None:
-                del verdicts[nominated.plugin]
+            verdicts.pop(nominated.plugin, None)
         said += [status.of(plugin) for plugin, status in verdicts.items() if status is not None]
         found = [objection(self.scene, self.names[row], status) for status in said]
-        if nominated is not None and not found[0].detail:
-            found[0].detail = "counting the pods that are nominated to the node"
+        if nominated is not None:
+            first = objection(self.promised, self.names[row], nominated)
+            first.detail = f"{first.detail or '; '.join(first.reasons)}, counting pods that are nominated to the node"
+            found.insert(0, first)
         return found
 
     # ---- PostFilter
@@ -188,9 +192,9 @@ class _Explainer:
             return [f"remove the scheduling gate{'s' if len(gates) > 1 else ''} {words.listing(gates)}".rstrip()]
         if self.trace.prefilter is not None and self.scene is not None:
             return volumes.unusable(self.scene) if self.trace.prefilter.plugin.startswith("Volume") else []
-        changes = []
-        for near in answer.closest[:CHANGES]:
-            wanted = [o.change for o in near.objections]
+        changes: dict[str, list[str]] = {}
+        for near in answer.closest:
+            wanted = list(dict.fromkeys(o.change for o in near.objections))
             if wanted and all(wanted):
-                changes.append(f"on {near.node}: {words.listing(list(dict.fromkeys(wanted)))}")
-        return changes
+                changes.setdefault(words.listing(wanted), []).append(near.node)
+        return [f"on {words.listing(nodes, 'or')}: {change}" for change, nodes in changes.items()][:CHANGES]

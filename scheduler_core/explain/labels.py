@@ -70,12 +70,12 @@ def told(node: Node, lacks: Sequence[Requirement], who: str) -> Told:
 def _relabel(req: Requirement) -> str:
     match req.operator:
         case "In":
-            return f"label it {req.key}={words.listing(req.values, 'or')}"
+            return f"label the node {req.key}={words.listing(req.values, 'or')}"
         case "Exists":
-            return f"label it {req.key}"
+            return f"label the node {req.key}"
         case "NotIn" | "DoesNotExist":
-            return f"take label {req.key} off it"
-    return f"label it {requirement(req)}"
+            return f"take label {req.key} off the node"
+    return f"label the node {requirement(req)}"
 
 
 def node_affinity(scene: Scene, row: int, status: Status) -> Told:

@@ -66,7 +66,7 @@ def _unattracted(scene: Scene, row: int) -> Told:
     for term in terms:
         where = _domain(scene, row, term.topology_key)
         if where is None:
-            return f"the node has no label {term.topology_key}", f"label it {term.topology_key}"
+            return f"the node has no label {term.topology_key}", f"label the node {term.topology_key}"
         # every term counts the pods that match all terms
         if not any(all(_matches(scene, t, p) for t in terms) for p in _pods_in(scene, row, term.topology_key)):
             wanted = " and ".join(selector_text(t.selector) for t in terms)
@@ -126,7 +126,7 @@ def _skew(scene: Scene, row: int, spread: Spread) -> Told | None:
     key = constraint.topology_key
     here = scene.nodes.nodes[row].metadata.labels.get(key)
     if here is None:
-        return f"the node has no label {key}", f"label it {key}"
+        return f"the node has no label {key}", f"label the node {key}"
     counts = _counts(scene, spread)
     few = len(counts) < constraint.min_domains
     fewest = 0 if few else min(counts.values(), default=0)

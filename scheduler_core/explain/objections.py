@@ -67,7 +67,7 @@ def _balance(s: Shortfall) -> str:
 
 
 def _cordoned(scene: Scene, row: int, status: Status) -> Told:
-    return "the node is cordoned (spec.unschedulable)", "uncordon it"
+    return "the node is cordoned (spec.unschedulable)", "uncordon the node"
 
 
 def _taints(scene: Scene, row: int, status: Status) -> Told:

@@ -54,7 +54,7 @@ def _objection(objection: Objection) -> str:
 
 def _only(answer: Answer) -> Iterator[str]:
     alone = [b for b in answer.blockers if b.alone]
-    if alone and not answer.feasible:
+    if alone and len(answer.blockers) > 1 and not answer.feasible:
         yield "  If it were not for one plugin alone:"
         for blocker in alone:
             yield f"    without {blocker.plugin}, {count(blocker.alone)} would fit: {some(blocker.alone_nodes)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,9 @@ Told = tuple[str, str]  # what is in the way, what would remove it
 class Scene:
     """`names`: the nodes of the trace's rows; rows of the cluster may be others by now.
 
-    The pod may have been placed since the cycle began: it is left out of everything that is counted here. Its victims
-    may have been evicted from `victims_node`: they are counted there still. `framework`: the profile's plugins.
+    The pod may have been placed since the cycle began: it is left out of everything that is counted here. `framework`:
+    the profile's plugins. `victims`: node -> pods evicted there by the cycle, which still count. `promised`: nodes
+    where the pods nominated to them count as well.
     """
 
     def __init__(
@@ -31,8 +32,8 @@ class Scene:
         pod: PodInfo,
         names: Sequence[str],
         framework: Framework | None = None,
-        victims: Sequence[PodInfo] = (),
-        victims_node: str = "",
+        victims: Mapping[str, Sequence[PodInfo]] | None = None,
+        promised: Sequence[str] = (),
     ) -> None:
         self.cluster = cluster
         self.pod = pod
@@ -41,8 +42,18 @@ class Scene:
         self.nodes = cluster.nodes
         placed = cluster.pods.get(pod.key)
         self.own_node = placed.node if placed is not None else ""
-        self.victims = [victim for victim in victims if victim.key not in cluster.pods]
-        self.victims_row = self.nodes.rows.get(victims_node)
+        # pods that count on a row though they are not (or no more) on it
+        self.further: dict[int, list[PodInfo]] = {}
+        for name, pods in (victims or {}).items():
+            self._count(name, [victim for victim in pods if victim.key not in cluster.pods])
+        for name in promised:
+            nominated = cluster.nominator.on(name)
+            self._count(name, [p for p in nominated if p.priority >= pod.priority and p.key != pod.key])
+
+    def _count(self, name: str, pods: Sequence[PodInfo]) -> None:
+        row = self.nodes.rows.get(name)
+        if row is not None and pods:
+            self.further.setdefault(row, []).extend(pods)
 
     def plugin(self, name: str) -> Plugin | None:
         """The profile's Filter plugin of that name."""
@@ -56,8 +67,7 @@ class Scene:
     def pods_on(self, row: int) -> Iterator[PodInfo]:
         """The other pods on a node."""
         yield from (pod for pod in self.nodes.pods_of(row) if pod.key != self.pod.key)
-        if row == self.victims_row:
-            yield from self.victims
+        yield from self.further.get(row, ())
 
     def _own(self, row: int) -> bool:
         return bool(self.own_node) and self.nodes.rows.get(self.own_node) == row
@@ -68,16 +78,14 @@ class Scene:
             request = 1
             allocatable = int(self.nodes.allowed_pods[row])
             free = allocatable - int(self.nodes.pod_count[row]) + self._own(row)
-            if row == self.victims_row:
-                free -= len(self.victims)
+            free -= len(self.further.get(row, ()))
         else:
             request = self.pod.requests.get(resource, 0)
             column = self.nodes.allocatable.get(resource)
             allocatable = int(column[row]) if column is not None else 0
             used = int(self.nodes.requested[resource][row]) if column is not None else 0
             free = allocatable - used + request * self._own(row)
-            if row == self.victims_row:
-                free -= sum(victim.requests.get(resource, 0) for victim in self.victims)
+            free -= sum(other.requests.get(resource, 0) for other in self.further.get(row, ()))
         short = request - free
         if short <= 0:
             return None
@@ -94,7 +102,7 @@ class Scene:
                 short = request - (column - self.nodes.requested[name])
                 total += np.clip(short / request, 0.0, None)
         total += self.nodes.pod_count >= self.nodes.allowed_pods
-        for row in (self.nodes.rows.get(self.own_node), self.victims_row):
+        for row in {*self.further, self.nodes.rows.get(self.own_node)}:
             if row is not None:
                 total[row] = self._lack(row)
         if self.names is self.nodes.names or list(self.names) == self.nodes.names:

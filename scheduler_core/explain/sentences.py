@@ -11,6 +11,7 @@ from scheduler_core.framework.interface import Status
 from scheduler_core.trace import CycleTrace
 
 GROUPS = 4
+NOT_ELIGIBLE = "preemption: not eligible due to "
 
 
 def answer(trace: CycleTrace, told: Answer) -> str:
@@ -91,6 +92,7 @@ def preemption(told: Preemption, status: Status | None) -> str:
     if told.refused:
         parts = [f"{count(number)}: {reason}" for reason, number in told.refused.items()]
         return f"Evicting pods of lower priority would not help ({'; '.join(parts)})."
-    if status is not None and status.reasons:
-        return f"Evicting pods was not possible: {said(status).removeprefix('preemption: ')}."
-    return "Evicting pods of lower priority would not help."
+    refusal = next((r for r in status.reasons if r.startswith(NOT_ELIGIBLE)), "") if status is not None else ""
+    if refusal:
+        return f"The pod may not evict others: {refusal.removeprefix(NOT_ELIGIBLE).rstrip('.')}."
+    return "Evicting pods cannot help: no node refuses it for what other pods hold."

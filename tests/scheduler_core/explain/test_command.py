@@ -79,6 +79,12 @@ def test_json_output(snapshot, capsys):
     assert [(a["pod"], a["result"]) for a in answers] == [("default/a", "scheduled"), ("default/b", "unschedulable")]
 
 
+def test_a_scenario_stands_for_its_objects(capsys):
+    sample = Path(__file__).parents[3] / "kubesched_ui" / "samples" / "03-taints.yaml"
+    assert main(["explain", str(sample), "--pod", "plain"]) == 0
+    assert "TaintToleration" in capsys.readouterr().out
+
+
 def test_nothing_pending(snapshot, capsys):
     assert main(["explain", snapshot(node("n1"))]) == 0
     assert capsys.readouterr().out == "No pod is pending.\n"
@@ -127,6 +133,9 @@ def test_a_broken_object_is_named_with_file_and_field(snapshot, capsys, change, 
         ("a.json", b"[1]", "items[0]: expected a Kubernetes object, got int"),
         ("a.yaml", b"kind: [", "is not valid YAML or JSON"),
         ("a.yaml", b"- &a x\n- *a\n", "YAML aliases are not accepted"),
+        ("a.yaml", b"", "holds neither nodes nor pods"),
+        ("a.json", b'{"kind": "Event", "metadata": {"name": "e"}}', "holds neither nodes nor pods"),
+        ("a.json", b'{"kind": "PodList", "items": 5}', "items: must be a list"),
         ("a.gz", gzip.compress(b"x" * 100)[:20], "cannot be read"),
         ("a.bin", b"\xff\xfe\x00", "is not UTF-8 text"),
         ("a.json", b"[" * 100_000, "a.json: is n"),

@@ -151,7 +151,7 @@ def test_missing_labels():
         (
             "NodeAffinity",
             "the pod wants disk=ssd (the node has disk=hdd); the pod wants tier in (a, b) (the node has no such label)",
-            "label it disk=ssd and label it tier=a or b",
+            "label the node disk=ssd and label the node tier=a or b",
         )
     ]
 
@@ -174,7 +174,7 @@ def required(kind, **labels):
 def test_affinity_to_pods_that_are_not_there():
     answer = why(node("n1", zone="a"), node("n2"), pod("new", **required("podAffinity", app="db")))
     assert near(answer, "n1")[0][1:] == (f"no pod with app=db runs in {ZONE}=a", f"run a pod with app=db in {ZONE}=a")
-    assert near(answer, "n2")[0][1:] == (f"the node has no label {ZONE}", f"label it {ZONE}")
+    assert near(answer, "n2")[0][1:] == (f"the node has no label {ZONE}", f"label the node {ZONE}")
 
 
 def test_anti_affinity_names_the_pods_of_the_domain():
@@ -247,7 +247,7 @@ def test_what_would_come_next():
     answer = why(node("n1", cpu="1", taints=taints), pod("new", requests={"cpu": "2"}, nodeSelector={"disk": "ssd"}))
     assert [plugin for plugin, _, _ in near(answer, "n1")] == ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
     assert answer.changes == [
-        "on n1: add a toleration for dedicated=a:NoSchedule, label it disk=ssd and "
+        "on n1: add a toleration for dedicated=a:NoSchedule, label the node disk=ssd and "
         "ask for less cpu (the whole node has 1)"
     ]
 
@@ -300,6 +300,40 @@ def test_preemption_that_does_not_help():
     answer = why(node("n1", cpu="1"), pod("old", on="n1", requests={"cpu": "1"}), pod("new", requests={"cpu": "1"}))
     assert answer.preemption is not None
     assert answer.preemption.refused == {"No preemption victims found for incoming pod": 1}
+
+
+def test_preemption_that_is_not_allowed():
+    answer = why(node("n1", cpu="1"), pod("new", requests={"cpu": "2"}, preemptionPolicy="Never"))
+    assert answer.preemption is not None
+    assert answer.preemption.words == "The pod may not evict others: preemptionPolicy=Never."
+
+
+def test_preemption_where_no_pod_is_in_the_way():
+    answer = why(node("n1", unschedulable=True), pod("new"))
+    assert answer.preemption is not None
+    assert answer.preemption.words == "Evicting pods cannot help: no node refuses it for what other pods hold."
+
+
+def test_nominated_pods_count_where_the_cycle_counted_them():
+    answer = why(
+        node("n1", cpu="2"),
+        pod("low", on="n1", requests={"cpu": "2"}),
+        pod("urgent", requests={"cpu": "1500m"}, priority=100),
+        pod("new", requests={"cpu": "1"}, priority=10),
+    )
+    ((plugin, detail, change),) = near(answer, "n1")
+    assert (plugin, change) == ("NodeResourcesFit", "free 500m cpu")
+    assert detail == "cpu: short by 500m (asks 1, 500m of 2 free), counting pods that are nominated to the node"
+
+
+def test_the_same_change_on_several_nodes_is_told_once():
+    answer = why(
+        node("n1"), node("n2"), node("n3", cpu="1"), pod("new", requests={"cpu": "2"}, nodeSelector={"a": "b"})
+    )
+    assert answer.changes == [
+        "on n1 or n2: label the node a=b",
+        "on n3: label the node a=b and ask for less cpu (the whole node has 1)",
+    ]
 
 
 # ---- where it works
