@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, when every run begins
 
 
@@ -22,3 +24,8 @@ class Clock:
     def unix(self) -> float:
         """Seconds since 1970."""
         return EPOCH + self.now
+
+    def timestamp(self, after: float = 0.0) -> str:
+        """RFC 3339, `after` seconds from now."""
+        moment = datetime.datetime.fromtimestamp(self.unix + after, datetime.UTC)
+        return moment.isoformat().replace("+00:00", "Z")

@@ -86,10 +86,10 @@ class EventHandlers:
 
     def delete_pod(self, pod: PodInfo) -> list[str]:
         """A pod is gone. One that is assumed but not yet bound is the business of its binding cycle."""
-        if self.lifecycle.state_of(pod.key) is not None:
+        if self.lifecycle.state_of(pod.key) is not None and not self.lifecycle.is_assumed(pod.key):
             self.lifecycle.remove(pod)
             return self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
-        self.queue.gone(pod)
+        self.queue.delete(pod)
         return self._place_freed(pod) if pod.nominated_node else []
 
     def _responsible(self, pod: PodInfo) -> bool:

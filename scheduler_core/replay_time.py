@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from scheduler_core.api_server import ApiServer
 from scheduler_core.errors import InputError
 from scheduler_core.objects import Object, decode
 from scheduler_core.simulation import Simulation
@@ -27,7 +28,7 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     for entry in case["timeline"]:
         obj = decode(entry["object"])
         if obj is not None:
-            timeline.at(float(entry["at"]), _operation(timeline, entry["op"], obj))
+            timeline.at(float(entry["at"]), _operation(timeline.api, entry["op"], obj))
     records = list(timeline.run(float(case["until"])))
     return {
         "name": case["name"],
@@ -35,14 +36,14 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
         "attempts": [_attempt(record) for record in records if record.kind == "attempt"],
         "queue": list(_moves(records)),
         "end": {
-            "bound": {key: pod.node for key, pod in sorted(timeline.pods.items()) if pod.node},
+            "bound": {key: pod.node for key, pod in sorted(timeline.api.pods.items()) if pod.node},
             "pending": dict(sorted(timeline.queue.parts().items())),
         },
     }
 
 
-def _operation(timeline: Timeline, op: str, obj: Object) -> Callable[[], None]:
-    operations = {"create": timeline.create, "update": timeline.update, "delete": timeline.delete}
+def _operation(api: ApiServer, op: str, obj: Object) -> Callable[[], None]:
+    operations = {"create": api.create, "update": api.update, "delete": api.delete}
     if op not in operations:
         raise InputError("timeline", "op", f"must be one of {', '.join(operations)}, got {op!r}")
     return lambda: operations[op](obj)
@@ -62,4 +63,6 @@ def _attempt(record: Record) -> dict[str, Any]:
 
 
 def _moves(records: Iterable[Record]) -> Iterable[dict[str, Any]]:
-    return ({"t": record.time, **record.data} for record in records if record.kind == "queue.moved")
+    for record in records:
+        if record.kind == "queue.moved":
+            yield {"t": record.time, **{key: record.data[key] for key in ("pod", "to", "event")}}

@@ -6,55 +6,67 @@ flushes; then scheduling cycles, one at a time, while there is a pod to try. Wha
 
 from __future__ import annotations
 
-import copy
 import heapq
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from scheduler_core.api_server import ApiServer
+from scheduler_core.binding import Binder, Binding
 from scheduler_core.clock import Clock
 from scheduler_core.cluster.lifecycle import Lifecycle
-from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.controllers.admission import Admission
 from scheduler_core.handlers import EventHandlers
-from scheduler_core.objects import Node, Object, Pod
+from scheduler_core.objects import Condition
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.simulation import Simulation
 from scheduler_core.trace import CycleTrace
 
 Action = Callable[[], None]
 
-# What is due at the same instant goes by this first.
-WRITES, FLUSHES = 0, 1
+LEFTOVER_PERIOD = 30
+PREEMPTED = Condition("DisruptionTarget", "True", "PreemptionByScheduler", "preempted by a pod of higher priority")
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """Something that happened. `seq` numbers the records of a run from 1, without gaps. `time`: seconds.
 
-    `kind`: attempt (with its `trace`), queue.moved, pod.created, pod.bound, pod.deleted, pod.evicted, node.changed,
-    object.changed, permit.waiting or warning. `data`: plain values, by kind (docs/time.md).
+    `kind` and the values of `data` are listed in docs/time.md. `trace`: the cycle, for an attempt. `cause`: the `seq`
+    of the record that led to this one, 0 for none.
     """
 
     seq: int
     time: float
     kind: str
     data: Mapping[str, Any]
+    cause: int = 0
     trace: CycleTrace | None = None
 
 
 class Timeline:
     """`simulation`: the cluster at the beginning, the profiles and the pods that wait. `pop_from_backoff`: None is the
-    release's default."""
+    release's default. `admission`, `graceful`: see ApiServer. `bind_seconds`, `bind_failures`: see Binder."""
 
-    def __init__(self, simulation: Simulation, *, pop_from_backoff: bool | None = None) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        pop_from_backoff: bool | None = None,
+        admission: bool = False,
+        graceful: bool = False,
+        bind_seconds: float = 0.0,
+        bind_failures: Mapping[str, int] | None = None,
+    ) -> None:
         self.scheduler = simulation.scheduler
-        self.cluster = simulation.cluster
+        self.cluster = cluster = simulation.cluster
         self.clock = Clock()
         self.queue = SchedulingQueue(
             self.scheduler.profiles,
-            self.cluster.nominator,
+            cluster.nominator,
             self.clock,
             simulation.release,
             initial_backoff=simulation.configuration.pod_initial_backoff_seconds,
@@ -62,21 +74,23 @@ class Timeline:
             pop_from_backoff=pop_from_backoff,
             on_move=self._moved,
         )
-        self.lifecycle = Lifecycle(self.cluster)
-        self.handlers = EventHandlers(self.cluster, self.lifecycle, self.queue)
-        self.pods: dict[str, PodInfo] = dict(self.cluster.pods)  # every pod that exists
-        self._due: list[tuple[float, int, int, Action]] = []
+        lifecycle = Lifecycle(cluster)
+        handlers = EventHandlers(cluster, lifecycle, self.queue)
+        admit = Admission(cluster.priority_classes) if admission else None
+        self.api = ApiServer(self, cluster, lifecycle, handlers, admit, graceful)
+        self.binder = Binder(self.api, self.scheduler, self.queue, bind_seconds, bind_failures)
+        self._due: list[tuple[float, int, Action]] = []
         self._count = count()
         self._records: list[Record] = []
-        self._seq = 0
-        for pod in simulation.pending:
-            self.at(0.0, lambda pod=pod: self._appear(pod, ""))  # type: ignore[misc]
+        self._seq = self._cause = 0
+        self._listed: list[str] | None = None
+        self.at(0.0, lambda: self.api.begin(simulation.pending))
 
     # ---- the loop
 
-    def at(self, time: float, action: Action, priority: int = WRITES) -> None:
-        """Has something happen at `time`, or now if that is past."""
-        heapq.heappush(self._due, (max(time, self.clock.now), priority, next(self._count), action))
+    def at(self, time: float, action: Action) -> None:
+        """Has something happen at `time`, or now if that is past; what is asked for first happens first."""
+        heapq.heappush(self._due, (max(time, self.clock.now), next(self._count), action))
 
     def run(self, until: float) -> Iterator[Record]:
         """Goes on until that second (included); yields what happens."""
@@ -97,7 +111,7 @@ class Timeline:
         self._happen(now)
         if now == int(now):
             self.queue.flush_backoff()
-            if now % 30 == 0:
+            if now % LEFTOVER_PERIOD == 0:
                 self.queue.flush_leftovers()
         while (pod := self.queue.pop()) is not None:
             self._attempt(pod)
@@ -105,99 +119,47 @@ class Timeline:
 
     def _happen(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
-            heapq.heappop(self._due)[3]()
+            heapq.heappop(self._due)[2]()
 
     # ---- records
 
-    def record(self, kind: str, trace: CycleTrace | None = None, **data: Any) -> None:
+    def record(self, kind: str, **data: Any) -> int:
+        """Notes what happens now; returns the record's number."""
+        return self._note(kind, data)
+
+    def _note(self, kind: str, data: Mapping[str, Any], trace: CycleTrace | None = None) -> int:
         self._seq += 1
-        self._records.append(Record(self._seq, self.clock.now, kind, data, trace))
+        self._records.append(Record(self._seq, self.clock.now, kind, data, self._cause, trace))
+        return self._seq
 
-    def _moved(self, pod: str, to: str, event: str) -> None:
-        self.record("queue.moved", pod=pod, to=to, event=event)
+    @contextmanager
+    def caused(self, seq: int) -> Iterator[None]:
+        """What is recorded inside was caused by that record."""
+        before, self._cause = self._cause, seq
+        try:
+            yield
+        finally:
+            self._cause = before
 
-    # ---- the API: what users, controllers and the scheduler write
-
-    def create(self, obj: Object) -> None:
-        """Creates an object; one that exists already is left as it is."""
-        if isinstance(obj, Pod):
-            if obj.key not in self.pods and not obj.terminated:
-                self._appear(PodInfo(obj, self.cluster.release), obj.spec.node_name)
-        elif self.cluster.find(obj) is None:
-            self._note_change("created", obj)
-            self.handlers.add(obj)
-
-    def _appear(self, pod: PodInfo, node: str) -> None:
-        self.pods[pod.key] = pod
-        self.record("pod.created", pod=pod.key, node=node)
-        self.handlers.add_pod(pod, node)
-
-    def update(self, obj: Object) -> None:
-        """Replaces an object that exists. A pod keeps its uid, creation time, node and status."""
-        if not isinstance(obj, Pod):
-            old_object = self.cluster.find(obj)
-            if old_object is not None:
-                self._note_change("updated", obj)
-                self.handlers.update(old_object, obj)
-            return
-        old = self.pods.get(obj.key)
-        if old is None:
-            return
-        stored = old.pod
-        obj.metadata.uid, obj.metadata.creation_timestamp = stored.metadata.uid, stored.metadata.creation_timestamp
-        obj.metadata.deletion_timestamp = stored.metadata.deletion_timestamp
-        obj.spec.node_name, obj.status = stored.spec.node_name, stored.status
-        self._replace(old, PodInfo(obj, self.cluster.release))
-
-    def _replace(self, old: PodInfo, new: PodInfo) -> None:
-        new.node, new.nominated_node, new.start_time = old.node, old.nominated_node, old.start_time
-        if self.lifecycle.is_assumed(new.key):
-            new.node = ""
-        self.pods[new.key] = new
-        self.handlers.update_pod(old, new)
-
-    def delete(self, obj: Object) -> None:
-        """Deletes an object, if it exists."""
-        if isinstance(obj, Pod):
-            if obj.key in self.pods:
-                self.remove(self.pods[obj.key], "deleted")
-            return
-        stored = self.cluster.find(obj)
-        if stored is not None:
-            self._note_change("deleted", stored)
-            self.handlers.delete(stored)
-
-    def remove(self, pod: PodInfo, reason: str) -> None:
-        """A pod ceases to exist."""
-        del self.pods[pod.key]
-        self.record("pod.deleted", pod=pod.key, node=pod.node, reason=reason)
-        self.handlers.delete_pod(pod)
-
-    def _note_change(self, how: str, obj: Object) -> None:
-        kind = type(obj).__name__
-        if isinstance(obj, Node):
-            self.record("node.changed", node=obj.name, change=how)
-        else:
-            self.record("object.changed", object=f"{kind} {obj.key}", change=how)
+    def _moved(self, pod: str, was: str, to: str, event: str) -> None:
+        self._note("queue.moved", {"pod": pod, "from": was, "to": to, "event": event})
 
     # ---- a cycle, and what it writes
 
     def _attempt(self, queued: QueuedPod) -> None:
         pod = queued.info
-        trace = self.scheduler.schedule_one(pod, queued.attempts)
+        framework, state, trace = self.scheduler.try_pod(pod, queued.attempts)
         trace.time = self.clock.now
-        self.record("attempt", trace, pod=pod.key, attempt=queued.attempts, result=trace.result)
-        if trace.result == "scheduled":
-            self._bind(pod)
-        else:
-            self._failed(queued, trace)
-        self.queue.done(pod.key)
-
-    def _bind(self, pod: PodInfo) -> None:
-        self.lifecycle.assume(pod, pod.node)
-        self.lifecycle.finish_binding(pod, self.clock.now)
-        pod.start_time = self.clock.unix
-        self.handlers.bound(pod)
+        if self.cluster.nodes.names is not self._listed:
+            self._listed = self.cluster.nodes.names
+            self.record("nodes.listed", names=list(self._listed))
+        seq = self._note("attempt", _summary(trace), trace)
+        with self.caused(seq):
+            if trace.result in ("scheduled", "waiting"):
+                self.binder.begin(Binding(queued, framework, state, trace, self.queue.cycle))
+            else:
+                self._failed(queued, trace)
+            self.binder.settle()
 
     def _failed(self, queued: QueuedPod, trace: CycleTrace) -> None:
         """Back into the queue; then what the cycle wrote becomes known: victims, nominations lost, its own."""
@@ -206,21 +168,26 @@ class Timeline:
         nominated = pod.nominated_node  # kept if the cycle says nothing of it
         if trace.result == "error" or (trace.postfilter is not None and trace.postfilter.decides):
             nominated = trace.nominated_node
-        self.cluster.nominator.forget(pod)
+        nominator = self.cluster.nominator
+        nominator.forget(pod)
         if nominated:
-            self.cluster.nominator.nominate(pod, nominated)
-        losers = []
-        if trace.nominated_node:
-            losers = [p for p in self.cluster.nominator.on(trace.nominated_node) if p.priority < pod.priority]
+            nominator.nominate(pod, nominated)
+        lower = [p for p in nominator.on(trace.nominated_node) if p.priority < pod.priority]
         for key in trace.victims:
-            self.remove(self.pods[key], "preempted")
-        for loser in losers:
-            self._nominate(loser, "")
-        self._nominate(pod, nominated)
+            self.api.evict(self.api.pods[key], "preempted", by=pod.key, condition=PREEMPTED)
+        for loser in lower if trace.nominated_node else ():
+            self.api.nominate(loser, "")
+        self.api.nominate(pod, nominated)
 
-    def _nominate(self, pod: PodInfo, node: str) -> None:
-        """Writes status.nominatedNodeName."""
-        if pod.nominated_node != node:
-            old = copy.copy(pod)
-            pod.nominated_node = node
-            self.handlers.update_pod(old, pod)
+
+def _summary(trace: CycleTrace) -> dict[str, Any]:
+    """What an attempt came to, without what does not apply."""
+    said = {
+        "node": trace.node if trace.result in ("scheduled", "waiting") else "",
+        "message": trace.message,
+        "plugins": trace.unschedulable_plugins if trace.result not in ("scheduled", "waiting") else [],
+        "nominated_node": trace.nominated_node,
+        "victims": trace.victims,
+    }
+    known = {"pod": trace.pod, "attempt": trace.attempt, "result": trace.result}
+    return known | {key: value for key, value in said.items() if value}

@@ -13,6 +13,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as api
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
 from scheduler_core.framework.picker import Picker
+from scheduler_core.framework.waiting_pods import WaitingPods
 
 if TYPE_CHECKING:
     from scheduler_core.config import Profile
@@ -52,6 +53,7 @@ class Framework:
         self.pre_bind = self._at("preBind", api.PreBindPlugin)
         self.bind = self._at("bind", api.BindPlugin)
         self.post_bind = self._at("postBind", api.PostBindPlugin)
+        self.waiting_pods = WaitingPods()
 
     def _at(self, point: str, kind: type[_P]) -> list[_P]:
         plugins = []

@@ -17,7 +17,7 @@ POPPED, GONE = "popped", "gone"
 @dataclass(slots=True, eq=False)
 class QueuedPod:
     """`timestamp`: when it came, or failed last (seconds of the run). `stamp`: numbers the timestamps in the order in
-    which they were set. `expiry`: when its backoff ends, None until asked for."""
+    which they were set. `expiry`: when its backoff ends, None until asked for. `part`: where it is, "" at first."""
 
     info: PodInfo
     timestamp: float
@@ -30,6 +30,7 @@ class QueuedPod:
     pending_plugins: set[str] = field(default_factory=set)
     gating_plugin: str = ""
     expiry: float | None = None
+    part: str = ""
 
     @property
     def key(self) -> str:

@@ -34,8 +34,8 @@ from scheduler_core.releases import Release
 LEFTOVER_SECONDS = 300.0  # longer nobody stays unschedulable without being tried again
 LEFTOVER_PERIOD = 30.0
 
-# (pod, where it went, the label of what caused it)
-OnMove = Callable[[str, str, str], None]
+# (pod, where it was, where it went, the label of what caused it)
+OnMove = Callable[[str, str, str, str], None]
 PreCheck = Callable[[PodInfo], bool]
 
 # What v1.27 calls the events that it tells apart less finely.
@@ -76,7 +76,7 @@ class SchedulingQueue:
         initial_backoff: float = 1.0,
         max_backoff: float = 10.0,
         pop_from_backoff: bool | None = None,
-        on_move: OnMove = lambda pod, to, event: None,
+        on_move: OnMove = lambda pod, was, to, event: None,
     ) -> None:
         self.profiles = profiles
         self.nominator = nominator
@@ -166,17 +166,13 @@ class SchedulingQueue:
         elif _meaning(old.pod) != _meaning(new.pod):
             self._requeue(pod, Strategy.AFTER_BACKOFF, events.UNSCHEDULABLE_POD_UPDATE.label)
 
-    def delete(self, info: PodInfo) -> bool:
-        """A pod is gone, or bound. Returns whether it was in the queue."""
+    def delete(self, info: PodInfo) -> None:
+        """A pod is gone, or was bound by someone else."""
         self.nominator.forget(info)
-        return bool(
-            self.active.remove(info.key) or self.backoff.remove(info.key) or self.unschedulable.pop(info.key, None)
-        )
-
-    def gone(self, info: PodInfo) -> None:
-        """`delete`, for a pod that was removed from the cluster: noted where it was waiting."""
-        if self.delete(info):
-            self._moved(info.key, GONE, events.UNSCHEDULABLE_POD_DELETE.label)
+        key = info.key
+        pod = self.active.remove(key) or self.backoff.remove(key) or self.unschedulable.pop(key, None)
+        if pod is not None:
+            self._moved(pod, GONE, events.UNSCHEDULABLE_POD_DELETE.label)
 
     def _renominate(self, old: PodInfo, new: PodInfo) -> None:
         """Keeps a nomination that only the scheduler knows of yet; else follows the pod's status."""
@@ -202,7 +198,7 @@ class SchedulingQueue:
         self.cycle += 1
         if self.with_hints:
             self._in_flight[pod.key] = self._first_event + len(self._events)
-        self._moved(pod.key, POPPED, label)
+        self._moved(pod, POPPED, label)
         return pod
 
     def done(self, key: str) -> None:
@@ -334,7 +330,7 @@ class SchedulingQueue:
         self.unschedulable.pop(pod.key, None)
         self.backoff.remove(pod.key)
         self.active.put(pod)
-        self._moved(pod.key, ACTIVE, label)
+        self._moved(pod, ACTIVE, label)
         if label in (events.UNSCHEDULABLE_POD_ADD.label, events.UNSCHEDULABLE_POD_UPDATE.label):
             self.nominator.forget(pod.info)
             if pod.info.nominated_node:
@@ -347,16 +343,17 @@ class SchedulingQueue:
             return False
         self.unschedulable.pop(pod.key, None)
         self.backoff.add(pod)
-        self._moved(pod.key, BACKOFF, label)
+        self._moved(pod, BACKOFF, label)
         return True
 
     def _keep(self, pod: QueuedPod, label: str) -> None:
         if pod.key not in self.unschedulable:
             self.unschedulable[pod.key] = pod
-            self._moved(pod.key, GATED if pod.gated else UNSCHEDULABLE, label)
+            self._moved(pod, GATED if pod.gated else UNSCHEDULABLE, label)
 
-    def _moved(self, key: str, to: str, label: str) -> None:
-        self._on_move(key, to, label if self.with_hints else _OLD_LABELS.get(label, label))
+    def _moved(self, pod: QueuedPod, to: str, label: str) -> None:
+        was, pod.part = pod.part, to
+        self._on_move(pod.key, was, to, label if self.with_hints else _OLD_LABELS.get(label, label))
 
 
 def _meaning(pod: Pod) -> Pod:

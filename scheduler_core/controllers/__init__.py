@@ -1,0 +1,1 @@
+"""What lives beside the scheduler in a cluster: admission, node taints, evictions, workloads. See docs/time.md."""

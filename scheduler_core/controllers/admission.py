@@ -1,0 +1,116 @@
+"""Admission: what the API server makes of a pod before it is stored, as far as it decides about scheduling.
+
+Priority: the number and the preemption policy come from the pod's PriorityClass; later they do not change.
+DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable, unless they say otherwise.
+
+Source: plugin/pkg/admission/priority, plugin/pkg/admission/defaulttolerationseconds,
+pkg/apis/scheduling (validation, helpers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scheduler_core.errors import InputError
+from scheduler_core.objects import Pod, PriorityClass, Toleration
+
+HIGHEST_USER_PRIORITY = 1_000_000_000
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+SYSTEM_PREFIX = "system-"
+PREEMPT_LOWER = "PreemptLowerPriority"
+
+NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+DEFAULT_TOLERATION_SECONDS = 300
+
+
+class Admission:
+    """`classes`: the PriorityClasses by name, as the cluster has them at the time."""
+
+    def __init__(self, classes: Mapping[str, PriorityClass]) -> None:
+        self._classes = classes
+
+    def admit(self, pod: Pod, old: Pod | None = None) -> None:
+        """Fills in what is missing, in place; `old`: the stored pod, for an update. Raises InputError to refuse."""
+        if old is not None:
+            self._keep_priority(pod, old)
+            return
+        self._set_priority(pod)
+        self._tolerate(pod)
+
+    # ---- priority
+
+    def _set_priority(self, pod: Pod) -> None:
+        where, spec = f"Pod {pod.key}", pod.spec
+        value, policy = self._wanted(pod, where)
+        if spec.priority is not None and spec.priority != value:
+            told = f"the integer value of priority ({spec.priority}) must not be provided in pod spec; "
+            told += f"priority admission controller computed {value} from the given PriorityClass name"
+            raise InputError(where, "spec.priority", told)
+        if spec.preemption_policy and spec.preemption_policy != policy:
+            told = f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec; "
+            told += f"priority admission controller computed {policy} from the given PriorityClass name"
+            raise InputError(where, "spec.preemptionPolicy", told)
+        spec.priority, spec.preemption_policy = value, policy
+
+    def _wanted(self, pod: Pod, where: str) -> tuple[int, str]:
+        name = pod.spec.priority_class_name
+        if not name:
+            default = self._default()
+            if default is None:
+                return 0, PREEMPT_LOWER
+            pod.spec.priority_class_name = default.name
+            return default.value, default.preemption_policy or PREEMPT_LOWER
+        if name in self._classes:
+            chosen = self._classes[name]
+            return chosen.value, chosen.preemption_policy or PREEMPT_LOWER
+        if name in SYSTEM_CLASSES:
+            return SYSTEM_CLASSES[name], PREEMPT_LOWER
+        raise InputError(where, "spec.priorityClassName", f"no PriorityClass with name {name} was found")
+
+    def _default(self) -> PriorityClass | None:
+        """The class for pods that name none; of several, the one of the lowest value."""
+        return min((c for c in self._classes.values() if c.global_default), key=lambda c: c.value, default=None)
+
+    def _keep_priority(self, pod: Pod, old: Pod) -> None:
+        """An update may leave priority and policy out, not change them."""
+        where, spec, stored = f"Pod {pod.key}", pod.spec, old.spec
+        spec.priority = stored.priority if spec.priority is None else spec.priority
+        spec.preemption_policy = spec.preemption_policy or stored.preemption_policy
+        spec.priority_class_name = spec.priority_class_name or stored.priority_class_name
+        for field, new, kept in (
+            ("spec.priority", spec.priority, stored.priority),
+            ("spec.preemptionPolicy", spec.preemption_policy, stored.preemption_policy),
+            ("spec.priorityClassName", spec.priority_class_name, stored.priority_class_name),
+        ):
+            if new != kept:
+                raise InputError(where, field, f"must not be changed once the pod exists (it is {kept})")
+
+    def check_class(self, new: PriorityClass, old: PriorityClass | None = None) -> None:
+        """Refuses a PriorityClass that the API server would refuse. Raises InputError."""
+        where = f"PriorityClass {new.name}"
+        if new.name in SYSTEM_CLASSES:
+            if new.value != SYSTEM_CLASSES[new.name] or new.global_default:
+                raise InputError(
+                    where, "", f"is a system class: its value is {SYSTEM_CLASSES[new.name]}, never default"
+                )
+        elif new.name.startswith(SYSTEM_PREFIX):
+            raise InputError(where, "metadata.name", f"names that begin with {SYSTEM_PREFIX} are reserved")
+        elif new.value > HIGHEST_USER_PRIORITY:
+            raise InputError(where, "value", f"must be at most {HIGHEST_USER_PRIORITY}, got {new.value}")
+        if old is not None and new.value != old.value:
+            raise InputError(where, "value", "may not be changed in an update")
+        if old is not None and (new.preemption_policy or PREEMPT_LOWER) != (old.preemption_policy or PREEMPT_LOWER):
+            raise InputError(where, "preemptionPolicy", "may not be changed in an update")
+        default = self._default()
+        if new.global_default and default is not None and default.name != new.name:
+            raise InputError(where, "globalDefault", f"PriorityClass {default.name} is the default already")
+
+    # ---- tolerations
+
+    @staticmethod
+    def _tolerate(pod: Pod) -> None:
+        for key in (NOT_READY, UNREACHABLE):
+            tolerated = any(t.key in (key, "") and t.effect in ("NoExecute", "") for t in pod.spec.tolerations)
+            if not tolerated:
+                added = Toleration(key, "Exists", "", "NoExecute", DEFAULT_TOLERATION_SECONDS)
+                pod.spec.tolerations = [*pod.spec.tolerations, added]

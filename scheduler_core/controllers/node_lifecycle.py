@@ -1,0 +1,69 @@
+"""Node conditions become taints; pods of a node that is gone are collected.
+
+Source: pkg/controller/nodelifecycle (node_lifecycle_controller.go), pkg/controller/podgc,
+https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-nodes-by-condition.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from scheduler_core.controllers.admission import NOT_READY, UNREACHABLE
+from scheduler_core.controllers.controller import Controller
+from scheduler_core.objects import Node, Taint
+
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+
+# condition -> status -> the taint's key
+CONDITION_TAINTS = {
+    "Ready": {"False": NOT_READY, "Unknown": UNREACHABLE},
+    "MemoryPressure": {"True": "node.kubernetes.io/memory-pressure"},
+    "DiskPressure": {"True": "node.kubernetes.io/disk-pressure"},
+    "PIDPressure": {"True": "node.kubernetes.io/pid-pressure"},
+    "NetworkUnavailable": {"True": "node.kubernetes.io/network-unavailable"},
+}
+_OURS = {(key, "NoSchedule") for statuses in CONDITION_TAINTS.values() for key in statuses.values()} | {
+    (UNSCHEDULABLE, "NoSchedule"),
+    (NOT_READY, "NoExecute"),
+    (UNREACHABLE, "NoExecute"),
+}
+QUARANTINE_SECONDS = 40.0  # how long a node must be gone before its pods are
+
+
+def wanted_taints(node: Node) -> list[tuple[str, str]]:
+    """(key, effect) of the taints that a node's conditions, and its being cordoned, ask for."""
+    conditions = node.status.conditions
+    keys = [CONDITION_TAINTS[c.type][c.status] for c in conditions if c.status in CONDITION_TAINTS.get(c.type, {})]
+    wanted = [(key, "NoSchedule") for key in keys]
+    wanted += [(key, "NoExecute") for key in keys if key in (NOT_READY, UNREACHABLE)]
+    if node.spec.unschedulable:
+        wanted.append((UNSCHEDULABLE, "NoSchedule"))
+    return wanted
+
+
+class NodeLifecycle(Controller):
+    """Acts at once; upstream tolerates a minute of silence first and limits its rate when many nodes fail together."""
+
+    def node_changed(self, old: Node | None, new: Node | None) -> None:
+        if new is None:
+            if old is not None:
+                self.api.loop.at(self.api.loop.clock.now + QUARANTINE_SECONDS, lambda: self._collect(old.name))
+            return
+        wanted = wanted_taints(new)
+        # A node that reports no conditions keeps the taints that somebody else gave it.
+        ours = _OURS if new.status.conditions else {(UNSCHEDULABLE, "NoSchedule")}
+        kept = [t for t in new.spec.taints if (t.key, t.effect) not in ours or (t.key, t.effect) in wanted]
+        there = {(t.key, t.effect) for t in kept}
+        added = [Taint(key, "", effect) for key, effect in wanted if (key, effect) not in there]
+        if added or len(kept) < len(new.spec.taints):
+            spec = msgspec.structs.replace(new.spec, taints=[*kept, *added])
+            self.api.update(msgspec.structs.replace(new, spec=spec))
+
+    def _collect(self, name: str) -> None:
+        entry = self.api.cluster.nodes.entries.get(name)
+        if entry is None or entry.node is not None:
+            return
+        for pod in list(entry.pods.values()):
+            if not self.api.lifecycle.is_assumed(pod.key):
+                self.api.loop.record("pod.evicted", pod=pod.key, node=name, reason="its node is gone", by="")
+                self.api.remove(self.api.pods[pod.key], "its node is gone")

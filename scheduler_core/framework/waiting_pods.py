@@ -1,0 +1,63 @@
+"""Pods that Permit plugins hold back: assumed on their node, not yet bound.
+
+Source: pkg/scheduler/framework/runtime/waiting_pods_map.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import UNSCHEDULABLE, Status
+
+
+@dataclass(slots=True)
+class WaitingPod:
+    """`pending`: the plugins that still hold it. `rejected`: why it may not be bound, None otherwise."""
+
+    pod: PodInfo
+    node: str
+    pending: set[str]
+    rejected: Status | None = None
+
+    @property
+    def decided(self) -> bool:
+        return self.rejected is not None or not self.pending
+
+    def allow(self, plugin: str) -> None:
+        """One plugin no longer holds the pod."""
+        self.pending.discard(plugin)
+
+    def reject(self, plugin: str, message: str) -> None:
+        """The pod is not to be bound; the first rejection counts."""
+        if not self.decided:
+            self.rejected = Status(UNSCHEDULABLE, (message,), plugin)
+
+
+class WaitingPods:
+    """The waiting pods of a profile. Plugins allow and reject; who runs the cycles takes out what is decided."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, WaitingPod] = {}
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        return iter(list(self._pods.values()))
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def get(self, key: str) -> WaitingPod | None:
+        return self._pods.get(key)
+
+    def add(self, pod: PodInfo, node: str, waits: Mapping[str, float]) -> WaitingPod:
+        """`waits`: plugin -> seconds."""
+        waiting = self._pods[pod.key] = WaitingPod(pod, node, set(waits))
+        return waiting
+
+    def take_decided(self) -> list[WaitingPod]:
+        """Those that need not wait any longer, in the order in which they began to; they are forgotten here."""
+        decided = [waiting for waiting in self._pods.values() if waiting.decided]
+        for waiting in decided:
+            del self._pods[waiting.pod.key]
+        return decided
