@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scheduler_core.__main__ import main
 from scheduler_core.config.args import ARGS
 from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import RELEASES
@@ -69,3 +70,8 @@ def test_every_message_of_a_filter_is_told():
 @pytest.mark.parametrize("example", ["per_node_plugin.py", "columnar_plugin.py"])
 def test_examples_are_shown_as_they_are(example):
     assert (DOCS / "examples" / example).read_text() in (DOCS / "writing-plugins.md").read_text()
+
+
+def test_the_explanation_shown_is_what_the_command_prints(capsys):
+    assert main(["explain", str(DOCS / "examples" / "snapshot.yaml")]) == 1
+    assert capsys.readouterr().out in (DOCS / "explain.md").read_text()
