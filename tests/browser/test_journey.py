@@ -46,7 +46,8 @@ def test_drop_run_watch_open_step(page: Page, cluster: Path) -> None:
     page.locator("#pods").get_by_role("link", name="shop/search-1").click()
 
     expect(page.locator(".answer")).to_contain_text("No node fits: 3 lack cpu (closest: gamma")
-    expect(page.get_by_text("3 Insufficient cpu. preemption")).to_have_count(2)
+    expect(page.locator("#why .changes li").first).to_contain_text("on gamma: ")
+    expect(page.locator("blockquote").filter(has_text="3 Insufficient cpu.")).to_have_count(2)
     expect(page.locator("#point-filter")).to_be_visible()
     page.keyboard.press("ArrowRight")
     assert point(page) == "postfilter"
@@ -137,6 +138,11 @@ def test_five_thousand_nodes_are_a_few_rows(page: Page, site: Instance, large: i
     assert page.locator(".matrix tbody tr").count() < 5
     lines = page.locator("#nodelist .line")
     assert 0 < lines.count() < 60
+    for part in (".who", ".why"):
+        outer, inner = lines.nth(3).bounding_box(), lines.nth(3).locator(part).bounding_box()
+        assert outer
+        assert inner
+        assert outer["y"] <= inner["y"] <= inner["y"] + inner["height"] <= outer["y"] + outer["height"], part
     page.locator("#nodelist").evaluate("box => { box.scrollTop = box.scrollHeight; }")
     expect(lines.last).to_contain_text("node-4998")
     assert lines.count() < 60
