@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import IO
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +22,14 @@ from scheduler_core.objects import Node, Object, Pod, PodStatus, decode_all
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import read_snapshot
+
+
+@dataclass(slots=True)
+class _Alike:
+    """An answer, and the other pods that it holds for as well."""
+
+    answer: Answer
+    others: list[str] = field(default_factory=list)
 
 
 def run(
@@ -58,15 +67,15 @@ def run(
         print(f"left to other schedulers: {some(others)}", file=sys.stderr)
     pods = {o.key: o for o in objects if isinstance(o, Pod)}
     try:
-        answers = list(_answers(simulation, pods))
+        found = _explained(simulation, pods, every=as_json)
     except InputError:
         raise
     except Exception as problem:
         if not plugins:
             raise
         raise InputError("out-of-tree plugin", "", f"failed: {_last_line(problem)}") from problem
-    _write(answers, out, as_json)
-    return int(any(answer.result != "scheduled" for answer in answers))
+    _write(found, out, as_json)
+    return int(any(alike.answer.result != "scheduled" for alike in found))
 
 
 def _decoded(path: str) -> list[Object]:
@@ -116,45 +125,49 @@ def _left_to_others(objects: Sequence[Object], simulation: Simulation) -> list[s
     ]
 
 
-def _answers(simulation: Simulation, pods: dict[str, Pod]) -> Iterator[Answer]:
-    cluster = simulation.cluster
-    cycles = simulation.run()
+def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> list[_Alike]:
+    """The answers in the order of the cycles. Unless `every`, of pods pending for the same reasons only the first is
+    explained."""
+    found: dict[tuple[str, ...], _Alike] = {}
+    cluster, cycles = simulation.cluster, simulation.run()
     while True:
         before = dict(cluster.pods)
         trace = next(cycles, None)
         if trace is None:
-            return
-        victims = [before[key] for key in trace.victims if key in before]
-        yield explain(trace, simulation, PodInfo(pods[trace.pod], cluster.release), victims=victims)
+            return list(found.values())
+        gate = trace.preenqueue.message if trace.preenqueue is not None else ""
+        alone = trace.pod if every or trace.result == "scheduled" else ""
+        key = (alone, trace.result, trace.message, trace.error, gate, trace.nominated_node)
+        if key in found:
+            found[key].others.append(trace.pod)
+            continue
+        victims = [before[victim] for victim in trace.victims if victim in before]
+        info = PodInfo(pods[trace.pod], cluster.release)
+        found[key] = _Alike(explain(trace, simulation, info, victims=victims))
 
 
-def _write(answers: Sequence[Answer], out: IO[str], as_json: bool) -> None:
+def _write(found: Sequence[_Alike], out: IO[str], as_json: bool) -> None:
     if as_json:
-        for answer in answers:
-            print(msgspec.json.encode(answer).decode(), file=out)
-        return
-    if not answers:
+        for alike in found:
+            print(msgspec.json.encode(alike.answer).decode(), file=out)
+    elif not found:
         print("No pod is pending.", file=out)
-    elif len(answers) == 1:
-        print(render(answers[0]), file=out)
+    elif len(found) == 1 and not found[0].others:
+        print(render(found[0].answer), file=out)
     else:
-        _write_groups(answers, out)
+        _write_groups(found, out)
 
 
-def _write_groups(answers: Sequence[Answer], out: IO[str]) -> None:
+def _write_groups(found: Sequence[_Alike], out: IO[str]) -> None:
     """Pods that are pending for the same reasons together, then a line for every pod that is placed."""
-    groups: dict[tuple[Any, ...], list[Answer]] = {}
-    for answer in answers:
-        if answer.result != "scheduled":
-            nominated = answer.preemption.nominated_node if answer.preemption else ""
-            key = (answer.result, answer.message or answer.sentence, nominated)
-            groups.setdefault(key, []).append(answer)
-    pending = sum(map(len, groups.values()))
-    print(f"{pending:,} of {count(len(answers), 'pod')} {'stays' if pending == 1 else 'stay'} pending.", file=out)
-    for alike in sorted(groups.values(), key=len, reverse=True):
-        print(f"\n{render(alike[0])}", file=out)
-        if len(alike) > 1:
-            others = [answer.pod for answer in alike[1:]]
-            print(f"  The same for {count(len(others), 'other pod')}: {some(others, 10)}", file=out)
-    for number, answer in enumerate(a for a in answers if a.result == "scheduled"):
+    groups = [alike for alike in found if alike.answer.result != "scheduled"]
+    placed = [alike.answer for alike in found if alike.answer.result == "scheduled"]
+    pending = sum(1 + len(alike.others) for alike in groups)
+    total = count(pending + len(placed), "pod")
+    print(f"{pending:,} of {total} {'stays' if pending == 1 else 'stay'} pending.", file=out)
+    for alike in sorted(groups, key=lambda alike: -len(alike.others)):
+        print(f"\n{render(alike.answer)}", file=out)
+        if alike.others:
+            print(f"  The same for {count(len(alike.others), 'other pod')}: {some(alike.others, 10)}", file=out)
+    for number, answer in enumerate(placed):
         print(f"{'' if number else chr(10)}{answer.pod}: {answer.sentence}", file=out)
