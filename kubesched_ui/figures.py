@@ -86,6 +86,7 @@ def timeline(pods: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, 
                 "name": name,
                 "x": [pod["position"] + 1 for pod in some],
                 "y": [max(pod["score"] or 0, height * highest) if height > 0 else height * highest for pod in some],
+                "width": 0.86,
                 "marker": {"color": color},
                 "customdata": [address(pod) for pod in some],
                 "text": [

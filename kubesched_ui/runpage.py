@@ -45,7 +45,8 @@ def reasons(run: Run) -> list[tuple[str, str, int]]:
     rows = PodResult.objects.filter(run=run, result=PodResult.Result.UNSCHEDULABLE)
     for found in rows.values_list("reasons", flat=True).iterator(chunk_size=2000):
         counted.update({(entry["plugin"], entry["reason"]) for entry in found})
-    return [(plugin, reason, pods) for (plugin, reason), pods in counted.most_common()]
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))  # equals keep their place while it streams
+    return [(plugin, reason, pods) for (plugin, reason), pods in ordered]
 
 
 def evicted(run: Run, before: int | None) -> set[str]:
