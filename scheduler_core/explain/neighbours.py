@@ -151,9 +151,8 @@ def _counts(scene: Scene, spread: Spread) -> dict[str, int]:
         value = node.metadata.labels.get(constraint.topology_key)
         if value is None or not (spread.eligible is None or spread.eligible[row]):
             continue
+        here = int(spread.column.counts[row]) - (spread.own and node.name == scene.own_node)
+        here += sum(map(spread.column.matches_pod, scene.further.get(row, ())))
         # upstream counts nobody for an empty selector
-        here = int(spread.column.counts[row]) if constraint.selector.key != () else 0
-        if here and spread.own and node.name == scene.own_node:
-            here -= 1
-        counts[value] = counts.get(value, 0) + here
+        counts[value] = counts.get(value, 0) + (here if constraint.selector.key != () else 0)
     return counts

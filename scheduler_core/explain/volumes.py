@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.explain import labels, words
 from scheduler_core.explain.scene import Scene, Told
 from scheduler_core.framework.interface import Status
 from scheduler_core.objects import PersistentVolume, PersistentVolumeClaim
+from scheduler_core.plugins.node_volume_limits import TOO_MANY
+from scheduler_core.plugins.non_csi_limits import NonCSILimits
+from scheduler_core.plugins.volume_restrictions import DISK_CONFLICT
 from scheduler_core.plugins.volumes import affinity_terms, claim_name
 
 _ZONES = ("zone", "region")
+REMOVE_USER = "remove a pod that uses such a volume"
 
 
 def claims(scene: Scene) -> Iterator[tuple[str, PersistentVolumeClaim | None]]:
@@ -59,7 +64,12 @@ def volume_zone(scene: Scene, row: int, status: Status) -> Told:
 
 
 def volume_restrictions(scene: Scene, row: int, status: Status) -> Told:
-    """VolumeRestrictions: who uses the ReadWriteOncePod claim."""
+    """VolumeRestrictions: who uses the disk there, or the ReadWriteOncePod claim anywhere."""
+    wanted = _disks(scene.pod)
+    for pod in scene.pods_on(row) if status.reasons == DISK_CONFLICT.reasons else ():
+        shared = sorted(wanted & _disks(pod))
+        if shared:
+            return f"{words.listing(shared)} is in use by {pod.key}", f"remove {pod.key}"
     for key, claim in claims(scene):
         if claim is None or "ReadWriteOncePod" not in claim.spec.access_modes:
             continue
@@ -74,6 +84,42 @@ def volume_restrictions(scene: Scene, row: int, status: Status) -> Told:
         if users:
             return f"claim {key} is in use by {words.some(users, 3)}", f"remove {words.some(users, 3)}"
     return "", ""
+
+
+def _disks(pod: PodInfo) -> set[str]:
+    found = set()
+    for volume in pod.pod.spec.volumes:
+        if volume.gce_persistent_disk is not None:
+            found.add(f"GCE disk {volume.gce_persistent_disk.pd_name}")
+        if volume.aws_elastic_block_store is not None:
+            found.add(f"EBS volume {volume.aws_elastic_block_store.volume_id}")
+        if volume.iscsi is not None:
+            found.add(f"iSCSI target {volume.iscsi.iqn}")
+        if volume.rbd is not None:
+            found.add(f"RBD image {volume.rbd.pool}/{volume.rbd.image}")
+    return found
+
+
+def node_volume_limits(scene: Scene, row: int, status: Status) -> Told:
+    """NodeVolumeLimits: the limits that the node's CSINode sets."""
+    csi_node = scene.cluster.csi_nodes.get(scene.nodes.names[row])
+    limits = [
+        f"{words.count(driver.allocatable.count, 'volume')} of {driver.name}"
+        for driver in (csi_node.spec.drivers if csi_node is not None else ())
+        if driver.allocatable is not None and driver.allocatable.count is not None
+    ]
+    if status.reasons != TOO_MANY.reasons or not limits:
+        return "", ""
+    return f"the node takes at most {words.listing(limits)}", REMOVE_USER
+
+
+def in_tree_limits(scene: Scene, row: int, status: Status) -> Told:
+    """EBSLimits, GCEPDLimits, AzureDiskLimits: the node's limit."""
+    plugin, node = scene.plugin(status.plugin), scene.nodes.nodes[row]
+    if status.reasons != TOO_MANY.reasons or not isinstance(plugin, NonCSILimits):
+        return "", ""
+    limit = node.status.allocatable.get(plugin.resource, plugin.default_limit(node))
+    return f"the node takes at most {limit} volumes of this kind ({plugin.resource})", REMOVE_USER
 
 
 def unusable(scene: Scene) -> list[str]:
