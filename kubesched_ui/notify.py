@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 from concurrent.futures import Future
-from typing import Any, Self
+from typing import Self
 
 from channels.layers import get_channel_layer
 
@@ -39,8 +39,11 @@ class Notifier:
             self.pending = asyncio.run_coroutine_threadsafe(self._send(), self.loop)
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._close(), self.loop)
-        self.thread.join(timeout=5)
+        if self.pending:
+            self.pending.result()  # bounded by the timeout of sending
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()  # and with it the layer's connections of this loop
 
     async def _send(self) -> None:
         sent = 0
@@ -51,11 +54,3 @@ class Notifier:
                 await asyncio.wait_for(get_channel_layer().group_send(group(self.run_id), message), timeout=2)
         except Exception as error:  # whatever the layer's backend raises, the run goes on
             logger.debug("No notice for run %s: %s", self.run_id, error)
-
-    async def _close(self) -> None:
-        if self.pending:
-            await asyncio.wrap_future(self.pending)
-        layer: Any = get_channel_layer()
-        if hasattr(layer, "close_pools"):
-            await layer.close_pools()
-        self.loop.stop()
