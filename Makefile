@@ -2,7 +2,7 @@
 VENV   ?= .venv
 PYTHON ?= python3
 PY     := $(VENV)/bin/python
-PIP    := $(PY) -m pip install --quiet --disable-pip-version-check
+PIP    := $(PY) -m pip install -qq --disable-pip-version-check
 
 .PHONY: run test lint types unit system clean
 run: $(VENV)/.run
