@@ -7,10 +7,11 @@ from typing import Any
 
 from django.core.paginator import Paginator
 
-from kubesched_ui import clusterview, figures, recorded, runs, why
+from kubesched_ui import clusterview, figures, plugin_notes, recorded, runs, why
 from kubesched_ui.cycleview import POINTS, Matrix, ScoreRow, decisive_point, duel, matrix, preemption, score_rows, steps
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
+from scheduler_core.releases import get_release
 
 GROUPS_SHOWN = 60
 SCORES_SHOWN = 25
@@ -118,6 +119,7 @@ def about_cycle(run: Run, row: Cycle, query: Mapping[str, str], page_bound: str)
         "steps": steps(cycle, row.result, len(nodes)),
         "point": wanted if wanted in POINTS else decisive_point(cycle, row.result),
         "plugin_shown": query.get("plugin", ""),
+        "notes": notes(run, verdicts, cycle),
         "matrix": verdicts,
         "matrix_groups": verdicts.groups[:GROUPS_SHOWN],
         "hidden_groups": max(0, len(verdicts.groups) - GROUPS_SHOWN),
@@ -140,6 +142,16 @@ def there(cycle: Mapping[str, Any], verdicts: Matrix, node: str) -> str:
         rank = 1 + sum(value > total[node] for value in total.values())
         return f"Here that node scores {total[node]:,}, rank {rank} of {len(total):,}."
     return ""
+
+
+def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """point -> (plugin, what it does there) of the plugins concerned."""
+    default = [name for name, _ in get_release(run.release).default_plugins]
+    asked = {
+        "filter": [*verdicts.plugins, *verdicts.skipped],
+        "score": [*(cycle.get("score") or {}), *(cycle.get("skipped_score") or ())],
+    }
+    return {key: plugin_notes.of(asked.get(key, default), label) for key, label in POINTS.items()}
 
 
 def facts(events: dict[str, list[dict[str, Any]]]) -> dict[str, list[tuple[str, str]]]:

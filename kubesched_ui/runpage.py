@@ -140,6 +140,13 @@ def charts(run: Run) -> dict[str, Any]:
     }
 
 
+def warnings(run: Run) -> list[str]:
+    """What the run remarked on its configuration when it started."""
+    for _, text in read_blocks(run.pk, 0, limit=1):
+        return msgspec.json.decode(text)[0]["data"].get("warnings") or []
+    return []
+
+
 def took(run: Run) -> float | None:
     """Seconds from start to end; None before the end."""
     return (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None

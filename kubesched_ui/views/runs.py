@@ -35,7 +35,11 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     rows = found.pod_results.matching(asked["q"], asked["result"] or None).order_by(sort, "position")
     page = Paginator(rows.defer("reasons"), PODS_SHOWN).get_page(request.GET.get("page"))
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
-    context |= {"counts": runpage.outcome_counts(found), "took": runpage.took(found)}
+    context |= {
+        "counts": runpage.outcome_counts(found),
+        "took": runpage.took(found),
+        "warnings": runpage.warnings(found),
+    }
     return render(request, "run.html", context | runpage.charts(found))
 
 

@@ -15,6 +15,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from kubesched_ui import runpage
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Cycle, Run, Scenario
@@ -320,6 +321,14 @@ def test_scenario_pages_search_and_sort(client: Client, small: Scenario) -> None
     assert get(client, f"{base}/objects/?kind=Node").source.count("<tr><td>Node</td>") == 2
     assert client.get(f"{base}/object/Node/n1/").status_code == 302
     assert client.get(f"{base}/object/Pod/default/fits/").status_code == 302
+
+
+def test_remarks_on_the_configuration_are_shown(client: Client, small: Scenario) -> None:
+    config = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
+    found = ran(small, config=config)
+    [warning] = runpage.warnings(found)
+    assert "v1beta3 is read by kube-scheduler" in warning
+    assert html.escape(warning) in get(client, f"/runs/{found.pk}/").source
 
 
 def test_failed_run_shows_why(client: Client, small: Scenario) -> None:
