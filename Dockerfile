@@ -8,6 +8,7 @@ COPY scheduler_core scheduler_core
 COPY kubesched_ui kubesched_ui
 COPY templates templates
 COPY static static
+COPY docs/plugins.md docs/plugins.md
 RUN useradd --create-home kubesched && mkdir -p /data && chown kubesched /data
 USER kubesched
 ENV VAR_DIR=/data

@@ -12,7 +12,9 @@ DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "plugins.md"
 
 @cache
 def notes() -> dict[str, dict[str, str]]:
-    """plugin -> extension point (`Filter`, `Score`, ...) -> its paragraph as plain text."""
+    """plugin -> extension point (`Filter`, `Score`, ...) -> its paragraph as plain text; nothing without the document."""
+    if not DOCUMENT.exists():
+        return {}
     found: dict[str, dict[str, str]] = {}
     for section in DOCUMENT.read_text(encoding="utf-8").split("\n## ")[1:]:
         name, _, body = section.partition("\n")
