@@ -12,7 +12,7 @@ DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "plugins.md"
 
 @cache
 def notes() -> dict[str, dict[str, str]]:
-    """plugin -> extension point (`Filter`, `Score`, ...) -> its paragraph as plain text; nothing without the document."""
+    """plugin -> extension point (`Filter`, `Score`, ...) -> its text as plain text; empty without the document."""
     if not DOCUMENT.exists():
         return {}
     found: dict[str, dict[str, str]] = {}
