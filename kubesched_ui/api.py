@@ -206,7 +206,17 @@ def scenarios(request: HttpRequest) -> QuerySet[Scenario]:
     return Scenario.objects.all()
 
 
-@api.post("/scenarios", response={201: ScenarioDetail, **REFUSALS}, tags=["scenarios"])
+FILE = {"type": "string", "format": "binary"}
+FORM = {"type": "object", "properties": {"file": {"type": "array", "items": FILE}}, "required": ["file"]}
+UPLOAD = {"multipart/form-data": {"schema": FORM}, "application/octet-stream": {"schema": FILE}}
+
+
+@api.post(
+    "/scenarios",
+    response={201: ScenarioDetail, **REFUSALS},
+    tags=["scenarios"],
+    openapi_extra={"requestBody": {"required": True, "content": UPLOAD}},
+)
 def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> Status[Scenario]:
     """Makes a scenario of uploaded files: multipart form data with one or more `file`, or the file as the body.
 

@@ -20,7 +20,7 @@ from tests.kubesched_ui.clusters import as_list, node, pod, taught
 pytestmark = pytest.mark.django_db
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.fixture
@@ -308,7 +308,6 @@ def test_a_run_taken_up_again_is_the_same_as_one_that_was_not(client: Client, mo
 # ------------------------------------------------------------------------------------------------ what was recorded
 
 
-@pytest.mark.skipif(not GOLDEN.exists(), reason="the shared conformance cases are not beside the checkout")
 @pytest.mark.parametrize("release", ["v1.34", "v1.27"])
 def test_a_golden_case_through_the_api_equals_what_is_expected(client: Client, release: str) -> None:
     with gzip.open(GOLDEN / release / "cases.jsonl.gz", "rt") as cases:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -165,6 +168,29 @@ def test_cancel_and_delete(instance: Instance, scenario: int) -> None:
     assert instance.events(run)[-1]["data"]["state"] == "cancelled"
     instance.api("DELETE", f"/runs/{run}")
     check(instance, start_run(instance, scenario))
+
+
+def test_conformance_cases_replayed_over_http_are_as_the_core_replays_them(
+    instance: Instance, tmp_path: Path, checkout: Path
+) -> None:
+    with gzip.open(checkout / "tests" / "golden" / "v1.34" / "cases.jsonl.gz", "rt") as lines:
+        chosen = [line for number, line in enumerate(lines) if number % 40 == 0]
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("".join(chosen))
+    url = f"http://127.0.0.1:{instance.port}"
+    over_http = subprocess.run(
+        [sys.executable, "scripts/replay_over_http.py", cases, "--url", url],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+    )
+    in_process = subprocess.run(
+        [sys.executable, "-m", "scheduler_core", "replay", cases], cwd=checkout, capture_output=True, text=True
+    )
+    assert over_http.returncode == 0, over_http.stderr
+    answers = [[json.loads(line) for line in done.stdout.splitlines()] for done in (over_http, in_process)]
+    assert len(answers[0]) == len(chosen)
+    assert answers[0] == answers[1]
 
 
 def test_simulate_uses_the_same_data(instance: Instance, tmp_path: Path) -> None:
