@@ -27,6 +27,12 @@ def main(argv: list[str] | None = None) -> int:
     replay_time = commands.add_parser("replay-time", help="replay cases of scheduling over time")
     replay_time.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
     replay_time.set_defaults(run=_replay_time)
+    simulate = commands.add_parser("simulate", help="run a scenario file in virtual time; see docs/scenario.md")
+    simulate.add_argument("file", metavar="FILE", help="a Scenario (YAML or JSON), or - for standard input")
+    simulate.add_argument("--format", choices=("table", "jsonl"), default="table", help="one row or one object a line")
+    simulate.add_argument("--until", type=float, help="when to stop, in seconds, instead of the file's")
+    simulate.add_argument("--seed", type=int, help="instead of the file's")
+    simulate.set_defaults(run=_simulate)
     bench = commands.add_parser("bench", help="measure pods per second, with every decision recorded; prints JSON")
     bench.add_argument(
         "--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb"
@@ -105,6 +111,12 @@ def _replay_time(args: argparse.Namespace) -> int:
     from scheduler_core.replay_time import replay_case
 
     return replay(args.cases, sys.stdout.buffer, replay_case)
+
+
+def _simulate(args: argparse.Namespace) -> int:
+    from scheduler_core.simulate import simulate
+
+    return simulate(args.file, sys.stdout, args.format, args.until, args.seed)
 
 
 def _bench(args: argparse.Namespace) -> int:

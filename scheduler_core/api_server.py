@@ -97,7 +97,8 @@ class ApiServer:
         self._born += 1
         self._births[pod.key] = self._born
         pod.node = ""
-        with self._because("pod.created", pod=pod.key, node=node):
+        owner = next((f"{o.kind} {o.name}" for o in pod.pod.metadata.owner_references if o.controller), "")
+        with self._because("pod.created", pod=pod.key, node=node, owner=owner):
             self.handlers.add_pod(pod, node)
         if node:
             self._started(pod)

@@ -37,6 +37,17 @@ class Admission:
         self._set_priority(pod)
         self._tolerate(pod)
 
+    def admit_loosely(self, pod: Pod) -> None:
+        """Fills in what is missing of a pod that was there before the run; whatever it says itself is kept."""
+        if pod.spec.priority is None:
+            policy = pod.spec.preemption_policy
+            try:
+                pod.spec.priority, wanted = self._wanted(pod, "")
+            except InputError:
+                return
+            pod.spec.preemption_policy = policy or wanted
+        self._tolerate(pod)
+
     # ---- priority
 
     def _set_priority(self, pod: Pod) -> None:
