@@ -43,6 +43,7 @@ class Cluster:
         self.columns = PodColumns(self.namespaces)
         self.nodes = NodeTable(self.columns)
         self.pods: dict[str, PodInfo] = {}  # bound and assumed ones
+        self.priorities: dict[int, int] = {}  # priority -> how many of them have it
         self.volume_users = VolumeUsers()
         self.nominator = Nominator()
         self.services: Table[Service] = Table()
@@ -132,12 +133,16 @@ class Cluster:
             raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
         pod.node = node
         self.pods[pod.key] = pod
+        self.priorities[pod.priority] = self.priorities.get(pod.priority, 0) + 1
         self.nodes.add_pod(pod, node)
         self.volume_users.add(pod, node)
 
     def remove_pod(self, pod: PodInfo) -> None:
         """Takes a pod off its node: deleted, preempted, or forgotten after being assumed."""
         del self.pods[pod.key]
+        self.priorities[pod.priority] -= 1
+        if not self.priorities[pod.priority]:
+            del self.priorities[pod.priority]
         self.nodes.remove_pod(pod, pod.node)
         self.volume_users.remove(pod, pod.node)
         pod.node = ""

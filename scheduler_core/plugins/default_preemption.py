@@ -76,6 +76,8 @@ class DefaultPreemption(PostFilterPlugin):
     def _dry_run(self, state: CycleState, pod: PodInfo, cycle: CycleTrace) -> tuple[list[Candidate], dict[int, Status]]:
         """Candidates, those without budget violations first; and why the other nodes tried do not help."""
         rows = cycle.potential_rows(self.cluster.release.absent_nodes_unresolvable)
+        if all(priority >= pod.priority for priority in self.cluster.priorities):
+            return [], dict.fromkeys(rows, victims.NO_VICTIMS)  # nobody anywhere could be evicted
         budgets = Budgets(list(self.cluster.budgets.values()))
         nodes, framework = self.cluster.nodes, self.framework
         wanted = min(
