@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from scheduler_core import quantity, selectors
+from scheduler_core import quantity
+from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.table import Table
 from scheduler_core.framework import events
@@ -39,7 +42,6 @@ from scheduler_core.framework.interface import (
 from scheduler_core.objects import (
     CSIDriver,
     CSIStorageCapacity,
-    LabelSelector,
     NodeSelectorTerm,
     ObjectReference,
     PersistentVolume,
@@ -47,9 +49,12 @@ from scheduler_core.objects import (
     Phase,
     Requirement,
     StorageClass,
+    TopologySelectorTerm,
 )
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
+from scheduler_core.plugins.free_volumes import FreeVolumes, Picks
+from scheduler_core.plugins.storage_room import StorageRoom, largest_volume
 from scheduler_core.plugins.volumes import claim_missing, claim_name, class_of_claim, fully_bound, names_claim
 
 UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
@@ -65,7 +70,6 @@ _REASONS = {
 _OLD_AFFINITY = "node(s) had volume node affinity conflict"
 
 Bits = npt.NDArray[np.uint8]
-Picks = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -74,7 +78,7 @@ class _Cycle:
 
     `bound`: claims that have a volume. `delayed`: those that get theirs with the pod. `provisioned`: delayed claims
     that a provisioner already serves for a selected node. `matched`: the other ones, smallest first, each with a column
-    over nodes of the volume picked there (index into `candidates`, -1 for none). `undo`: what Reserve replaced: table,
+    over nodes of the volume picked there (its number, -1 for none). `undo`: what Reserve replaced: table,
     key, old object, new object. `static`: claims and the volumes reserved for them.
     """
 
@@ -82,13 +86,20 @@ class _Cycle:
     delayed: list[PersistentVolumeClaim]
     provisioned: list[PersistentVolumeClaim] = field(default_factory=list)
     matched: list[tuple[PersistentVolumeClaim, Picks]] = field(default_factory=list)
-    candidates: list[PersistentVolume] = field(default_factory=list)
     undo: list[tuple[Table[Any], str, Any, Any]] = field(default_factory=list)
     static: list[tuple[str, str]] = field(default_factory=list)
 
 
 class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
     name = "VolumeBinding"
+
+    @cached_property
+    def _free(self) -> FreeVolumes:
+        return FreeVolumes(self.cluster.volumes, self.cluster.release)
+
+    @cached_property
+    def _room(self) -> StorageRoom:
+        return StorageRoom(self.cluster)
 
     # ---- PreFilter
 
@@ -157,7 +168,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         cycle: _Cycle | None = state.get(self.name)
         if cycle is None:
             return PASSES
-        cycle.provisioned, cycle.matched, cycle.candidates = [], [], []
+        cycle.provisioned, cycle.matched = [], []
         bits: Bits = np.zeros(len(self.cluster.nodes), np.uint8)
         failed: list[tuple[Bool, Status]] = []
         self._check_bound(cycle, bits, failed)
@@ -203,8 +214,12 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         plugin = csi_migration.plugin_of(volume.spec)
         if not csi_migration.placed_as_csi(plugin, self.cluster.release):
             return None
-        get = self.cluster.csi_nodes.get
-        mask = np.array([csi_migration.announced(get(name), plugin) for name in self.cluster.nodes.names], np.bool_)
+        nodes, get = self.cluster.nodes, self.cluster.csi_nodes.get
+
+        def make() -> Bool:
+            return np.array([csi_migration.announced(get(name), plugin) for name in nodes.names], np.bool_)
+
+        mask = nodes.memo(("announced", plugin), make)
         return mask if mask.any() else None
 
     def _check_delayed(self, cycle: _Cycle, bits: Bits) -> None:
@@ -237,60 +252,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- static binding
 
     def _match(self, cycle: _Cycle, claims: list[PersistentVolumeClaim]) -> None:
-        """Picks for every claim, smallest first, the smallest volume that fits on each node."""
-        by_class: dict[str, list[int]] = {}
-        if claims:
-            for volume in self.cluster.volumes.values():
-                by_class.setdefault(volumes.class_of_volume(volume), []).append(len(cycle.candidates))
-                cycle.candidates.append(volume)
-        admitted: dict[int, Any] = {}
+        """Picks a volume on every node for every claim, smallest first."""
         for claim in sorted(claims, key=lambda claim: volumes.storage(claim.spec.resources.requests)):
-            picks: Picks = np.full(len(self.cluster.nodes), -1, np.int64)
-            blocked = np.zeros(len(picks), np.bool_)
-            for i in self._usable(claim, cycle.candidates, by_class.get(class_of_claim(claim), [])):
-                if i not in admitted:
-                    terms = volumes.affinity_terms(cycle.candidates[i])
-                    admitted[i] = volumes.admitted_rows(self.cluster.nodes, terms)
-                rows = np.arange(len(picks)) if admitted[i] is None else admitted[i]
-                free = (picks[rows] < 0) & ~blocked[rows]
-                for _, taken in cycle.matched:
-                    free &= taken[rows] != i
-                picks[rows[free]] = i
-                if volumes.bound_to(cycle.candidates[i], claim):
-                    # reserved for this claim: where it is out of reach nothing else will do, unless it is already taken
-                    blocked |= np.logical_and.reduce([taken != i for _, taken in cycle.matched], initial=True)
-            cycle.matched.append((claim, picks))
-
-    def _usable(
-        self, claim: PersistentVolumeClaim, candidates: list[PersistentVolume], of_class: list[int]
-    ) -> list[int]:
-        """What may serve a claim: volumes reserved for it, then free ones by size (upstream FindMatchingVolume)."""
-        reserved: list[int] = []
-        free: list[int] = []
-        size = volumes.storage(claim.spec.resources.requests)
-        selector = selectors.compile_selector(claim.spec.selector) if claim.spec.selector is not None else None
-        modes = set(claim.spec.access_modes)
-        for i in of_class:
-            volume = candidates[i]
-            spec, ours = volume.spec, volumes.bound_to(volume, claim)
-            if (spec.claim_ref is not None and not ours) or volumes.storage(spec.capacity) < size:
-                continue
-            if (claim.spec.volume_mode or "Filesystem") != (spec.volume_mode or "Filesystem"):
-                continue
-            attributes = claim.spec.volume_attributes_class_name, spec.volume_attributes_class_name
-            if self.cluster.release.volume_attributes_class and attributes[0] != attributes[1]:
-                continue
-            if volume.metadata.deletion_timestamp:
-                continue
-            if ours:
-                reserved.append(i)
-            elif (
-                volume.status.phase == "Available"
-                and modes.issubset(spec.access_modes)
-                and (selector is None or selector.matches(volume.metadata.labels))
-            ):
-                free.append(i)
-        return reserved + sorted(free, key=lambda i: volumes.storage(candidates[i].spec.capacity))
+            taken = [picks for _, picks in cycle.matched]
+            cycle.matched.append((claim, self._free.picks(claim, self.cluster.nodes, taken)))
 
     # ---- dynamic provisioning
 
@@ -300,47 +265,25 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         storage_class = self.cluster.storage_classes[class_of_claim(claim)]
         if storage_class.provisioner in ("", volumes.NO_PROVISIONER):
             return ~everywhere, everywhere
-        return self._allowed(storage_class), self._room(claim, storage_class)
+        return self._allowed(storage_class), self._roomy(claim, storage_class)
 
     def _allowed(self, storage_class: StorageClass) -> Bool:
         nodes, terms = self.cluster.nodes, storage_class.allowed_topologies
+
+        def make() -> Bool:
+            return terms_mask(nodes, [_node_term(term) for term in terms])
+
         if not terms:
             return np.ones(len(nodes), np.bool_)
-        allowed = np.zeros(len(nodes), np.bool_)
-        for term in terms:
-            if not term.match_label_expressions:
-                continue
-            mask = np.ones(len(nodes), np.bool_)
-            for wanted in term.match_label_expressions:
-                mask &= nodes.requirement_mask(Requirement(wanted.key, "In", wanted.values))
-            allowed |= mask
-        return allowed
+        return nodes.memo(("allowed topologies", msgspec.json.encode(terms)), make)
 
-    def _room(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Bool:
+    def _roomy(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Bool:
         """Where the driver reports enough capacity; everywhere if it reports none at all."""
-        nodes = self.cluster.nodes
         driver = self.cluster.csi_drivers.get(storage_class.provisioner)
         amount = claim.spec.resources.requests.get("storage")
         if amount is None or driver is None or not driver.spec.storage_capacity:
-            return np.ones(len(nodes), np.bool_)
-        size = quantity.value(amount)
-        room = np.zeros(len(nodes), np.bool_)
-        for capacity in self.cluster.capacities.values():
-            limit = _limit(capacity)
-            if capacity.storage_class_name == storage_class.name and limit is not None and limit >= size:
-                room |= self._reach(capacity.node_topology)
-        return room
-
-    def _reach(self, topology: LabelSelector | None) -> Bool:
-        nodes = self.cluster.nodes
-        if topology is None:
-            return np.zeros(len(nodes), np.bool_)
-        mask = np.ones(len(nodes), np.bool_)
-        for key, value in topology.match_labels.items():
-            mask &= nodes.requirement_mask(Requirement(key, "In", [value]))
-        for req in topology.match_expressions:
-            mask &= nodes.requirement_mask(req)
-        return mask
+            return np.ones(len(self.cluster.nodes), np.bool_)
+        return self._room.largest(storage_class.name) >= quantity.value(amount)
 
     # ---- scoring is for feature gates that are off by default
 
@@ -360,7 +303,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             return None
         for claim, picks in cycle.matched:
             if picks[row] >= 0:
-                self._take(cycle, cycle.candidates[int(picks[row])], claim)
+                self._take(cycle, self._free.volume(int(picks[row])), claim)
         waiting = cycle.provisioned + [claim for claim, picks in cycle.matched if picks[row] < 0]
         for claim in waiting:
             annotations = {**claim.metadata.annotations, volumes.SELECTED_NODE: node}
@@ -443,10 +386,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         """There is more room than before."""
         if old is None:
             return True
-        return (_limit(new) or 0) > (_limit(old) or 0)
+        return (largest_volume(new) or 0) > (largest_volume(old) or 0)
 
 
-def _limit(capacity: CSIStorageCapacity) -> int | None:
-    """The largest volume that fits, in bytes: the maximum size where it is given, else what is left in all."""
-    amount = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    return None if amount is None else quantity.value(amount)
+def _node_term(term: TopologySelectorTerm) -> NodeSelectorTerm:
+    return NodeSelectorTerm([Requirement(wanted.key, "In", wanted.values) for wanted in term.match_label_expressions])

@@ -107,7 +107,8 @@ _NONE: Rows = np.zeros(0, np.intp)
 
 def _requirement_rows(nodes: NodeTable, req: Requirement) -> Rows:
     if req.operator != "In":
-        return np.flatnonzero(nodes.requirement_mask(req))
+        key = ("requirement rows", req.key, req.operator, *req.values)
+        return nodes.memo(key, lambda: np.flatnonzero(nodes.requirement_mask(req)))
     # a local volume names one host: many of them must not cost a look at every node each
     index = nodes.memo(("rows by value", req.key), lambda: _rows_by_value(nodes, req.key))
     found = [index[value] for value in dict.fromkeys(req.values) if value in index]

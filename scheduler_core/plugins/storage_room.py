@@ -1,0 +1,56 @@
+"""How large a volume CSI drivers can provision for each node, as they report by CSIStorageCapacity objects.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding (binder.go: hasEnoughCapacity, capacitySufficient).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core import quantity
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.framework.interface import Int64
+from scheduler_core.objects import CSIStorageCapacity, LabelSelector, NodeSelectorTerm, Requirement
+from scheduler_core.plugins.volumes import Rows, admitted_rows
+
+_NOTHING = -quantity.MAX_INT64
+
+
+def largest_volume(capacity: CSIStorageCapacity) -> int | None:
+    """The largest volume that fits, in bytes: the maximum size where it is given, else what is left in all."""
+    amount = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+    return None if amount is None else quantity.value(amount)
+
+
+class StorageRoom:
+    """The columns of one cluster, made anew when a capacity or a node has changed."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._columns: dict[str, Int64] = {}
+        self._versions = (-1, -1)
+
+    def largest(self, storage_class: str) -> Int64:
+        """The largest volume of the class that each node can have, in bytes; int64 over nodes."""
+        versions = self._cluster.nodes.version, self._cluster.capacities.version
+        if self._versions != versions:
+            self._columns.clear()
+            self._versions = versions
+        if storage_class not in self._columns:
+            self._columns[storage_class] = self._column(storage_class)
+        return self._columns[storage_class]
+
+    def _column(self, storage_class: str) -> Int64:
+        column: Int64 = np.full(len(self._cluster.nodes), _NOTHING, np.int64)
+        for capacity in self._cluster.capacities.values():
+            size = largest_volume(capacity)
+            if capacity.storage_class_name == storage_class and size is not None and capacity.node_topology is not None:
+                rows = self._rows(capacity.node_topology)
+                column[rows] = np.maximum(column[rows], size)
+        return column
+
+    def _rows(self, topology: LabelSelector) -> Rows | slice:
+        wanted = [Requirement(key, "In", [value]) for key, value in topology.match_labels.items()]
+        wanted += topology.match_expressions
+        found = admitted_rows(self._cluster.nodes, [NodeSelectorTerm(wanted)]) if wanted else None
+        return slice(None) if found is None else found
