@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import PASSES, UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status, Verdict
 
-VERSION = 1
+VERSION = 2
 
 Rows = npt.NDArray[np.intp]
 
@@ -48,6 +48,15 @@ class PostFilterTrace:
     nominated_any_of: list[str] = field(default_factory=list)
     rule: str = ""
     decides: bool = False
+
+    def rejected_alike(self) -> list[tuple[Status, list[str]]]:
+        """Each status of `rejected` with its nodes; statuses are few and shared by many nodes."""
+        if len(set(map(id, self.rejected.values()))) == 1:
+            return [(next(iter(self.rejected.values())), list(self.rejected))]
+        alike: dict[int, tuple[Status, list[str]]] = {}
+        for node, status in self.rejected.items():
+            alike.setdefault(id(status), (status, []))[1].append(node)
+        return list(alike.values())
 
 
 @dataclass(slots=True)
@@ -436,7 +445,7 @@ def _unpack_status(packed: Sequence[Any] | None) -> Status | None:
 
 
 def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
-    rejected = {node: _pack_status(status) for node, status in trace.rejected.items()}
+    rejected = [(_pack_status(said), nodes) for said, nodes in trace.rejected_alike()]
     status = _pack_status(trace.status)
     return status, trace.nominated_node, trace.candidates, rejected, trace.nominated_any_of, trace.rule, trace.decides
 
@@ -447,7 +456,7 @@ def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
         _unpack_status(status),
         nominated,
         {node: (victims, violations) for node, (victims, violations) in candidates.items()},
-        {node: Status(s[0], tuple(s[1]), s[2]) for node, s in rejected.items()},
+        {node: Status(s[0], tuple(s[1]), s[2]) for s, alike in rejected for node in alike},
         any_of,
         rule,
         decides,

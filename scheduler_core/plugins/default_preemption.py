@@ -38,14 +38,13 @@ class DefaultPreemption(PostFilterPlugin):
             candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
             rejected={names[row]: status for row, status in rejected.items()},
         )
-        if any(status.code == ERROR for status in rejected.values()) and not candidates:
-            problem = next(status for status in rejected.values() if status.code == ERROR)
-            return None, error(f"preemption: {problem.message}")
         if not candidates:
             reasons: dict[str, int] = {}
-            for status in rejected.values():
-                for reason in status.reasons:
-                    reasons[reason] = reasons.get(reason, 0) + 1
+            for said, nodes in trace.rejected_alike():
+                if said.code == ERROR:
+                    return None, error(f"preemption: {said.message}")
+                for reason in said.reasons:
+                    reasons[reason] = reasons.get(reason, 0) + len(nodes)
             absent = len(names) - len(rejected)
             if absent:
                 reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + absent
