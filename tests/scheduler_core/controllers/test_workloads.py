@@ -1,0 +1,99 @@
+"""Workloads make their pods and replace them.
+
+Source: https://kubernetes.io/docs/concepts/workloads/controllers/.
+"""
+
+import pytest
+
+from scheduler_core.errors import InputError
+from scheduler_core.scenario_run import ScenarioRun
+from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core.timed import Played, scenario
+
+
+def workload(kind: str, name: str = "web", cpu: str = "1", annotations: Raw | None = None, **spec: object) -> Raw:
+    template = pod("x", requests={"cpu": cpu})
+    return {
+        "apiVersion": "batch/v1" if kind == "Job" else "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}, "annotations": annotations or {}},
+                "spec": {**template["spec"], "terminationGracePeriodSeconds": 5},
+            },
+            **spec,
+        },
+    }
+
+
+def bound(played: Played) -> list[str]:
+    return sorted(key.partition("/")[2] for key, info in played.run.api.pods.items() if info.node)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet"])
+def test_replicas_are_made_and_replaced(kind: str) -> None:
+    drain = {"at": 100, "drain": "n1"}
+    played = Played(node("n1"), node("n2"), workload(kind, replicas=4), timeline=[drain])
+    assert len(bound(played)) == 4
+    assert {played.run.api.pods[f"default/{name}"].node for name in bound(played)} == {"n2"}
+    evicted = played.of("pod.evicted")
+    assert evicted
+    assert len(played.of("pod.created")) == 4 + len(evicted)
+
+
+def test_scaling() -> None:
+    scale = [
+        {"at": 10, "patch": {"kind": "Deployment", "name": "web", "patch": {"spec": {"replicas": 3}}}},
+        {"at": 20, "patch": {"kind": "Deployment", "name": "web", "patch": {"spec": {"replicas": 1}}}},
+    ]
+    assert len(bound(Played(node("n1"), workload("Deployment"), timeline=scale, until=15))) == 3
+    assert len(bound(Played(node("n1"), workload("Deployment"), timeline=scale))) == 1
+
+
+def test_pods_that_do_not_run_go_first() -> None:
+    scale = {"at": 20, "patch": {"kind": "ReplicaSet", "name": "web", "patch": {"spec": {"replicas": 2}}}}
+    played = Played(node("n1", cpu="2"), workload("ReplicaSet", replicas=3), timeline=[scale])
+    assert [record.data["node"] for record in played.of("pod.deleted")] == [""]
+
+
+def test_stateful_pods_come_in_order_and_keep_their_names() -> None:
+    played = Played(node("n1", cpu="2"), workload("StatefulSet", replicas=4))
+    assert bound(played) == ["web-0", "web-1"]
+    assert "default/web-3" not in played.run.api.pods, "web-2 does not run yet"
+    remove = {"at": 50, "delete": {"kind": "Pod", "name": "web-0", "namespace": "default"}}
+    played = Played(node("n1"), workload("StatefulSet", replicas=2), timeline=[remove])
+    assert bound(played) == ["web-0", "web-1"]
+    assert played.times("pod.created", "web-0") == [0, 55]
+
+
+def test_stateful_pods_in_parallel() -> None:
+    played = Played(node("n1", cpu="2"), workload("StatefulSet", replicas=4, podManagementPolicy="Parallel"))
+    assert len(played.of("pod.created")) == 4
+
+
+def test_a_job_runs_to_its_completions() -> None:
+    job = workload("Job", completions=5, parallelism=2, annotations={"kubesched.dev/duration": "10s"})
+    played = Played(node("n1"), job)
+    assert played.times("pod.deleted") == [10, 10, 20, 20, 30]
+    assert bound(played) == []
+
+
+def test_a_daemon_set_serves_every_node_that_takes_it() -> None:
+    objects = (node("n1"), node("n2", taints=(("own", "", "NoSchedule"),)), node("n3", unschedulable=True))
+    played = Played(*objects, workload("DaemonSet"), timeline=[{"at": 10, "create": node("n4")}])
+    assert {played.run.api.pods[f"default/{name}"].node for name in bound(played)} == {"n1", "n3", "n4"}
+
+
+def test_deleting_a_workload_deletes_its_pods() -> None:
+    gone = {"at": 10, "delete": {"kind": "Deployment", "name": "web"}}
+    played = Played(node("n1"), workload("Deployment", replicas=3), timeline=[gone])
+    assert bound(played) == []
+
+
+def test_a_template_that_is_wrong_is_named() -> None:
+    with pytest.raises(InputError) as error:
+        ScenarioRun(scenario(node("n1"), workload("Deployment", cpu="lots")))
+    assert error.value.where == "Deployment web"
+    assert error.value.field.startswith("spec.template.spec.containers[0]")

@@ -1,0 +1,45 @@
+"""Short ways to have something happen in time, for the tests of the core."""
+
+from typing import Any
+
+import msgspec
+
+from scheduler_core.scenario import Scenario, load_scenario
+from scheduler_core.scenario_run import ScenarioRun
+from scheduler_core.timeline import Record
+from tests.scheduler_core.build import Raw
+
+
+def scenario(*objects: Raw, timeline: list[Raw] | None = None, until: Any = 600, **spec: Any) -> Scenario:
+    """A scenario; `timeline`: entries as in a file."""
+    document = {
+        "apiVersion": "kubesched.dev/v1alpha1",
+        "kind": "Scenario",
+        "spec": {"tieBreak": "name", "until": until, "objects": list(objects), "timeline": timeline or [], **spec},
+    }
+    return load_scenario(msgspec.json.encode(document))
+
+
+class Played:
+    """A scenario that was run to its end."""
+
+    def __init__(self, *objects: Raw, registry: Any = None, **spec: Any) -> None:
+        more = {"registry": registry} if registry is not None else {}
+        self.run = ScenarioRun(scenario(*objects, **spec), **more)
+        self.records: list[Record] = list(self.run.run())
+
+    def of(self, kind: str, pod: str = "") -> list[Record]:
+        """The records of a kind, of one pod or of all."""
+        return [r for r in self.records if r.kind == kind and (not pod or r.data.get("pod") == f"default/{pod}")]
+
+    def times(self, kind: str, pod: str = "") -> list[float]:
+        return [round(record.time, 3) for record in self.of(kind, pod)]
+
+    def moves(self, pod: str) -> list[tuple[float, str, str]]:
+        """(time, where to, why) of each move of a pod."""
+        return [(r.time, r.data["to"], r.data["event"]) for r in self.of("queue.moved", pod)]
+
+    def node_of(self, pod: str) -> str:
+        """Where a pod is at the end; "" if nowhere."""
+        info = self.run.api.pods.get(f"default/{pod}")
+        return info.node if info is not None else ""
