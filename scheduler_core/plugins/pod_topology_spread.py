@@ -7,6 +7,7 @@ pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -232,8 +233,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
                 return MISSING_LABEL
             count, minimum = int(spread.counts[domain]), spread.minimum
             if labelled and (spread.eligible is None or spread.eligible[row]):
-                step = sum(map(spread.column.matches_pod, change.added))
-                step -= sum(map(spread.column.matches_pod, change.removed))
+                step = _matching(spread, pod, change.added) - _matching(spread, pod, change.removed)
                 if step:
                     counts = spread.counts.copy()
                     counts[domain] = count = count + step
@@ -338,6 +338,13 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             return had or has
         moved = any(old.metadata.labels.get(key) != new.metadata.labels.get(key) for key in keys)
         return has and (moved or old.spec.taints != new.spec.taints)
+
+
+def _matching(spread: Spread, pod: PodInfo, others: Sequence[PodInfo]) -> int:
+    """How many of these pods coming or going change the count. Unlike when all are counted, upstream asks neither
+    whether a pod is being deleted nor whether the selector is empty."""
+    matches = spread.constraint.selector.matches
+    return sum(other.namespace == pod.namespace and matches(other.labels) for other in others)
 
 
 def _minimum(constraint: Constraint, counts: Int64, present: Bool | None) -> int:
