@@ -383,7 +383,7 @@ class CycleTrace:
                 column = _unpack(raw)
                 trace.scores[plugin] = Score(weight, column, column if normalized is None else _unpack(normalized))
             trace.postfilter = None if postfilter is None else _unpack_postfilter(postfilter)
-        except (ValueError, TypeError, IndexError, KeyError, zlib.error, msgspec.DecodeError) as problem:
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, zlib.error) as problem:
             raise InputError("cycle trace", "", f"is damaged ({type(problem).__name__})") from None
         return trace
 
@@ -391,6 +391,7 @@ class CycleTrace:
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder()
 
+_MAX_NODES = 1 << 24  # of a column that is read; one value is told by few bytes, but unpacked it is not
 _CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; above these, bits of the integer type
 _TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
@@ -421,6 +422,8 @@ def _pack(column: npt.NDArray[Any]) -> tuple[int, int, int, bytes]:
 
 def _unpack(packed: Sequence[Any]) -> Int64:
     size, lowest, kind, data = packed
+    if not 0 <= size <= _MAX_NODES:
+        raise ValueError("column length")
     if kind == _CONSTANT:
         return np.full(size, lowest, np.int64)
     if kind == _BIT:
