@@ -25,13 +25,15 @@ NOT_FOUND = 'pods "{name}" not found'
 
 @dataclass(slots=True)
 class Binding:
-    """A pod on its way: what its scheduling cycle left. `cycle`: the number of that cycle in the queue."""
+    """A pod on its way: what its scheduling cycle left. `cycle`: the number of that cycle in the queue.
+    `over`: the pod was deleted meanwhile."""
 
     queued: QueuedPod
     framework: Framework
     state: CycleState
     trace: CycleTrace
     cycle: int
+    over: bool = False
 
     @property
     def pod(self) -> PodInfo:
@@ -55,6 +57,7 @@ class Binder:
         self.seconds = seconds
         self._failures = dict(failures or {})
         self._waiting: dict[str, Binding] = {}
+        self._under_way: dict[str, Binding] = {}
         api.abandon = self.abandon
 
     def begin(self, binding: Binding) -> None:
@@ -89,16 +92,27 @@ class Binder:
                         self._failed(binding, waiting.rejected)
 
     def abandon(self, key: str) -> None:
-        """The pod was deleted; one that waits is rejected. A binding that is under way fails by itself."""
-        for framework in self.scheduler.profiles.values():
-            waiting = framework.waiting_pods.get(key)
-            if waiting is not None:
-                waiting.reject("", "removed")
+        """The pod was deleted: one that waits is rejected, a binding that is under way has failed."""
+        if self.reject(key, "removed"):
+            return
+        binding = self._under_way.pop(key)
+        binding.over = True
+        self._failed(binding, error(NOT_FOUND.format(name=binding.pod.name)))
+
+    def reject(self, key: str, reason: str) -> bool:
+        """Rejects a pod that waits for Permit; False if it does not."""
+        binding = self._waiting.get(key)
+        waiting = binding.framework.waiting_pods.get(key) if binding is not None else None
+        if waiting is None:
+            return False
+        waiting.reject("", reason)
         self.settle()
+        return True
 
     def _permitted(self, binding: Binding) -> None:
         # What happens from here on is no longer of interest to the pod: it is bound, or it is an error.
         self.queue.done(binding.pod.key)
+        self._under_way[binding.pod.key] = binding
         if self.seconds:
             self.api.loop.at(self.api.loop.clock.now + self.seconds, lambda: self._bind(binding))
         else:
@@ -107,6 +121,9 @@ class Binder:
     def _bind(self, binding: Binding) -> None:
         """PreBind, Bind, PostBind."""
         pod, trace = binding.pod, binding.trace
+        if binding.over:
+            return
+        del self._under_way[pod.key]
         problem = self._problem(pod)
         assumed = copy.copy(pod)
         if problem is None:
@@ -124,8 +141,6 @@ class Binder:
         self.api.bind(stored)
 
     def _problem(self, pod: PodInfo) -> Status | None:
-        if pod.key not in self.api.pods:
-            return error(NOT_FOUND.format(name=pod.name))
         if self._failures.get(pod.key, 0) > 0:
             self._failures[pod.key] -= 1
             return error(INJECTED)

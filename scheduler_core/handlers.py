@@ -72,13 +72,15 @@ class EventHandlers:
         return woken
 
     def update_pod(self, old: PodInfo, new: PodInfo) -> list[str]:
+        if self.lifecycle.is_assumed(new.key):
+            return []  # its binding cycle works on what it began with
         if old.node:
             self.lifecycle.update(old, new)
             woken = []
             for event in events.pod_changes(old, new):
                 woken += self._assigned(event, old, new)
             return woken
-        if not self._responsible(new) or self.lifecycle.is_assumed(new.key):
+        if not self._responsible(new):
             return []
         self.queue.update(old, new)
         nomination_lost = old.nominated_node and old.nominated_node != new.nominated_node

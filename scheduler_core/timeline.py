@@ -174,7 +174,8 @@ class Timeline:
             nominator.nominate(pod, nominated)
         lower = [p for p in nominator.on(trace.nominated_node) if p.priority < pod.priority]
         for key in trace.victims:
-            self.api.evict(self.api.pods[key], "preempted", by=pod.key, condition=PREEMPTED)
+            if not self.binder.reject(key, "preempted"):
+                self.api.evict(self.api.pods[key], "preempted", by=pod.key, condition=PREEMPTED)
         for loser in lower if trace.nominated_node else ():
             self.api.nominate(loser, "")
         self.api.nominate(pod, nominated)

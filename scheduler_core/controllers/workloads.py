@@ -7,6 +7,7 @@ Source: pkg/controller/replicaset, pkg/controller/statefulset, pkg/controller/jo
 
 from __future__ import annotations
 
+import math
 import random
 import zlib
 from collections.abc import Iterator
@@ -52,6 +53,7 @@ KINDS = {
     "Job": "batch/v1",
 }
 MAX_PODS = 100_000
+PAUSE_SECONDS = 1.0
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -80,7 +82,8 @@ class Raw(msgspec.Struct, rename="camel"):
 @dataclass(slots=True)
 class Workload:
     """`pods`: the pods that it made and that exist -> their number, counted from 0 in the order they were made (of a
-    StatefulSet, the ordinal). `nodes`: of a DaemonSet, the node each pod is for."""
+    StatefulSet, the ordinal). `nodes`: of a DaemonSet, the node each pod is for. `made_at`: when it made one last.
+    `due`: when it is to be looked at next."""
 
     kind: str
     namespace: str
@@ -92,6 +95,8 @@ class Workload:
     pods: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, str] = field(default_factory=dict)
     made: int = 0
+    made_at: float = -1.0
+    due: float = math.inf
     succeeded: int = 0
     failed: int = 0
 
@@ -108,7 +113,6 @@ class Workloads(Controller):
         self._chance = random.Random(f"{seed}/workloads")
         self._workloads: dict[tuple[str, str, str], Workload] = {}
         self._made: dict[str, Workload] = {}  # pod -> what made it
-        self._dirty: dict[tuple[str, str, str], None] = {}
 
     @staticmethod
     def handles(raw: Any) -> bool:
@@ -159,7 +163,7 @@ class Workloads(Controller):
             self.api.create(ReplicaSet(metadata=metadata, spec=WorkloadSpec(workload.spec.selector)))
         change = "created" if known is None else "updated"
         self.api.loop.record("object.changed", object=_title(workload), change=change)
-        self._look_at(workload)
+        self._look_at(known or workload)
 
     def patch(self, kind: str, namespace: str, name: str, patch: dict[str, Any]) -> bool:
         """Merges into a workload's spec; False for what is none. Raises InputError."""
@@ -203,17 +207,18 @@ class Workloads(Controller):
                 self._look_at(workload)
 
     def _look_at(self, workload: Workload) -> None:
-        """Has a workload looked at, once, when all that happens now has happened."""
-        if not self._dirty:
-            self.api.loop.at(self.api.loop.clock.now, self._look)
-        self._dirty[workload.key] = None
+        """Has a workload looked at when all that happens now has happened; if it has just made pods, a second later:
+        else one whose pods are evicted as soon as they are placed would make them for ever."""
+        now = self.api.loop.clock.now
+        due = now + PAUSE_SECONDS if workload.made_at == now else now
+        if due < workload.due:
+            workload.due = due
+            self.api.loop.at(due, lambda: self._look(workload, due))
 
-    def _look(self) -> None:
-        dirty, self._dirty = self._dirty, {}
-        for key in dirty:
-            workload = self._workloads.get(key)
-            if workload is not None:
-                _RECONCILE[workload.kind](self, workload)
+    def _look(self, workload: Workload, due: float) -> None:
+        if workload.due == due and self._workloads.get(workload.key) is workload:
+            workload.due = math.inf
+            _RECONCILE[workload.kind](self, workload)
 
     # ---- one per kind
 
@@ -277,6 +282,7 @@ class Workloads(Controller):
         if node:
             _pin(pod, node)
         workload.made += 1
+        workload.made_at = self.api.loop.clock.now
         workload.pods[pod.key] = number
         self._made[pod.key] = workload
         self.api.create(pod)

@@ -42,6 +42,7 @@ def a_pod(chance: random.Random, name: str) -> Raw:
     if chance.random() < 0.3:
         spec["terminationGracePeriodSeconds"] = chance.choice([0, 3, 20])
     raw = pod(name, **spec)
+    del raw["spec"]["priority"]  # that is for admission to say
     if chance.random() < 0.4:
         raw["metadata"]["annotations"] = {"kubesched.dev/duration": f"{chance.randint(1, 90)}s"}
     return raw
@@ -85,13 +86,13 @@ def a_run(seed: int) -> ScenarioRun:
             "template": {"metadata": template["metadata"], "spec": template["spec"]},
         },
     }
-    objects = [high, *(a_node(chance, f"n{i}") for i in range(chance.randint(0, 3)))]
+    objects = [high, *(a_node(chance, f"n{i}") for i in range(chance.choice([0, 1, 2, 2, 3, 3])))]
     if chance.random() < 0.3:
         objects.append(workload)
     return ScenarioRun(
         scenario(
             *objects,
-            timeline=[an_entry(chance, number) for number in range(chance.randint(5, 25))],
+            timeline=[an_entry(chance, number) for number in range(chance.randint(10, 40))],
             until=chance.choice([150, 700]),
             kubernetes=chance.choice(["1.34", "1.34", "1.27"]),
             seed=seed,
