@@ -5,15 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.errors import InputError
-from scheduler_core.objects import KINDS, Node, Pod, decode, decode_all, describe, timestamp
+from scheduler_core.objects import GROUPS, KINDS, Node, Pod, decode, decode_all, describe, timestamp
 from tests.scheduler_core.build import Raw, node, pod
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_least_that_every_kind_needs_is_a_name(kind: str) -> None:
-    made = decode({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}})
-    assert type(made) is KINDS[kind]
-    assert made.name == "x"
+    for group in ("", *GROUPS.get(kind, ())):  # without an apiVersion the kind is enough
+        made = decode({"apiVersion": group and f"{group}/v1", "kind": kind, "metadata": {"name": "x"}})
+        assert type(made) is KINDS[kind]
+        assert made.name == "x"
+    assert decode({"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": "x"}}) is None, "of another group"
     for metadata in ({}, {"name": ""}, {"name": None}):
         with pytest.raises(InputError) as caught:
             decode({"kind": kind, "metadata": metadata})
