@@ -18,9 +18,13 @@ from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.objects import Node, Object, Pod, PriorityClass, Taint, decode
 from scheduler_core.plugins import REGISTRY
+from scheduler_core.plugins.coscheduling import Coscheduling
 from scheduler_core.scenario import Arrivals, Entry, NodeTaint, Reference, Scenario, Spread, at_line
 from scheduler_core.simulation import Simulation
 from scheduler_core.timeline import Record, Timeline
+
+PLUGINS: dict[str, type[Plugin]] = {**REGISTRY, Coscheduling.name: Coscheduling}
+"""The plugins that a scenario's configuration may enable."""
 
 
 class ScenarioRun:
@@ -30,7 +34,7 @@ class ScenarioRun:
         self,
         scenario: Scenario,
         source: str | bytes | None = None,
-        registry: Mapping[str, type[Plugin]] = REGISTRY,
+        registry: Mapping[str, type[Plugin]] = PLUGINS,
         timer: Callable[[], int] = lambda: 0,
     ) -> None:
         self.scenario = scenario

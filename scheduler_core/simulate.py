@@ -31,7 +31,7 @@ def simulate(path: str, out: IO[str], style: str = "table", until: float | None 
         write(record, out)
     left = run.timeline.queue.parts()
     if style == "table":
-        bound = sum(bool(pod.node) for pod in run.api.pods.values())
+        bound = len(run.api.cluster.pods) - len(run.api.lifecycle.assumed())
         waiting = ", ".join(f"{list(left.values()).count(part)} {part}" for part in sorted(set(left.values())))
         out.write(f"\nat {run.until:g} s: {bound} pods bound; waiting: {waiting or 'none'}\n")
     return 1 if left else 0

@@ -40,6 +40,7 @@ class Played:
         return [(r.time, r.data["to"], r.data["event"]) for r in self.of("queue.moved", pod)]
 
     def node_of(self, pod: str) -> str:
-        """Where a pod is at the end; "" if nowhere."""
-        info = self.run.api.pods.get(f"default/{pod}")
-        return info.node if info is not None else ""
+        """Where a pod is bound at the end; "" if nowhere."""
+        key = f"default/{pod}"
+        info = self.run.api.pods.get(key)
+        return info.node if info is not None and not self.run.api.lifecycle.is_assumed(key) else ""
