@@ -33,25 +33,32 @@ def _layout(**more: Any) -> dict[str, Any]:
 
 
 def _short(name: str, size: int = 28) -> str:
-    return name if len(name) <= size else f"{name[: size - 1]}…"
+    """The name, its middle left out where it is too long: names of a kind differ at their end."""
+    if len(name) <= size:
+        return name
+    tail = size // 2
+    return f"{name[: size - 1 - tail]}…{name[-tail:]}"
 
 
 def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> Figure:
     """Stacked bars, one a node (the best on top), one colour a plugin: weighted scores, longest first."""
     best = list(rows[:top])[::-1]
-    names = [_short(row.node) + (" ★" if row.chosen else "") for row in best]
+    labels = [_short(row.node) + (" ★" if row.chosen else "") for row in best]
+    places = list(range(len(best)))  # by place, not by label: labels of two nodes may be the same
     plugins = [cell.plugin for cell in best[0].cells] if best else []
     data = [
         {
             "type": "bar",
             "orientation": "h",
             "name": plugin,
-            "y": names,
+            "y": places,
+            "text": [row.node for row in best],
+            "textposition": "none",
             "x": [row.cells[index].weighted for row in best],
             "customdata": [
                 [row.cells[index].raw, row.cells[index].normalized, row.cells[index].weight] for row in best
             ],
-            "hovertemplate": "%{y}<br>%{fullData.name}: %{x}<br>raw %{customdata[0]}, normalised %{customdata[1]}, "
+            "hovertemplate": "%{text}<br>%{fullData.name}: %{x}<br>raw %{customdata[0]}, normalised %{customdata[1]}, "
             "weight %{customdata[2]}<extra></extra>",
             "marker": {"color": SERIES[index % len(SERIES)]},
         }
@@ -64,7 +71,15 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> Figure:
             showlegend=True,
             legend={"orientation": "h", "y": -0.12, "yanchor": "top", "font": {"size": 11}},
             xaxis={"fixedrange": True},
-            yaxis={"automargin": True, "fixedrange": True, "tickfont": {"family": "monospace", "size": 11}},
+            yaxis={
+                "tickmode": "array",
+                "tickvals": places,
+                "ticktext": labels,
+                "zeroline": False,
+                "automargin": True,
+                "fixedrange": True,
+                "tickfont": {"family": "monospace", "size": 11},
+            },
         ),
     }
 

@@ -16,9 +16,20 @@ def test_score_bars_stack_to_the_totals_best_on_top() -> None:
     scored = {"P": {"weight": 2, "raw": {"a": 3, "b": 4}, "normalized": {"a": 30, "b": 40}}}
     figure = figures.score_bars(score_rows({"score": scored, "total": {"a": 60, "b": 80}, "selected": "b"}))
     assert figure["layout"]["barmode"] == "stack"
-    assert figure["data"][0]["y"] == ["a", "b ★"]
+    assert figure["layout"]["yaxis"]["ticktext"] == ["a", "b ★"]
+    assert figure["layout"]["yaxis"]["tickvals"] == figure["data"][0]["y"] == [0, 1]
     assert figure["data"][0]["x"] == [60, 80]
     assert figure["data"][0]["customdata"] == [[3, 30, 2], [4, 40, 2]]
+
+
+def test_nodes_with_long_names_of_one_beginning_have_a_bar_each_and_labels_that_differ() -> None:
+    names = [f"gke-production-europe-west1-pool-standard-{i}" for i in range(3)]
+    part = {"weight": 1, "raw": dict.fromkeys(names, 5), "normalized": dict.fromkeys(names, 50)}
+    rows = score_rows({"score": {"P": part}, "total": dict.fromkeys(names, 50), "selected": names[0]})
+    figure = figures.score_bars(rows)
+    assert len(set(figure["data"][0]["y"])) == 3
+    assert len(set(figure["layout"]["yaxis"]["ticktext"])) == 3
+    assert set(figure["data"][0]["text"]) == set(names)
 
 
 def test_score_bars_of_nothing() -> None:
