@@ -32,6 +32,9 @@ def main(argv: list[str] | None = None) -> int:
     simulate.add_argument("--format", choices=("table", "jsonl"), default="table", help="one row or one object a line")
     simulate.add_argument("--until", type=float, help="when to stop, in seconds, instead of the file's")
     simulate.add_argument("--seed", type=int, help="instead of the file's")
+    simulate.add_argument(
+        "--allow-extender", metavar="HOST[:PORT]", action="append", default=[], help="ask extenders there; repeatable"
+    )
     simulate.set_defaults(run=_simulate)
     bench = commands.add_parser("bench", help="measure pods per second, with every decision recorded; prints JSON")
     bench.add_argument(
@@ -116,7 +119,7 @@ def _replay_time(args: argparse.Namespace) -> int:
 def _simulate(args: argparse.Namespace) -> int:
     from scheduler_core.simulate import simulate
 
-    return simulate(args.file, sys.stdout, args.format, args.until, args.seed)
+    return simulate(args.file, sys.stdout, args.format, args.until, args.seed, args.allow_extender)
 
 
 def _bench(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from scheduler_core.controllers.taint_manager import TaintManager
 from scheduler_core.controllers.workloads import Workloads
 from scheduler_core.duration import DURATION_ANNOTATION, seconds
 from scheduler_core.errors import InputError
+from scheduler_core.extenders import Extenders
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.objects import Node, Object, Pod, PriorityClass, Taint, decode
 from scheduler_core.plugins import REGISTRY
@@ -28,7 +29,8 @@ PLUGINS: dict[str, type[Plugin]] = {**REGISTRY, Coscheduling.name: Coscheduling}
 
 
 class ScenarioRun:
-    """`source`: the file's text, for lines in errors. `registry`: the plugins there are. Raises InputError."""
+    """`source`: the file's text, for lines in errors. `registry`: the plugins there are. `allowed_extenders`: the hosts
+    that may be asked; without any, extenders are left out. Raises InputError."""
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class ScenarioRun:
         source: str | bytes | None = None,
         registry: Mapping[str, type[Plugin]] = PLUGINS,
         timer: Callable[[], int] = lambda: 0,
+        allowed_extenders: Collection[str] = (),
     ) -> None:
         self.scenario = scenario
         self.until = scenario.until()
@@ -60,6 +63,7 @@ class ScenarioRun:
             graceful=spec.grace_periods,
             bind_seconds=seconds(spec.binding.seconds),
             bind_failures={failure.pod: failure.times for failure in spec.binding.failures},
+            extenders=self._extenders(allowed_extenders),
         )
         self.api = self.timeline.api
         self._workloads = self._controllers()
@@ -72,6 +76,10 @@ class ScenarioRun:
     def run(self) -> Iterator[Record]:
         """What happens, in order, to the end."""
         return self.timeline.run(self.until)
+
+    def _extenders(self, allowed: Collection[str]) -> Extenders | None:
+        configs = self.simulation.configuration.extenders
+        return Extenders(configs, self.simulation.cluster, allowed) if allowed and configs else None
 
     # ---- the cluster at the beginning
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
+from scheduler_core.extenders import Extenders
 from scheduler_core.framework.interface import ERROR, WAIT, Change, CycleState, Status, unresolvable
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.trace import CycleTrace, PostFilterTrace, Rows, Score, fit_error_message
@@ -46,6 +47,7 @@ class Scheduler:
         self.profiles = profiles
         self.preemption = preemption
         self.timer = timer
+        self.extenders: Extenders | None = None
         self.cycles = 0
         self.next_start_index = 0
 
@@ -135,6 +137,8 @@ class Scheduler:
         if self.cluster.nominator:
             self._regard_nominated(framework, state, pod, trace)
         self._look(framework, pod, trace)
+        if self.extenders:
+            self.extenders.filter(pod, trace)
         trace.durations["filter"] = self.timer() - start
         blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace)}
         trace.unschedulable_plugins = sorted(blamed.union(narrowing))
@@ -245,6 +249,8 @@ class Scheduler:
             return
         trace.skipped_score = sorted(state.skip_score)
         trace.scores = {plugin: Score(*columns) for plugin, columns in framework.run_score(state, pod, rows).items()}
+        if self.extenders:
+            self.extenders.prioritize(pod, trace)
         trace.durations["score"] = self.timer() - start
 
     def select_host(self, framework: Framework, trace: CycleTrace) -> None:
@@ -301,7 +307,10 @@ class Scheduler:
         """PreBind, Bind, PostBind. A failure is an error, not a decision: the pod is forgotten and will come again."""
         status = trace.prebind = framework.run_pre_bind(state, pod, trace.node)
         if status is None:
-            status = trace.bind = framework.run_bind(state, pod, trace.node)
+            taken, status = self.extenders.bind(pod, trace.node) if self.extenders else (False, None)
+            if not taken:
+                status = framework.run_bind(state, pod, trace.node)
+            trace.bind = status
         if status is not None:
             self.forget(framework, state, pod, trace.node)
             trace.result, trace.error, trace.message = "error", status.message, status.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import IO, Any
 
 import msgspec
@@ -14,10 +15,18 @@ from scheduler_core.timeline import Record
 _QUIET = {"nodes.listed", "pod.nominated", "pod.updated", "eviction.timed", "eviction.cancelled"}
 
 
-def simulate(path: str, out: IO[str], style: str = "table", until: float | None = None, seed: int | None = None) -> int:
+def simulate(
+    path: str,
+    out: IO[str],
+    style: str = "table",
+    until: float | None = None,
+    seed: int | None = None,
+    allowed_extenders: Collection[str] = (),
+) -> int:
     """Runs a scenario file (`-`: standard input) and writes what happens. `style`: table or jsonl.
 
-    `until`, `seed`: instead of the file's. Returns 0, or 1 if a pod is left without a node. Raises InputError.
+    `until`, `seed`: instead of the file's. `allowed_extenders`: hosts of extenders that may be asked. Returns 0, or 1
+    if a pod is left without a node. Raises InputError.
     """
     source = _read(path)
     scenario = load_scenario(source, path)
@@ -25,7 +34,7 @@ def simulate(path: str, out: IO[str], style: str = "table", until: float | None 
         scenario.spec.seed = seed
     if until is not None:
         scenario.spec.until = until
-    run = ScenarioRun(scenario, source)
+    run = ScenarioRun(scenario, source, allowed_extenders=allowed_extenders)
     write = _write_line if style == "jsonl" else _write_row
     for record in run.run():
         write(record, out)
@@ -77,7 +86,7 @@ def _details(record: Record) -> str:
             where = f" -> {data['node']}" if data.get("node") else ""
             promised = f" nominated to {data['nominated_node']}{victims}" if data.get("nominated_node") else ""
             return f"#{data['attempt']} {data['result']}{where}{promised}  {data.get('message', '')}".rstrip()
-        case "warning":
+        case "warning" | "extender.failed":
             return str(data["message"])
     shown = (f"{key} {value}" for key, value in data.items() if value and key not in ("pod", "object"))
     return ", ".join(shown)

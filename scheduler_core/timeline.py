@@ -19,6 +19,7 @@ from scheduler_core.binding import Binder, Binding
 from scheduler_core.clock import Clock
 from scheduler_core.cluster.lifecycle import Lifecycle
 from scheduler_core.controllers.admission import Admission
+from scheduler_core.extenders import Extenders
 from scheduler_core.handlers import EventHandlers
 from scheduler_core.objects import Condition
 from scheduler_core.queue import QueuedPod, SchedulingQueue
@@ -60,8 +61,12 @@ class Timeline:
         graceful: bool = False,
         bind_seconds: float = 0.0,
         bind_failures: Mapping[str, int] | None = None,
+        extenders: Extenders | None = None,
     ) -> None:
         self.scheduler = simulation.scheduler
+        self.extenders = self.scheduler.extenders = extenders
+        for framework in self.scheduler.profiles.values():
+            framework.extenders = extenders
         self.cluster = cluster = simulation.cluster
         self.clock = Clock()
         self.queue = SchedulingQueue(
@@ -154,12 +159,21 @@ class Timeline:
             self._listed = self.cluster.nodes.names
             self.record("nodes.listed", names=list(self._listed))
         seq = self._note("attempt", _summary(trace), trace)
+        self._note_extenders(seq)
         with self.caused(seq):
             if trace.result in ("scheduled", "waiting"):
                 self.binder.begin(Binding(queued, framework, state, trace, self.queue.cycle))
             else:
                 self._failed(queued, trace)
             self.binder.settle()
+            self._note_extenders(seq)
+
+    def _note_extenders(self, seq: int) -> None:
+        """What extenders did wrong since the last time."""
+        if self.extenders:
+            with self.caused(seq):
+                while self.extenders.events:
+                    self.record("extender.failed", message=self.extenders.events.pop(0))
 
     def _failed(self, queued: QueuedPod, trace: CycleTrace) -> None:
         """Back into the queue; then what the cycle wrote becomes known: victims, nominations lost, its own."""
@@ -185,7 +199,7 @@ def _summary(trace: CycleTrace) -> dict[str, Any]:
     """What an attempt came to, without what does not apply."""
     said = {
         "node": trace.node if trace.result in ("scheduled", "waiting") else "",
-        "message": trace.message,
+        "message": trace.message or trace.error,
         "plugins": trace.unschedulable_plugins if trace.result not in ("scheduled", "waiting") else [],
         "nominated_node": trace.nominated_node,
         "victims": trace.victims,

@@ -133,6 +133,11 @@ class CycleTrace:
             self._decided = True
         return self._decisive
 
+    def refuse(self, plugin: str, verdict: Verdict) -> None:
+        """Notes what came after the Filter plugins had been asked."""
+        self.verdicts[plugin] = verdict
+        self._decisive, self._decided = None, False
+
     def passing(self) -> Bool | None:
         """Nodes that pass all filters, nominated pods regarded; bool over nodes, None when all do."""
         decisive = self.decisive()

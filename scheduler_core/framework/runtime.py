@@ -17,6 +17,7 @@ from scheduler_core.framework.waiting_pods import WaitingPods
 
 if TYPE_CHECKING:
     from scheduler_core.config import Profile
+    from scheduler_core.extenders import Extenders
     from scheduler_core.trace import CycleTrace
 
 _P = TypeVar("_P", bound=api.Plugin)
@@ -54,6 +55,7 @@ class Framework:
         self.bind = self._at("bind", api.BindPlugin)
         self.post_bind = self._at("postBind", api.PostBindPlugin)
         self.waiting_pods = WaitingPods()
+        self.extenders: Extenders | None = None
 
     def _at(self, point: str, kind: type[_P]) -> list[_P]:
         plugins = []

@@ -33,6 +33,10 @@ class DefaultPreemption(PostFilterPlugin):
         if refusal:
             return None, unschedulable(f"preemption: {refusal}")
         candidates, rejected = self._dry_run(state, pod, cycle)
+        if candidates and self.framework.extenders:
+            candidates, problem = self.framework.extenders.preempt(pod, candidates)
+            if problem is not None:
+                return None, problem
         names = self.cluster.nodes.names
         trace = cycle.postfilter = PostFilterTrace(
             candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.extenders import NAME as EXTENDERS
 from scheduler_core.framework import events
 from scheduler_core.framework.events import ClusterEvent, EventHint, Hint
 from scheduler_core.framework.interface import Plugin
@@ -34,6 +35,9 @@ class Hints:
             name: {plugin.name: self._of(plugin) for plugin in _rejecting(framework)}
             for name, framework in profiles.items()
         }
+        for name, framework in profiles.items():
+            if framework.extenders:  # they cannot say what they wait for: anything may help
+                self._registered[name][EXTENDERS] = [EventHint(events.EVERYTHING)]
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
 
     def _of(self, plugin: Plugin) -> list[EventHint]:
