@@ -23,7 +23,9 @@ from kubesched_ui.events import Event, event
 from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, EventBlock, PodResult, Run
 
-PROGRESS = ["cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq"]
+PROGRESS = [
+    "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq", "clock",
+]  # fmt: skip
 COUNTS = {
     "scheduled": "placed",
     "waiting": "placed",
@@ -47,6 +49,7 @@ class CycleRow(NamedTuple):
     attempt: int
     result: str
     trace: bytes
+    nodes_version: int = 0
 
 
 class ResultRow(NamedTuple):

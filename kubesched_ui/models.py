@@ -1,6 +1,6 @@
 """What is stored: scenarios (uploaded clusters) and runs (the scheduler at work on one), with everything recorded.
 
-Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, PodResult.
+Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, PodResult; of a run in time NodeList, Moves.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Scenario(models.Model):
     config = models.TextField(blank=True, help_text="The KubeSchedulerConfiguration that came with it, if any.")
     counts = models.JSONField(default=dict, help_text="kind -> number of objects")
     warnings = models.JSONField(default=list)
+    time = PackedJSONField(default=dict, help_text="What a Scenario document says beside objects; {} for a snapshot.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     class Meta:
@@ -146,6 +147,8 @@ class Run(models.Model):
     unbind = models.JSONField(default=list, blank=True, help_text="Bound pods to be placed again.")
     template = models.TextField(blank=True, help_text="A pod, YAML; `copies` of it are added.")
     copies = models.PositiveIntegerField(default=0)
+    in_time = models.BooleanField(default=False, help_text="Pods wait, back off and retry on a virtual clock.")
+    until = models.FloatField(null=True, blank=True, help_text="Virtual seconds after which a run in time ends.")
     # Progress
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     cancel_requested = models.BooleanField(default=False)
@@ -157,6 +160,7 @@ class Run(models.Model):
     errors = models.PositiveIntegerField(default=0)
     pods_per_s = models.FloatField(default=0)
     error = models.TextField(blank=True, help_text="Why the run failed, a sentence.")
+    clock = models.FloatField(default=0, help_text="Virtual seconds that a run in time has reached.")
     last_seq = models.PositiveBigIntegerField(default=0)
     node_names = PackedJSONField(null=True, blank=True, editable=False)
     # Life
@@ -202,7 +206,18 @@ class Run(models.Model):
         """Seconds until done at the present pace; None before there is one."""
         if self.state != self.State.RUNNING or not self.pods_per_s:
             return None
+        if self.in_time:
+            if not self.clock or not self.until or not self.started_at:
+                return None
+            so_far = (timezone.now() - self.started_at).total_seconds()
+            return round(so_far * max(self.until - self.clock, 0) / self.clock, 1)
         return round((self.cycles_total - self.cycles_done) / self.pods_per_s, 1)
+
+    def nodes_at(self, version: int) -> list[str]:
+        """The nodes in the order of the rows of cycles with this `nodes_version`."""
+        if not version:
+            return self.node_names or []
+        return self.node_lists.get(version=version).names
 
     @property
     def url(self) -> str:
@@ -242,12 +257,43 @@ class Cycle(models.Model):
     name = models.CharField(max_length=253)
     attempt = models.PositiveIntegerField(default=1)
     result = models.CharField(max_length=15)
+    nodes_version = models.PositiveIntegerField(default=0, help_text="Which list of nodes its rows index.")
     trace = models.BinaryField()
 
     class Meta:
         ordering = ["run", "number"]
         constraints = [models.UniqueConstraint(fields=["run", "number"], name="cycle_once")]
         indexes = [models.Index(fields=["run", "namespace", "name", "number"])]
+
+    @property
+    def nodes(self) -> list[str]:
+        """The nodes in the order of its rows."""
+        return self.run.nodes_at(self.nodes_version)
+
+
+class NodeList(models.Model):
+    """The nodes of a run in time after they changed, in row order; version 0 is the run's `node_names`."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="node_lists")
+    version = models.PositiveIntegerField()
+    names = PackedJSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "version"], name="node_list_once")]
+
+
+class Moves(models.Model):
+    """Which pod came into which lane when, a batch of a run in time: the same as its events say, for drawing."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="moves")
+    first_seq = models.PositiveBigIntegerField()
+    data = PackedJSONField(
+        help_text="[[t, ns/name, lane, seq], ...]; lane as kubesched_ui.chronicle.LANES numbers them"
+    )
+
+    class Meta:
+        ordering = ["run", "first_seq"]
+        constraints = [models.UniqueConstraint(fields=["run", "first_seq"], name="moves_once")]
 
 
 class PodResultQuerySet(models.QuerySet["PodResult"]):
