@@ -6,9 +6,13 @@ Source: pkg/scheduler/eventhandlers.go.
 from __future__ import annotations
 
 import copy
+from functools import partial
 
+from scheduler_core import selectors
+from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.lifecycle import Lifecycle
+from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.events import ClusterEvent
@@ -47,7 +51,11 @@ class EventHandlers:
         return woken
 
     def _tell(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:
-        return self.queue.move_all(event, old, new)
+        check = None
+        if isinstance(new, Node) and not self.queue.with_hints:
+            self.cluster.nodes.refresh()
+            check = partial(_could_take, self.cluster, new)
+        return self.queue.move_all(event, old, new, check)
 
     # ---- pods
 
@@ -77,7 +85,8 @@ class EventHandlers:
         if old.node:
             self.lifecycle.update(old, new)
             woken = []
-            for event in events.pod_changes(old, new):
+            changes = events.pod_changes(old, new)
+            for event in changes if self.queue.with_hints else [_OLD_POD_UPDATE]:
                 woken += self._assigned(event, old, new)
             return woken
         if not self._responsible(new):
@@ -99,8 +108,44 @@ class EventHandlers:
 
     def _place_freed(self, pod: PodInfo) -> list[str]:
         """A nominated pod no longer holds its place: pods of the same or lower priority saw it as taken."""
+        if not self.queue.with_hints:
+            return []  # v1.27 does not think of it
         event = events.ASSIGNED_POD_DELETE
         return self.queue.move_all(event, pod, None, lambda other: other.priority <= pod.priority)
 
     def _assigned(self, event: ClusterEvent, old: PodInfo | None, new: PodInfo) -> list[str]:
-        return self.queue.move_all(event, old, new)
+        """A pod was bound, or changed where it runs. Without hints only those hear of it that want to be near it."""
+        if self.queue.with_hints:
+            return self.queue.move_all(event, old, new)
+        labels = self.cluster.namespaces.get(new.namespace, {})
+
+        def wants(pod: PodInfo) -> bool:
+            return any(term.matches(new.namespace, labels, new.labels) for term in pod.required_affinity)
+
+        return self.queue.move_all(event, old, new, wants)
+
+
+# v1.27 has one event for all updates of a running pod; who registers label updates there hears of it.
+_OLD_POD_UPDATE = ClusterEvent(events.ASSIGNED_POD, events.UPDATE_POD_LABEL)
+
+
+def _could_take(cluster: Cluster, node: Node, pod: PodInfo) -> bool:
+    """v1.27's pre-check: whether a node that came or changed has room for a pod, as it is now and without preemption.
+
+    Source: pkg/scheduler/eventhandlers.go (preCheckForNode, AdmissionCheck).
+    """
+    nodes = cluster.nodes
+    row = nodes.rows[node.name]
+    if nodes.pod_count[row] >= nodes.allowed_pods[row]:
+        return False
+    for name, amount in pod.requests.items():
+        column = nodes.allocatable.get(name)
+        if amount and (column is None or column[row] - nodes.requested[name][row] < amount):
+            return False
+    if pod.pod.spec.node_name not in ("", node.name) or not node_matching.required_matches(pod, node):
+        return False
+    for ip, protocol, port in pod.host_ports:
+        if ports_conflict(ip, nodes.host_ports.get((protocol, port), {}).get(node.name, ())):
+            return False
+    no_schedule = frozenset(("NoSchedule",))
+    return selectors.first_untolerated(node.spec.taints, pod.pod.spec.tolerations, no_schedule) is None
