@@ -19,7 +19,7 @@ from ninja import Field, ModelSchema, NinjaAPI, Query, Schema, Status
 from ninja.errors import HttpError, ValidationError
 from pydantic import StringConstraints
 
-from kubesched_ui import export, runs, uploads
+from kubesched_ui import export, history, runs, uploads
 from kubesched_ui.eventlog import join, read_blocks
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import Cycle, PodResult, Run, Scenario
@@ -28,6 +28,7 @@ from scheduler_core.trace import CycleTrace
 
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]  # PostgreSQL stores no NUL
 MAX_ID = 2**63 - 1
+SCANNED = 10_000  # blocks that one answer looks through for events of a type
 
 api = NinjaAPI(
     title="KubeSched",
@@ -110,7 +111,7 @@ class ScenarioDetail(ScenarioOut):
 
 
 class RunIn(Schema):
-    """Settings of a run. What is left out has the default shown."""
+    """Settings of a run. What is left out has the default shown; of a run in time, what the scenario says of it."""
 
     model_config = {"extra": "forbid"}
 
@@ -124,6 +125,10 @@ class RunIn(Schema):
     unbind: list[Text] = Field([], description="Bound pods to be placed again.")
     template: Text = Field("", description="A Pod, YAML or JSON text, of which `copies` are added.")
     copies: int = Field(0, ge=0)
+    in_time: bool | None = Field(
+        None, description="Pods wait, back off and retry on a virtual clock; null: if the scenario has time."
+    )
+    until: float | None = Field(None, gt=0, description="Virtual seconds after which a run in time ends.")
 
 
 class RunStarted(Schema):
@@ -195,6 +200,26 @@ class Events(Schema):
     active: bool = Field(description="Whether there may be more to come.")
 
 
+class Lanes(Schema):
+    """Documented here; the answer is encoded at once."""
+
+    until: float | None = Field(description="When the run ends, in virtual seconds.")
+    clock: float = Field(description="The virtual second that it has reached.")
+    pods: list[str]
+    moves: list[tuple[float, int, int, int]] = Field(description="(t, index of the pod, code of the lane, seq)")
+    lanes: list[str] = Field(description="A lane's code is its index.")
+    note: str = Field(description="What was left out, empty for nothing.")
+
+
+class History(Schema):
+    moves: list[dict[str, Any]] = Field(description="{t, from, to, event, seq, cause_seq, cause}")
+    attempts: list[dict[str, Any]] = Field(description="{t, number, result, node, message, seq, plugins}")
+    preempted: list[dict[str, Any]] = Field(description="Its victims: {t, pod, node, seq}")
+    preempted_by: dict[str, Any] | None = Field(description="{t, pod, node, seq, cause_seq}")
+    critical_path: list[dict[str, Any]] = Field(description="{from_t, to_t, where, waiting_for}")
+    note: str = Field(description="What was left out, empty for nothing.")
+
+
 REFUSALS = {400: Refusal, 404: Refusal, 413: Refusal, 422: Refusal}
 
 # ------------------------------------------------------------------------------------------------ scenarios
@@ -252,7 +277,9 @@ def export_scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
 def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[Run]:
     """Checks the settings, queues a run and answers at once."""
     scenario = find(Scenario, scenario_id)
-    values = wanted.model_dump() | {"config": wanted.config or ""}
+    given = wanted.model_dump(exclude_unset=True)
+    values = wanted.model_dump() | runs.defaults(scenario, given.pop("in_time", None)) | given
+    values |= {"config": values["config"] or "", "in_time": bool(values["in_time"])}
     with transaction.atomic():
         return Status(202, runs.create_run(scenario, runs.RunSettings(**values)))
 
@@ -283,6 +310,9 @@ def cancel_run(request: HttpRequest, run_id: int) -> Run:
     return run
 
 
+TYPES = Query([], description="Only events of this type; may be repeated.")
+
+
 @api.get("/runs/{int:run_id}/events", response={200: Events, **REFUSALS}, tags=["runs"])
 def events(
     request: HttpRequest,
@@ -290,11 +320,15 @@ def events(
     since: int = Query(0, ge=0, le=MAX_ID),
     limit: int = Query(1000, ge=1, le=10_000),
     pod: Text = "",
+    type: list[Text] = TYPES,
 ) -> HttpResponse:
-    """The events after `since`, at most `limit`; with `pod` (namespace/name) that pod's and the run's own."""
+    """The events after `since`, at most `limit`; with `pod` (namespace/name) that pod's and the run's own.
+
+    With `type` an answer may hold fewer, even none, though there are more: go on with `last_seq` until it stays.
+    """
     active = find(Run, run_id).active
     texts, count = [], 0
-    for last, text in read_blocks(run_id, since, pod, limit):
+    for last, text in read_blocks(run_id, since, pod, SCANNED if type else limit, type):
         block = msgspec.json.decode(text, type=list[msgspec.Raw])
         if count + len(block) > limit:
             block = block[: limit - count]
@@ -322,8 +356,24 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[st
     run = find(Run, run_id)
     result = get_object_or_404(run.pod_results, namespace=namespace, name=name)
     cycles = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("number")
-    nodes = run.node_names or []
-    return {"result": result, "cycles": [CycleTrace.decode(bytes(c.trace)).golden(nodes) for c in cycles]}
+    lists = {version: run.nodes_at(version) for version in {c.nodes_version for c in cycles}}
+    traces = [CycleTrace.decode(bytes(c.trace)).golden(lists[c.nodes_version]) for c in cycles]
+    return {"result": result, "cycles": traces}
+
+
+@api.get("/runs/{int:run_id}/pods/{namespace}/{name}/history", response={200: History, **REFUSALS}, tags=["runs"])
+def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
+    """A pod's way through a run in time: its moves and what caused them, its attempts, what it waited for."""
+    found = history.history(find(Run, run_id), namespace, name)
+    if not found["moves"] and not found["attempts"]:
+        raise Http404(f"Nothing happened to pod {namespace}/{name} in this run.")
+    return found
+
+
+@api.get("/runs/{int:run_id}/lanes", response={200: Lanes, **REFUSALS}, tags=["runs"])
+def lanes(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Which pod of a run in time was in which part of the queue (or waiting, bound, gone) from when."""
+    return HttpResponse(msgspec.json.encode(history.lanes(find(Run, run_id))), content_type="application/json")
 
 
 @api.get("/runs/{int:run_id}/export", tags=["runs"])

@@ -7,11 +7,11 @@ as the cycle, the pod's outcome and the run's progress, so a reader sees all of 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from django.conf import settings
@@ -21,7 +21,10 @@ from django.utils import timezone
 
 from kubesched_ui.events import Event, event
 from kubesched_ui.fields import pack, unpack
-from kubesched_ui.models import Cycle, EventBlock, PodResult, Run
+from kubesched_ui.models import Cycle, EventBlock, Moves, NodeList, PodResult, Run
+
+if TYPE_CHECKING:
+    from kubesched_ui.chronicle import Chronicle, Entry
 
 PROGRESS = [
     "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq", "clock",
@@ -94,6 +97,10 @@ class RunLog:
     cycles: list[CycleRow] = field(default_factory=list)
     results: dict[str, ResultRow] = field(default_factory=dict)
     evicted: dict[str, str] = field(default_factory=dict)
+    moves: list[tuple[float, str, int, int]] = field(default_factory=list)
+    node_lists: list[NodeList] = field(default_factory=list)
+    block: list[Event] = field(default_factory=list)  # of `block_pod`, of a run in time, not numbered yet
+    block_pod: str = ""
     flushed_at: float = field(default_factory=time.monotonic)
     began_at: float = field(default_factory=time.monotonic)
     began_with: int = 0
@@ -126,12 +133,42 @@ class RunLog:
         if len(self.cycles) >= settings.RUN_BATCH_CYCLES or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
             self.flush()
 
+    def add_entry(self, entry: Entry, chronicle: Chronicle) -> None:
+        """Appends what a record of a run in time came to; the events of a pod that follow each other are a block."""
+        run = self.run
+        if entry.events and entry.pod != self.block_pod:
+            self.close_block()
+            self.block_pod = entry.pod
+        self.block += entry.events
+        self.moves += entry.moves
+        if entry.nodes is not None:
+            version, names = entry.nodes
+            self.node_lists.append(NodeList(run=run, version=version, names=names))
+        if entry.result is not None:
+            self.results[entry.pod] = entry.result
+        if entry.cycle is not None:
+            self.cycles.append(entry.cycle)
+        run.cycles_done = run.cycles_total = chronicle.cycles
+        run.clock = entry.t
+        for column in set(COUNTS.values()):
+            setattr(run, column, chronicle.counts[column])
+        full = max(len(self.cycles), len(self.blocks) // 4) >= settings.RUN_BATCH_CYCLES
+        if full or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
+            self.flush()
+
+    def close_block(self) -> None:
+        """Numbers the events of the open block."""
+        if self.block:
+            self.add_events(self.block, self.block_pod)
+            self.block = []
+
     def flush(self, **changes: Any) -> None:
         """Writes what was added, with the run's progress and `changes`, in one transaction; then notifies.
 
         Raises LostClaim when another worker holds the run, Cancelled (after writing) when a person asked for it.
         """
         run = self.run
+        self.close_block()
         elapsed = time.monotonic() - self.began_at
         run.pods_per_s = round((run.cycles_done - self.began_with) / elapsed, 1) if elapsed > 0 else 0
         values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": timezone.now()} | changes
@@ -143,21 +180,30 @@ class RunLog:
             insert(Cycle, ("run_id", *CycleRow._fields), ((run.pk, *row) for row in self.cycles))
             results = ((run.pk, *row) for row in self.results.values())
             insert(PodResult, ("run_id", *ResultRow._fields), results, unique=("run_id", "namespace", "name"))
+            NodeList.objects.bulk_create(self.node_lists)
+            if self.moves:
+                Moves.objects.create(run=run, first_seq=self.moves[0][3], data=self.moves)
             for victim, by in self.evicted.items():
                 namespace, _, name = victim.partition("/")
                 PodResult.objects.filter(run=run, namespace=namespace, name=name).update(evicted_by=by)
             cancelled = Run.objects.filter(pk=run.pk).values_list("cancel_requested", flat=True).get()
-        self.blocks, self.cycles, self.results, self.evicted = [], [], {}, {}
+        self.clear()
         self.flushed_at = time.monotonic()
         self.notify(run.last_seq)
         if cancelled and not changes:
             raise Cancelled
 
-    def finish(self, state: str, error: str = "", t: float = 0.0) -> None:
+    def clear(self) -> None:
+        """Lets go of what was added and is not written."""
+        self.blocks, self.cycles, self.results, self.evicted = [], [], {}, {}
+        self.moves, self.node_lists, self.block = [], [], []
+
+    def finish(self, state: str, error: str = "") -> None:
         """Writes `run.finished` and ends the run."""
+        self.close_block()
         run = self.run
         counts = {name: getattr(run, name) for name in ("placed", "unschedulable", "gated", "errors")}
-        self.add_events([event("run.finished", t, data={"state": state, "error": error, **counts})])
+        self.add_events([event("run.finished", run.clock, data={"state": state, "error": error, **counts})])
         self.flush(state=state, error=error, finished_at=timezone.now(), worker="")
 
 
@@ -176,10 +222,12 @@ def insert(
         cursor.executemany(sql, list(rows))
 
 
-def read_blocks(run_id: int, since: int, pod: str = "", limit: int = 100) -> Iterator[tuple[int, bytes]]:
+def read_blocks(
+    run_id: int, since: int, pod: str = "", limit: int = 100, types: Collection[str] = ()
+) -> Iterator[tuple[int, bytes]]:
     """Yields (last seq, JSON list of events) of at most `limit` blocks with events after `since`, in order.
 
-    With `pod`, only that pod's events and those of the run itself.
+    With `pod`, only that pod's events and those of the run itself; with `types`, only those (a list may be empty).
     """
     rows = EventBlock.objects.filter(run_id=run_id, last_seq__gt=since).order_by("first_seq")
     if pod:
@@ -188,9 +236,11 @@ def read_blocks(run_id: int, since: int, pod: str = "", limit: int = 100) -> Ite
         text = unpack(data)
         if first <= since:  # the reader stopped in the middle of this block
             text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["seq"] > since])
+        if types:
+            text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["type"] in types])
         yield last, text
 
 
 def join(texts: list[bytes]) -> bytes:
     """One JSON list of the events of several blocks, without decoding them."""
-    return b"[" + b",".join(text[1:-1] for text in texts) + b"]"
+    return b"[" + b",".join(text[1:-1] for text in texts if len(text) > 2) + b"]"

@@ -6,7 +6,7 @@ The rest is in the trace, which the API serves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ Rows = npt.NDArray[np.intp]
 
 TOP = 10
 MAX_RANGES = 64
-BINDING = ("reserve", "permit", "prebind", "bind")
+CYCLE = ("reserve", "permit")
+BINDING = (*CYCLE, "prebind", "bind")
 
 
 def event(type_: str, t: float, pod: str = "", attempt: int = 0, data: dict[str, Any] | None = None) -> Event:
@@ -28,12 +29,17 @@ def event(type_: str, t: float, pod: str = "", attempt: int = 0, data: dict[str,
     return {"t": t, "type": type_, "pod": pod, "attempt": attempt, "data": data or {}}
 
 
-def cycle_events(trace: CycleTrace, nodes: Sequence[str]) -> list[Event]:
-    """All events of a cycle; `nodes` are the run's nodes in row order."""
+def cycle_events(trace: CycleTrace, nodes: Sequence[str], outcome: Mapping[str, Any] | None = None) -> list[Event]:
+    """All events of a cycle; `nodes` are the run's nodes in row order.
+
+    `outcome`: of a run in time, what the cycle came to (`attempt` in docs/time.md). What follows the cycle, evictions
+    and the binding, has records of its own there and is left out here.
+    """
     found: list[Event] = []
+    t = round(trace.time, 6)
 
     def say(type_: str, pod: str = trace.pod, **data: Any) -> None:
-        found.append(event(type_, trace.time, pod, trace.attempt, data))
+        found.append(event(type_, t, pod, trace.attempt, data))
 
     say("cycle.started")
     say("preenqueue", status=status(trace.preenqueue))
@@ -43,18 +49,19 @@ def cycle_events(trace: CycleTrace, nodes: Sequence[str]) -> list[Event]:
             say("filter", **filtering(trace))
         if trace.postfilter is not None:
             say("postfilter", **preempting(trace))
-            for victim in trace.victims:
+            for victim in trace.victims if outcome is None else ():
                 say("pod.evicted", victim, by=trace.pod, node=trace.nominated_node)
         if trace.node:
-            placing(trace, nodes, say)
-    node = trace.node if trace.result in ("scheduled", "waiting") else ""
-    said = trace.message or trace.error
-    say("cycle.finished", result=trace.result, node=node, nominated_node=trace.nominated_node, message=said)
+            placing(trace, nodes, say, BINDING if outcome is None else CYCLE)
+    result = trace.result if outcome is None else outcome["result"]
+    node = trace.node if result in ("scheduled", "waiting") else ""
+    said = trace.message or trace.error if outcome is None else outcome.get("message", "")
+    say("cycle.finished", result=result, node=node, nominated_node=trace.nominated_node, message=said)
     return found
 
 
-def placing(trace: CycleTrace, nodes: Sequence[str], say: Any) -> None:
-    """From PreScore to PostBind, as far as it went."""
+def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[str]) -> None:
+    """From PreScore on, as far as it went. `points`: of BINDING, those that belong to what is told."""
     node = trace.node
     rows = trace.feasible_rows()
     if trace.scores:
@@ -68,7 +75,7 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any) -> None:
     else:
         say("select", node=node, score=None, ties=1, runner_up="", margin=None)
     say("assume", node=node)
-    for point in BINDING:
+    for point in points:
         said: Status | None = getattr(trace, point)
         say(point, node=node, status=status(said))
         if point == "permit" and trace.result == "waiting":
@@ -76,7 +83,8 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any) -> None:
         if said is not None and (said.rejected or said.code == "Error"):
             say("unreserve", node=node)
             return
-    say("postbind", node=node)
+    if points == BINDING:
+        say("postbind", node=node)
 
 
 def filtering(trace: CycleTrace) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass, field
+import time
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -11,12 +12,15 @@ from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from kubesched_ui import intime
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
-from scheduler_core.releases import get_release
+from scheduler_core.plugins import REGISTRY
+from scheduler_core.releases import RELEASES, get_release
 
 if TYPE_CHECKING:
+    from scheduler_core.scenario_run import ScenarioRun
     from scheduler_core.simulation import Simulation
 
 logger = logging.getLogger(__name__)
@@ -45,10 +49,36 @@ class RunSettings:
     unbind: list[str] = field(default_factory=list)
     template: str = ""
     copies: int = 0
+    in_time: bool = False
+    until: float | None = None
+
+
+def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
+    """What a run of the scenario has where nothing else is said, as arguments of RunSettings.
+
+    `in_time`: None for what suits the scenario. A run in time has what a Scenario document says of the scheduler.
+    """
+    in_time = bool(scenario.time) if in_time is None else in_time
+    if not in_time:
+        return {}
+    release = next((name for name in RELEASES if scenario.kubernetes.lstrip("v").startswith(name)), "1.34")
+    spec = intime.document(scenario.time).spec
+    return {
+        "in_time": True,
+        "release": release,
+        "config": scenario.config,
+        "seed": spec.seed,
+        "tie_break": spec.tie_break,
+        "preemption": spec.preemption,
+        "percentage": spec.percentage,
+        "until": intime.until_of(scenario.time),
+    }
 
 
 def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True) -> Run:
     """A queued run, its message sent once the transaction is committed. Raises InputError before anything is stored."""
+    if wanted.in_time and wanted.until is None:
+        wanted = replace(wanted, until=intime.until_of(scenario.time))
     validate(scenario, wanted)
     values = asdict(wanted) | {"release": get_release(wanted.release).name}
     run = Run.objects.create(scenario=scenario, **values)
@@ -63,7 +93,8 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
 
     release = get_release(wanted.release)
     if wanted.config:
-        Simulation([], release=release.name, config=wanted.config)
+        registry = intime.PLUGINS if wanted.in_time else REGISTRY
+        Simulation([], release=release.name, config=wanted.config, registry=registry)
     if not -MAX_SEED <= wanted.seed <= MAX_SEED:
         raise InputError("Run", "seed", "must be an integer of 64 bits")
     if wanted.tie_break not in Run.TieBreak.values:
@@ -76,6 +107,12 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
         pod_template(wanted.template)
         if not 1 <= wanted.copies <= settings.RUN_MAX_PODS:
             raise InputError("Run", "copies", f"must be between 1 and {settings.RUN_MAX_PODS}")
+    if wanted.until is not None and not wanted.in_time:
+        raise InputError("Run", "until", "is for runs in time")
+    if wanted.until is not None and not 0 < wanted.until <= settings.RUN_MAX_SECONDS:
+        days = settings.RUN_MAX_SECONDS / 86_400
+        problem = f"must be more than 0 and at most {settings.RUN_MAX_SECONDS} s ({days:g} days), got {wanted.until:g}"
+        raise InputError("Run", "until", problem)
     validate_pods(scenario, wanted)
 
 
@@ -164,6 +201,26 @@ def simulation_of(run: Run) -> tuple[Simulation, dict[str, str]]:
         pods=pods,
     )
     return simulation, recorded
+
+
+def scenario_run_of(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
+    """The core's run in time for `run`, bounded by the settings, and what the real cluster said of each pod."""
+    from scheduler_core.scenario_run import ScenarioRun
+
+    objects, pods = cluster_of(run)
+    if pods is not None:
+        chosen = set(pods)
+        objects = [obj for obj in objects if not is_pending(obj) or pod_key(obj) in chosen]
+    recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
+    in_time = ScenarioRun(intime.scenario_of(run, objects), timer=time.perf_counter_ns)
+    in_time.timeline.max_records = settings.RUN_MAX_RECORDS
+    in_time.timeline.max_pods = settings.RUN_MAX_PODS
+    return in_time, recorded
+
+
+def is_pending(obj: dict[str, Any]) -> bool:
+    """Whether an object is a pod without a node."""
+    return obj.get("kind") == "Pod" and not (obj.get("spec") or {}).get("nodeName")
 
 
 def recorded_message(obj: dict[str, Any]) -> str:

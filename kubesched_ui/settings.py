@@ -109,6 +109,8 @@ RUN_MAX_STARTS = 5  # a run that so many workers died of is given up
 RUN_BATCH_CYCLES = 500
 RUN_BATCH_S = 0.1
 RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
+RUN_MAX_RECORDS = env.number("RUN_MAX_RECORDS", 2_000_000)  # things that may happen in a run in time
+RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # of virtual time
 
 # Uploads (kubesched_ui/ingest reads the limits)
 INGEST_MAX_BYTES = env.max_upload()

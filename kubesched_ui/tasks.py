@@ -8,15 +8,17 @@ import time
 import uuid
 from typing import Any, Self
 
+import msgspec
 from celery import shared_task
 from celery.signals import worker_ready
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from kubesched_ui import runs
-from kubesched_ui.eventlog import Cancelled, CycleRow, LostClaim, RunLog
-from kubesched_ui.events import cycle_events, event
+from kubesched_ui import intime, runs
+from kubesched_ui.chronicle import Chronicle
+from kubesched_ui.eventlog import Cancelled, CycleRow, LostClaim, RunLog, read_blocks
+from kubesched_ui.events import Event, cycle_events, event
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.notify import Notifier
 from kubesched_ui.outcome import pod_result
@@ -35,7 +37,7 @@ def execute_run(run_id: int) -> None:
     with Heartbeat(run), Notifier(run_id) as notify:
         log = RunLog(run, notify)
         try:
-            record(run, log)
+            (record_in_time if run.in_time else record)(run, log)
         except Cancelled:
             log.finish(Run.State.CANCELLED)
         except InputError as error:
@@ -71,7 +73,7 @@ def record(run: Run, log: RunLog) -> None:
     for number, trace in enumerate(simulation.run(), 1):
         took = time.perf_counter() - before
         if number == stored:
-            check_same(run, number, trace)
+            check_same(run, number, trace.pod, trace.result)
         if number > stored:
             namespace, _, name = trace.pod.partition("/")
             cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode())
@@ -81,6 +83,39 @@ def record(run: Run, log: RunLog) -> None:
             log.add_cycle(cycle, result, events, trace.victims)
         before = time.perf_counter()
     log.finish(Run.State.DONE)
+
+
+def record_in_time(run: Run, log: RunLog) -> None:
+    """The same for a run in time: every record of the core becomes events, from the beginning or where it was left."""
+    in_time, recorded = runs.scenario_run_of(run)
+    nodes = list(in_time.simulation.nodes)
+    stored = run.last_seq
+    if stored == 0:
+        data = started(run, nodes, in_time.warnings) | {"pods": len(in_time.simulation.pods), "until": run.until}
+        log.add_events([event("run.started", 0.0, data=data)])
+        log.flush(node_names=nodes)
+    logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
+    chronicle = Chronicle(nodes, intime.slow_binding(run), recorded)
+    cycle = None
+    for happened in in_time.run():
+        entry = chronicle.take(happened)
+        cycle = entry.cycle or cycle
+        if entry.seq > stored:
+            log.add_entry(entry, chronicle)
+        elif entry.seq == stored and entry.events:
+            check_same_event(run, entry.seq, entry.events[-1])
+            if cycle is not None:
+                check_same(run, cycle.number, f"{cycle.namespace}/{cycle.name}", cycle.result)
+    run.clock = run.until or 0.0
+    log.finish(Run.State.DONE)
+
+
+def check_same_event(run: Run, seq: int, repeated: Event) -> None:
+    """Raises RuntimeError if the repeated event is not the stored one."""
+    for _, text in read_blocks(run.pk, seq - 1, limit=1):
+        (event,) = (e for e in msgspec.json.decode(text) if e["seq"] == seq)
+        if event != msgspec.json.decode(msgspec.json.encode({"seq": seq, **repeated})):
+            raise RuntimeError(f"event {seq} is not what was stored")
 
 
 def started(run: Run, nodes: list[str], warnings: list[str]) -> dict[str, Any]:
@@ -97,17 +132,17 @@ def started(run: Run, nodes: list[str], warnings: list[str]) -> dict[str, Any]:
     }
 
 
-def check_same(run: Run, number: int, trace: Any) -> None:
+def check_same(run: Run, number: int, pod: str, result: str) -> None:
     """Raises RuntimeError if the repeated cycle is not the stored one (say, by another version of the program)."""
     stored = Cycle.objects.get(run=run, number=number)
-    if (f"{stored.namespace}/{stored.name}", stored.result) != (trace.pod, trace.result):
+    if (f"{stored.namespace}/{stored.name}", stored.result) != (pod, result):
         raise RuntimeError(f"cycle {number} is not what was stored")
 
 
 def fail(log: RunLog, error: str) -> None:
     """Ends the run as failed, without what could not be written."""
     log.run = Run.objects.get(pk=log.run.pk)
-    log.blocks, log.cycles, log.results, log.evicted = [], [], {}, {}
+    log.clear()
     try:
         log.finish(Run.State.FAILED, error)
     except LostClaim:

@@ -19,6 +19,7 @@ from scheduler_core.binding import Binder, Binding
 from scheduler_core.clock import Clock
 from scheduler_core.cluster.lifecycle import Lifecycle
 from scheduler_core.controllers.admission import Admission
+from scheduler_core.errors import InputError
 from scheduler_core.extenders import Extenders
 from scheduler_core.handlers import EventHandlers
 from scheduler_core.objects import Condition
@@ -89,6 +90,8 @@ class Timeline:
         self._records: list[Record] = []
         self._seq = self._cause = 0
         self._listed: list[str] | None = None
+        self.max_records: float = math.inf  # of a run, so that it cannot grow without bounds
+        self.max_pods: float = math.inf  # that exist at a time
         self.at(0.0, lambda: self.api.begin(simulation.pending))
 
     # ---- the loop
@@ -134,6 +137,9 @@ class Timeline:
 
     def _note(self, kind: str, data: Mapping[str, Any], trace: CycleTrace | None = None) -> int:
         self._seq += 1
+        if self._seq > self.max_records or len(self.api.pods) > self.max_pods:
+            what = f"{self.max_records:,} things happen" if self._seq > self.max_records else f"{self.max_pods:,} pods"
+            raise InputError("run", "", f"stopped at {self.clock.now:,.3f} s: more than {what}")
         self._records.append(Record(self._seq, self.clock.now, kind, data, self._cause, trace))
         return self._seq
 

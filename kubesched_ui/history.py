@@ -1,0 +1,255 @@
+"""A run in time looked at afterwards: lanes of all pods; one pod's moves, attempts, and where its time went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.chronicle import LANES
+from kubesched_ui.eventlog import read_blocks
+from kubesched_ui.fields import unpack
+from kubesched_ui.models import EventBlock, Moves, Run
+
+MAX_MOVES = 400_000  # that a page can draw
+MAX_EVENTS = 20_000  # of one pod that are read
+QUEUE = ("active", "backoff", "unschedulable", "gated")
+MINUTES = 5
+
+Event = dict[str, Any]
+
+
+def lanes(run: Run) -> dict[str, Any]:
+    """Which pod was in which lane from when, with the keys that the API documents (api.Lanes)."""
+    index: dict[str, int] = {}
+    moves: list[tuple[float, int, int, int]] = []
+    note = ""
+    for batch in Moves.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True).iterator():
+        moves += ((t, index.setdefault(pod, len(index)), lane, seq) for t, pod, lane, seq in batch)
+        if len(moves) > MAX_MOVES:
+            del moves[MAX_MOVES:]
+            note = f"Only the first {MAX_MOVES:,} moves are shown, up to {moves[-1][0]:,.0f} s."
+            break
+    return {
+        "until": run.until,
+        "clock": run.clock,
+        "pods": list(index),
+        "moves": moves,
+        "lanes": LANES,
+        "note": note,
+    }
+
+
+def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
+    """One pod's way: {moves, attempts, preempted, preempted_by, critical_path, note}.
+
+    `moves`: [{t, from, to, event, seq, cause_seq, cause: {type, pod, node, text} or null}]. `attempts`: [{t, number,
+    result, node, message, seq, plugins}]. `preempted`: [{t, pod, node, seq}]; `preempted_by`: {t, pod, node, seq,
+    cause_seq} or null. `critical_path`: [{from_t, to_t, where, waiting_for}].
+    """
+    pod = f"{namespace}/{name}"
+    events = list(events_of(run, pod))
+    attempts = [attempt_of(group) for group in cycles(events)]
+    causes = causes_of(run, {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"})
+    return {
+        "moves": [move_of(e, causes) for e in events if e["type"] == "queue.moved"],
+        "attempts": attempts,
+        "preempted": [
+            {"t": e["t"], "pod": victim, "node": e["data"]["nominated_node"], "seq": e["seq"]}
+            for e in events
+            if e["type"] == "postfilter"
+            for victim in e["data"]["victims"]
+        ],
+        "preempted_by": next(
+            (preemption_of(e) for e in events if e["type"] == "pod.evicted" and e["data"]["by"]), None
+        ),
+        "critical_path": critical_path(run, events),
+        "note": "" if len(events) < MAX_EVENTS else f"Only the first {MAX_EVENTS:,} events are looked at.",
+    }
+
+
+def events_of(run: Run, pod: str) -> Iterator[Event]:
+    """The pod's own events, in order."""
+    rows = EventBlock.objects.filter(run=run, pod=pod).order_by("first_seq").values_list("data", flat=True)
+    count = 0
+    for data in rows.iterator(chunk_size=200):
+        for event in msgspec.json.decode(unpack(data)):
+            yield event
+            count += 1
+            if count >= MAX_EVENTS:
+                return
+
+
+def cycles(events: list[Event]) -> Iterator[list[Event]]:
+    """The events of each cycle."""
+    group: list[Event] = []
+    for event in events:
+        if event["type"] == "cycle.started":
+            group = []
+        group.append(event)
+        if event["type"] == "cycle.finished":
+            yield group
+
+
+def attempt_of(group: list[Event]) -> dict[str, Any]:
+    finished = group[-1]
+    said = finished["data"]
+    return {
+        "t": finished["t"],
+        "number": finished["attempt"],
+        "result": said["result"],
+        "node": said["node"],
+        "nominated_node": said["nominated_node"],
+        "message": said["message"],
+        "seq": finished["seq"],
+        "plugins": rejectors(group),
+    }
+
+
+def rejectors(group: list[Event]) -> list[str]:
+    """The plugins that a failed cycle blames, each once."""
+    found: dict[str, None] = {}
+    for event in group:
+        data = event["data"]
+        for status in [data.get("status"), *data.get("refusals", [])]:
+            if (
+                status
+                and event["type"] in ("preenqueue", "prefilter", "filter", "reserve", "permit")
+                and status["plugin"]
+            ):
+                found[status["plugin"]] = None
+    return list(found)
+
+
+def move_of(event: Event, causes: dict[int, Event]) -> dict[str, Any]:
+    data = event["data"]
+    cause = causes.get(data["cause"])
+    told = None
+    if cause is not None:
+        node = cause["data"].get("node", "") or (
+            cause["data"].get("name", "") if cause["type"] == "node.changed" else ""
+        )
+        told = {"type": cause["type"], "pod": cause["pod"], "node": node, "text": sentence(cause)}
+    return {
+        "t": event["t"],
+        "from": data["from"],
+        "to": data["to"],
+        "event": data["event"],
+        "seq": event["seq"],
+        "cause_seq": data["cause"],
+        "cause": told,
+    }
+
+
+def preemption_of(event: Event) -> dict[str, Any]:
+    data = event["data"]
+    return {
+        "t": event["t"], "pod": data["by"], "node": data["node"], "seq": event["seq"], "cause_seq": data["cause"],
+    }  # fmt: skip
+
+
+def causes_of(run: Run, seqs: set[int]) -> dict[int, Event]:
+    """The events with these numbers."""
+    found: dict[int, Event] = {}
+    for seq in sorted(seqs - {0}):
+        if seq not in found:
+            for _, text in read_blocks(run.pk, seq - 1, limit=1):
+                found |= {e["seq"]: e for e in msgspec.json.decode(text) if e["seq"] in seqs}
+    return found
+
+
+def sentence(event: Event) -> str:
+    """What happened, for people."""
+    data, pod = event["data"], event["pod"]
+    on = f" on {data['node']}" if data.get("node") else ""
+    match event["type"]:
+        case "pod.created":
+            return f"{pod} was created{on}"
+        case "pod.updated":
+            return f"{pod} was updated"
+        case "pod.nominated":
+            return f"{pod} was nominated{on}" if on else f"{pod} is not nominated any more"
+        case "pod.bound":
+            return f"{pod} was bound{on}"
+        case "pod.evicted":
+            whom = f", for {data['by']}" if data["by"] else ""
+            return f"{pod} was evicted{on} ({data['reason']}{whom})"
+        case "pod.deleted":
+            return f"{pod} left{on or ' the queue'} ({data['reason']})"
+        case "permit.rejected":
+            return f"{pod} gave its place{on} back: {data['message']}"
+        case "bind.failed":
+            return f"the binding of {pod}{on} failed: {data['message']}"
+        case "node.changed":
+            return f"node {data['name']} was {data['change']}"
+        case "object.changed":
+            return f"{data['object']} was {data['change']}"
+        case "cycle.finished":
+            return f"attempt {event['attempt']} of {pod}: {data['result']}"
+    return f"{event['type']} {pod}".strip()
+
+
+# ------------------------------------------------------------------------------------------------ where the time went
+
+
+def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
+    """From its creation until it is bound (or gone, or the run's end): where the pod was, and what for.
+
+    A pod that is created again under its name, or placed again, goes on with a further part.
+    """
+    path: list[dict[str, Any]] = []
+    since, where, what = 0.0, "", ""
+    group: list[Event] = []
+    last: list[Event] = []
+
+    def leave(t: float) -> None:
+        if where and t > since:
+            path.append({"from_t": since, "to_t": t, "where": where, "waiting_for": what})
+
+    for event in events:
+        if event["type"] == "cycle.started":
+            group = []
+        group.append(event)
+        if event["type"] == "cycle.finished":
+            last = list(group)
+        entered = step(event, last)
+        if entered is not None:
+            leave(event["t"])
+            since, (where, what) = event["t"], entered
+    leave(run.clock)
+    return path
+
+
+def step(event: Event, last: list[Event]) -> tuple[str, str] | None:
+    """(where the pod is from then on, what it waits for); ("", "") for nothing to wait for; None for no change.
+
+    `last`: the events of its last cycle.
+    """
+    data = event["data"]
+    match event["type"]:
+        case "queue.moved" if data["to"] in QUEUE:
+            return data["to"], waiting_for(data["to"], data["event"], last)
+        case "cycle.finished" if data["result"] == "scheduled":
+            return "waiting", f"its binding to {data['node']}"
+        case "permit.waiting":
+            return "waiting", f"Permit by {', '.join(data['plugins'])}, with a place on {data['node']}"
+        case "pod.bound" | "pod.deleted":
+            return "", ""
+    return None
+
+
+def waiting_for(part: str, label: str, last: list[Event]) -> str:
+    """What has to come for a pod in a part of the queue."""
+    attempt = last[-1]["attempt"] if last else 0
+    if part == "active":
+        return "its turn"
+    if part == "backoff":
+        return f"the end of its backoff after attempt {attempt}"
+    if part == "gated":
+        return "its scheduling gates to be removed"
+    plugins = ", ".join(rejectors(last)) if last else ""
+    nominated = last[-1]["data"]["nominated_node"] if last else ""
+    if nominated:
+        return f"its victims on {nominated} to leave"
+    return f"an event that helps with {plugins}" if plugins else f"an event, or {MINUTES} minutes to pass"
