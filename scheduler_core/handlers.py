@@ -90,6 +90,7 @@ class EventHandlers:
                 woken += self._assigned(event, old, new)
             return woken
         if not self._responsible(new):
+            self.queue.delete(old)
             return []
         self.queue.update(old, new)
         nomination_lost = old.nominated_node and old.nominated_node != new.nominated_node

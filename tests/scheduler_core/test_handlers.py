@@ -95,3 +95,11 @@ def test_what_wakes_a_pod(what: str, waiting: Raw, happens: Raw, woken: dict[str
     )
     moves = [record.data["event"] for record in played.of("queue.moved", "a") if record.time == 20]
     assert moves[:1] == ([woken[release]] if woken[release] else [])
+
+
+def test_a_pod_that_is_given_to_another_scheduler_leaves_the_queue() -> None:
+    given = {"at": 5, "update": pod("a", schedulerName="somebody-else", **BIG)}
+    grow = {"at": 10, "update": node("n1", cpu="9")}
+    played = Played(node("n1"), pod("a", **BIG), timeline=[given, grow])
+    assert played.moves("a")[-1][:2] == (5, "gone")
+    assert len(played.of("attempt")) == 1
