@@ -106,7 +106,7 @@ def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
 
 def about_cycle(run: Run, row: Cycle, query: Mapping[str, str], page_bound: str) -> dict[str, Any]:
     """The answer and the panels of one attempt."""
-    nodes: list[str] = run.node_names or []
+    nodes = row.nodes
     trace = recorded.trace_of(row)
     cycle = recorded.cycle_dict(trace, nodes)
     verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario)

@@ -48,6 +48,7 @@ async function refresh() {
   } else if (!table && fresh.querySelector("#pods")) {
     location.reload();
   }
+  document.dispatchEvent(new CustomEvent("refreshed", { detail: { over: !fresh.getElementById("run").dataset.live } }));
 }
 
 function live() {
