@@ -3,7 +3,9 @@ const form = document.getElementById("startform");
 
 function showFields() {
   const which = form.elements.which.value;
+  const mode = form.elements.mode.value;
   for (const part of form.querySelectorAll("[data-for]")) part.hidden = part.dataset.for !== which;
+  for (const part of form.querySelectorAll("[data-for-mode]")) part.hidden = part.dataset.forMode !== mode;
 }
 
 function pickList() {
