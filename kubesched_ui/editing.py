@@ -52,6 +52,7 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
         config=scenario.config,
         counts=_counts(scenario, obj, record),
         warnings=scenario.warnings,
+        time=scenario.time,
     )
     rows = scenario.cluster_objects.exclude(pk=obj.pk).order_by("position")
     copies = _copies(rows.iterator(chunk_size=BATCH), version)

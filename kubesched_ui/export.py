@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from asgiref.sync import sync_to_async
 
+from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.runs import cluster_of, pod_key
 from scheduler_core.trace import CycleTrace
@@ -21,7 +22,10 @@ encode = msgspec.json.encode
 
 
 def scenario(scenario: Scenario) -> bytes:
-    """A v1 List of the scenario's objects, which can be uploaded again."""
+    """A v1 List of the scenario's objects, or a Scenario document if it has time; either can be uploaded again."""
+    if scenario.time:
+        about = (scenario.description, scenario.kubernetes, scenario.config, scenario.time)
+        return encode(scenario_document(scenario.name, scenario.objects_of(), *about))
     return b'{"apiVersion":"v1","kind":"List","items":[%s]}' % b",\n".join(map(encode, scenario.objects_of()))
 
 
@@ -43,12 +47,16 @@ async def in_thread(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 def golden_cycles(run: Run) -> Iterator[dict[str, Any]]:
     """All cycles in order, with the golden format's keys."""
-    nodes = run.node_names or []
-    traces = Cycle.objects.filter(run=run).order_by("number").values_list("number", "trace")
+    version, nodes = 0, run.nodes_at(0)
+    traces = Cycle.objects.filter(run=run).order_by("number").values_list("number", "trace", "nodes_version")
     after = 0
     while chunk := list(traces.filter(number__gt=after)[:CHUNK]):  # no cursor is kept open between chunks
         after = chunk[-1][0]
-        yield from (CycleTrace.decode(bytes(trace)).golden(nodes) for _, trace in chunk)
+        for _, data, listed in chunk:
+            if listed != version:
+                version, nodes = listed, run.nodes_at(listed)
+            trace = CycleTrace.decode(bytes(data))
+            yield trace.golden(nodes) | ({"time": trace.time} if run.in_time else {})
 
 
 def jsonl_lines(run: Run) -> Iterator[bytes]:
@@ -59,7 +67,6 @@ def jsonl_lines(run: Run) -> Iterator[bytes]:
 
 def simulator_text(run: Run) -> Iterator[bytes]:
     pods = {pod_key(obj): obj for obj in cluster_of(run)[0] if obj.get("kind") == "Pod"}
-    nodes = run.node_names or []
     yield b'{"apiVersion":"v1","kind":"List","items":['
     before = b""
     last: dict[str, int] = {}
@@ -68,11 +75,18 @@ def simulator_text(run: Run) -> Iterator[bytes]:
     ):
         last[f"{namespace}/{name}"] = number
     for key, number in last.items():
-        trace = Cycle.objects.values_list("trace", flat=True).get(run=run, number=number)
-        cycle = CycleTrace.decode(bytes(trace)).golden(nodes)
-        yield before + encode(annotated(pods[key], cycle, nodes))
+        stored = Cycle.objects.get(run=run, number=number)
+        nodes = run.nodes_at(stored.nodes_version)
+        cycle = CycleTrace.decode(bytes(stored.trace)).golden(nodes)
+        yield before + encode(annotated(pods.get(key) or bare(key), cycle, nodes))
         before = b",\n"
     yield b"]}"
+
+
+def bare(key: str) -> dict[str, Any]:
+    """A pod that came while the run went on: its name."""
+    namespace, _, name = key.partition("/")
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace, "name": name}}
 
 
 def annotated(pod: dict[str, Any], cycle: dict[str, Any], nodes: list[str]) -> dict[str, Any]:

@@ -176,7 +176,7 @@ def sentence(event: Event) -> str:
             whom = f", for {data['by']}" if data["by"] else ""
             return f"{pod} was evicted{on} ({data['reason']}{whom})"
         case "pod.deleted":
-            return f"{pod} left{on or ' the queue'} ({data['reason']})"
+            return f"{pod} left {data['node'] or 'the queue'} ({data['reason']})"
         case "permit.rejected":
             return f"{pod} gave its place{on} back: {data['message']}"
         case "bind.failed":

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubesched_ui.models import Run
 from scheduler_core.duration import seconds
 from scheduler_core.errors import InputError
 from scheduler_core.scenario import API_VERSION, KIND, TAIL_SECONDS, Scenario, load_scenario
 from scheduler_core.scenario_run import PLUGINS, ScenarioRun
 
-__all__ = ["PLUGINS", "check", "document", "scenario_of", "until_of"]
+if TYPE_CHECKING:
+    from kubesched_ui.models import Run
+
+__all__ = ["ABOUT", "PLUGINS", "SCHEDULER", "SNAPSHOT", "check", "document", "scenario_of", "slow_binding", "until_of"]
 
 # Of a Scenario document's spec, what a snapshot has, too; what is the scheduler's; the rest is about time.
 ABOUT = ("description", "kubernetes", "config", "objects")
 SCHEDULER = ("seed", "tieBreak", "preemption", "percentage")
-# The objects of a snapshot are what its controllers made: they must not make them once more.
+# The pods of a snapshot are what its controllers made: they must not make them once more.
 SNAPSHOT = {"controllers": {"workloads": False}}
 
 

@@ -14,6 +14,7 @@ from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
 from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
 from kubesched_ui.ingest.kinds import CONFIGURATIONS, named
 from kubesched_ui.ingest.limits import Limits
+from kubesched_ui.intime import ABOUT
 
 SCENARIO_API = "kubesched.dev/v1alpha1"
 # Keys of a kube-scheduler-simulator export that hold objects. Its objects may lack apiVersion and kind.
@@ -91,6 +92,14 @@ class Config:
 
 
 @dataclass(slots=True)
+class Time:
+    """What the spec of a Scenario document says beside what a snapshot has, too: JSON of an object, maybe empty."""
+
+    value: Json
+    where: Where
+
+
+@dataclass(slots=True)
 class Bad:
     """Something that stands where an object should, and what is wrong with it."""
 
@@ -104,7 +113,7 @@ def kind_of_file(name: str) -> str:
 
 def objects(
     value: Json, where: Where, limits: Limits, kind: str = "", api_version: str = "", nesting: int = 0
-) -> Iterator[Found | About | Config | Bad]:
+) -> Iterator[Found | About | Config | Time | Bad]:
     """What a JSON document holds, in order. `kind` and `api_version` are assumed where an object does not say.
 
     Raises LimitError for Lists nested too deeply.
@@ -141,7 +150,7 @@ def objects(
 
 def _each(
     raw: Json | Raw, where: Where, limits: Limits, kind: str, api_version: str, nesting: int
-) -> Iterator[Found | About | Config | Bad]:
+) -> Iterator[Found | About | Config | Time | Bad]:
     array = memoryview(raw)
     if bytes(array[:8]).strip() == b"null":
         return  # Go writes empty lists so
@@ -154,17 +163,19 @@ def _each(
         yield from objects(element, where.at(item=number), limits, kind, api_version, nesting + 1)
 
 
-def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Bad]:
+def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Time | Bad]:
     meta = _part(head.metadata, _ScenarioMeta, where, "metadata")
     spec = _part(head.spec, _ScenarioSpec, where, "spec")
     yield About(meta.name, spec.description, spec.kubernetes)
+    fields = _part(head.spec, dict[str, Raw], where, "spec")
+    yield Time(msgspec.json.encode({key: value for key, value in fields.items() if key not in ABOUT}), where)
     if spec.config is not UNSET:
         yield Config(bytes(memoryview(spec.config)), where)
     if spec.objects is not UNSET:
         yield from _each(spec.objects, where, limits, "", "", nesting)
 
 
-def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Bad]:
+def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Time | Bad]:
     for key, field in _EXPORTS.items():
         held = getattr(head, field)
         if held is not UNSET:

@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.ingest import events, internal
+from kubesched_ui import intime
+from kubesched_ui.ingest import events, internal, scenario_time
 from kubesched_ui.ingest.archives import text_files
 from kubesched_ui.ingest.budget import Budget
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
-from kubesched_ui.ingest.formats import About, Bad, Config, Found, kind_of_file, objects
+from kubesched_ui.ingest.formats import About, Bad, Config, Found, Time, kind_of_file, objects
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
 from kubesched_ui.ingest.limits import Limits
@@ -65,6 +66,7 @@ class _Reading:
         self.unsaid = 0  # remarks beyond the limit
         self.skipped: Counter[str] = Counter()  # members of archives, by archive
         self.kubelets: Counter[str] = Counter()
+        self.written = False  # in a Scenario document, not printed by kubectl
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling
 
     # ---- files
@@ -106,7 +108,7 @@ class _Reading:
 
     # ---- objects
 
-    def _found(self, found: Found | About | Config | Bad) -> None:
+    def _found(self, found: Found | About | Config | Time | Bad) -> None:
         match found:
             case Found():
                 self.budget.take_object(found.where)
@@ -121,6 +123,8 @@ class _Reading:
                 self.warn("broken", found.error)
             case Config():
                 self._config(found)
+            case Time():
+                self._time(found)
             case About():
                 result = self.result
                 result.name = result.name or shown(found.name)
@@ -199,6 +203,26 @@ class _Reading:
             value = to_yaml(read_object(found.value, where, self.limits.max_depth))
         self.result.config = printable(value, "\n\r\t")
 
+    def _time(self, found: Time) -> None:
+        """Raises IngestError: a scenario that does not unfold as it says is worse than none."""
+        self.written = True
+        where = found.where.at(kind="Scenario")
+        if len(found.value) > scenario_time.MAX_BYTES:
+            raise IngestError(where, f"is larger than {scenario_time.MAX_BYTES:,} bytes without its objects", "spec")
+        spec = read_object(found.value, where, self.limits.max_depth)
+        if not spec:
+            return
+        try:
+            intime.check(spec)
+        except InputError as error:
+            raise IngestError(where, shown(error.problem), shown(error.field)) from None
+        scenario_time.redact(spec, self.result.dropped, self.result.unknown)
+        if not spec.keys() - intime.SCHEDULER:
+            return
+        if self.result.time:
+            self.warn("config", IngestError(where, "more than one scenario with time; the last one counts"))
+        self.result.time = spec
+
     # ---- remarks
 
     def warn(self, code: str, error: IngestError) -> None:
@@ -212,8 +236,10 @@ class _Reading:
         for archive, number in self.skipped.items():
             what = "1 file that is" if number == 1 else f"{number:,} files that are"
             self.warn("skipped-file", IngestError(Where(archive), f"{what} neither JSON nor YAML was not read"))
-        if not result.records:
+        if not result.records and not result.time:
             raise self._nothing()
+        if self.written and not result.time and any(map(scenario_time.to_be_made, result.records.values())):
+            result.time = {"controllers": {"workloads": True}}
         self._keep_failures()
         self._check_whole()
         if not result.kubernetes:
@@ -246,7 +272,7 @@ class _Reading:
 
     def _check_whole(self) -> None:
         nodes = {name for kind, _, name in self.result.records if kind == "Node"}
-        if not nodes:
+        if not nodes and not self.result.time:
             self.result.warnings.append(Warn("no-nodes", "the upload holds no nodes: no pod can be placed"))
             return
         strays: Counter[str] = Counter()

@@ -41,6 +41,7 @@ class IngestResult:
         warnings: remarks, at most `Limits.max_warnings` of them.
         kubernetes: the cluster's version (`v1.28.3`) as `kubectl version` or most kubelets say, "" if nobody does.
         config: the KubeSchedulerConfiguration that came along, as YAML; "" if none did.
+        time: what a Scenario document says about time (its spec without objects), {} for a snapshot.
         name, description: as a Scenario document gives them, else "".
     """
 
@@ -50,6 +51,7 @@ class IngestResult:
     warnings: list[Warn] = field(default_factory=list)
     kubernetes: str = ""
     config: str = ""
+    time: dict[str, Any] = field(default_factory=dict)
     name: str = ""
     description: str = ""
 

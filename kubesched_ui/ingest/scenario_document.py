@@ -9,7 +9,12 @@ from kubesched_ui.ingest.formats import SCENARIO_API
 
 
 def scenario_document(
-    name: str, objects: Iterable[dict[str, Any]], description: str = "", kubernetes: str = "", config: str = ""
+    name: str,
+    objects: Iterable[dict[str, Any]],
+    description: str = "",
+    kubernetes: str = "",
+    config: str = "",
+    time: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The document that `ingest_files` reads back as the same scenario; write it with `to_yaml` or as JSON."""
     spec = {"description": description, "kubernetes": kubernetes, "config": config}
@@ -17,5 +22,5 @@ def scenario_document(
         "apiVersion": SCENARIO_API,
         "kind": "Scenario",
         "metadata": {"name": name},
-        "spec": {**{key: value for key, value in spec.items() if value}, "objects": list(objects)},
+        "spec": {**{key: value for key, value in spec.items() if value}, "objects": list(objects), **(time or {})},
     }

@@ -39,6 +39,7 @@ def store(
             config=result.config,
             counts=result.counts,
             warnings=remarks(result),
+            time=result.time,
         )
         rows = _rows(result, scenario)
         while batch := list(islice(rows, BATCH)):

@@ -39,6 +39,6 @@ def load_samples() -> tuple[int, int]:
 
 
 def _same(scenario: Scenario, sample: IngestResult) -> bool:
-    if (scenario.description, scenario.config) != (sample.description, sample.config):
+    if (scenario.description, scenario.config, scenario.time) != (sample.description, sample.config, sample.time):
         return False
     return list(scenario.objects_of()) == sample.objects

@@ -20,5 +20,5 @@ class Command(BaseCommand):
         scenario = Scenario.objects.filter(pk=id).first()
         if scenario is None:
             raise CommandError(f"there is no scenario {id}")
-        about = (scenario.description, scenario.kubernetes, scenario.config)
+        about = (scenario.description, scenario.kubernetes, scenario.config, scenario.time)
         self.stdout.write(to_yaml(scenario_document(scenario.name, scenario.objects_of(), *about)))
