@@ -9,7 +9,7 @@ from kubesched_ui.eventlog import RunLog
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.tasks import record
+from kubesched_ui.tasks import record, record_in_time
 
 
 def node(name: str, cpu: str = "4", memory: str = "8Gi", **spec: Any) -> dict[str, Any]:
@@ -48,6 +48,6 @@ def ran(stored: Scenario, **settings: Any) -> Run:
     run = Run.objects.create(scenario=stored, **{"tie_break": Run.TieBreak.NAME} | settings)
     claimed = Run.objects.claim(run.pk, "test")
     assert claimed
-    record(claimed, RunLog(claimed))
+    (record_in_time if claimed.in_time else record)(claimed, RunLog(claimed))
     run.refresh_from_db()
     return run

@@ -19,6 +19,7 @@ from kubesched_ui import runpage
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Cycle, Run, Scenario
+from kubesched_ui.runs import defaults
 from kubesched_ui.samples import load_samples
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -86,7 +87,7 @@ def run(small: Scenario) -> Run:
 def test_every_page_of_every_sample(client: Client) -> None:
     load_samples()
     for sample in Scenario.objects.all():
-        found = ran(sample, config=sample.config)
+        found = ran(sample, **{"config": sample.config} | defaults(sample))
         for part in ("", "nodes/", "pods/", "objects/"):
             get(client, f"/scenarios/{sample.pk}/{part}")
         get(client, f"/runs/{found.pk}/")
@@ -245,6 +246,32 @@ def test_scores_can_be_searched_and_compared(client: Client) -> None:
     assert get(client, f"{address}?q=n11").source.count('title="Compare with the winner"') == 1
 
 
+def test_pages_of_a_run_in_time_show_queue_and_way(client: Client, small: Scenario) -> None:
+    in_time, once = ran(small, in_time=True, until=60.0), ran(small)
+    page = get(client, f"/runs/{in_time.pk}/")
+    assert "lanes" in page.ids
+    assert f'data-src="/api/runs/{in_time.pk}/lanes"' in page.source
+    page = get(client, f"/runs/{in_time.pk}/pods/default/big/?t=0")
+    assert "way" in page.ids
+    assert f'data-src="/api/runs/{in_time.pk}/pods/default/big/history"' in page.source
+    assert page.inline == []
+    assert "lanes" not in get(client, f"/runs/{once.pk}/").ids
+    assert "way" not in get(client, f"/runs/{once.pk}/pods/default/big/").ids
+
+
+def test_a_preemptor_without_a_node_yet_shows_where_it_is_nominated(client: Client) -> None:
+    found = ran(
+        scenario(
+            node("n1", cpu="2"),
+            pod("low", cpu="2", nodeName="n1", priority=1, status={"phase": "Running"}),
+            pod("high", cpu="2", priority=10),
+        )
+    )
+    for address in ("", "pods/default/high/"):
+        page = get(client, f"/runs/{found.pk}/{address}").source
+        assert "nominated n1</span>" in page
+
+
 def test_preemption_is_told(client: Client) -> None:
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
     found = ran(
@@ -384,9 +411,22 @@ def test_start_a_run_of_copies(client: Client, small: Scenario) -> None:
     assert (made.pods, made.copies, made.template) == ([], 3, template)
 
 
+def test_start_a_run_in_time(client: Client, small: Scenario) -> None:
+    start(client, small, mode="time", until="30m")
+    start(client, small, mode="time")
+    start(client, small, mode="once", until="30m")
+    assert [(run.in_time, run.until) for run in Run.objects.order_by("pk")] == [
+        (True, 1800.0),
+        (True, 600.0),
+        (False, None),
+    ]
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
+        ({"mode": "time", "until": "soon"}, "not a duration"),
+        ({"mode": "time", "until": "0"}, "more than 0"),
         ({"which": "unbind"}, "Tick at least one pod"),
         ({"which": "unbind", "unbind": "default/nobody"}, "default/nobody"),
         ({"which": "template", "template": ""}, "Type the pod"),
