@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import PASSES, UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status, Verdict
 
-VERSION = 2
+VERSION = 3
 
 Rows = npt.NDArray[np.intp]
 
@@ -44,19 +44,10 @@ class PostFilterTrace:
     status: Status | None = None
     nominated_node: str = ""
     candidates: dict[str, tuple[list[str], int]] = field(default_factory=dict)
-    rejected: dict[str, Status] = field(default_factory=dict)
+    rejected: list[tuple[Status, Rows]] = field(default_factory=list)
     nominated_any_of: list[str] = field(default_factory=list)
     rule: str = ""
     decides: bool = False
-
-    def rejected_alike(self) -> list[tuple[Status, list[str]]]:
-        """Each status of `rejected` with its nodes; statuses are few and shared by many nodes."""
-        if len(set(map(id, self.rejected.values()))) == 1:
-            return [(next(iter(self.rejected.values())), list(self.rejected))]
-        alike: dict[int, tuple[Status, list[str]]] = {}
-        for node, status in self.rejected.items():
-            alike.setdefault(id(status), (status, []))[1].append(node)
-        return list(alike.values())
 
 
 @dataclass(slots=True)
@@ -114,6 +105,7 @@ class CycleTrace:
     durations: dict[str, int] = field(default_factory=dict)
     _decisive: npt.NDArray[np.uint8] | None = None
     _decided: bool = False
+    _statuses: list[tuple[Status, Rows]] | None = None
 
     # ---- what follows from the columns
 
@@ -136,7 +128,7 @@ class CycleTrace:
     def refuse(self, plugin: str, verdict: Verdict) -> None:
         """Notes what came after the Filter plugins had been asked."""
         self.verdicts[plugin] = verdict
-        self._decisive, self._decided = None, False
+        self._decisive, self._decided, self._statuses = None, False, None
 
     def passing(self) -> Bool | None:
         """Nodes that pass all filters, nominated pods regarded; bool over nodes, None when all do."""
@@ -178,8 +170,13 @@ class CycleTrace:
         mask[slice(None) if self.subset is None else self.subset] = True
         return mask
 
-    def decisive_statuses(self) -> Iterator[tuple[Status, Rows]]:
-        """Each status that decided against some node that was looked at, with those rows."""
+    def decisive_statuses(self) -> list[tuple[Status, Rows]]:
+        """Each status that decided against some node that was looked at, with those rows; asked for after Filter."""
+        if self._statuses is None:
+            self._statuses = list(self._find_statuses())
+        return self._statuses
+
+    def _find_statuses(self) -> Iterator[tuple[Status, Rows]]:
         decisive = self.decisive()
         looked = self.looked_mask()
         for row in self.nominated:
@@ -211,14 +208,14 @@ class CycleTrace:
                 reasons[reason] = reasons.get(reason, 0) + self.nodes - explicit
         return reasons
 
-    def potential_rows(self, absent_unresolvable: bool) -> list[int]:
-        """Nodes where evicting pods might help: refused, but not beyond hope."""
+    def potential_rows(self, absent_unresolvable: bool) -> Rows:
+        """Nodes where evicting pods might help: refused, but not beyond hope. intp rows."""
         if self.prefilter is not None:
-            return list(range(self.nodes)) if self.prefilter.code == UNSCHEDULABLE else []
+            return np.arange(self.nodes if self.prefilter.code == UNSCHEDULABLE else 0, dtype=np.intp)
         mask = np.zeros(self.nodes, np.bool_) if absent_unresolvable else np.ones(self.nodes, np.bool_)
         for status, rows in self.decisive_statuses():
             mask[rows] = status.code == UNSCHEDULABLE if absent_unresolvable else status.code != UNRESOLVABLE
-        return np.flatnonzero(mask).tolist()
+        return np.flatnonzero(mask)
 
     def feasible_rows(self) -> Rows:
         """intp rows of the feasible nodes."""
@@ -269,7 +266,7 @@ class CycleTrace:
             out["fit_error"] = self.message
         out["unschedulable_plugins"] = self.unschedulable_plugins
         if self.postfilter is not None:
-            out["postfilter"] = _golden_postfilter(self.postfilter)
+            out["postfilter"] = _golden_postfilter(self.postfilter, names)
         if self.error:
             out["error"] = self.error
         return out
@@ -453,7 +450,7 @@ def _unpack_status(packed: Sequence[Any] | None) -> Status | None:
 
 
 def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
-    rejected = [(_pack_status(said), nodes) for said, nodes in trace.rejected_alike()]
+    rejected = [(_pack_status(said), _pack(rows)) for said, rows in trace.rejected]
     status = _pack_status(trace.status)
     return status, trace.nominated_node, trace.candidates, rejected, trace.nominated_any_of, trace.rule, trace.decides
 
@@ -464,7 +461,7 @@ def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
         _unpack_status(status),
         nominated,
         {node: (victims, violations) for node, (victims, violations) in candidates.items()},
-        {node: Status(s[0], tuple(s[1]), s[2]) for s, alike in rejected for node in alike},
+        [(Status(s[0], tuple(s[1]), s[2]), _unpack(rows).astype(np.intp)) for s, rows in rejected],
         any_of,
         rule,
         decides,
@@ -476,7 +473,7 @@ def _golden_status(status: Status) -> dict[str, Any]:
     return {"plugin": status.plugin, **out} if status.plugin else out
 
 
-def _golden_postfilter(trace: PostFilterTrace) -> dict[str, Any]:
+def _golden_postfilter(trace: PostFilterTrace, names: Sequence[str]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if trace.status is not None:
         out["status"] = _golden_status(trace.status)
@@ -487,5 +484,5 @@ def _golden_postfilter(trace: PostFilterTrace) -> dict[str, Any]:
         node: {"victims": list(victims), "pdb_violations": violations}
         for node, (victims, violations) in trace.candidates.items()
     }
-    out["rejected"] = {node: _golden_status(status) for node, status in trace.rejected.items()}
+    out["rejected"] = {names[row]: _golden_status(said) for said, rows in trace.rejected for row in rows.tolist()}
     return out

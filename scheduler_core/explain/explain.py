@@ -174,9 +174,9 @@ class _Explainer:
         if found is None:
             return None
         refused: dict[str, int] = {}
-        for status in found.rejected.values():
+        for status, rows in found.rejected:
             for reason in status.reasons:
-                refused[reason] = refused.get(reason, 0) + 1
+                refused[reason] = refused.get(reason, 0) + len(rows)
         candidates = [Candidate(node, list(victims), broken) for node, (victims, broken) in found.candidates.items()]
         told = Preemption("", found.nominated_node, list(self.trace.victims), found.rule, candidates, refused)
         told.equals = list(found.nominated_any_of)

@@ -3,6 +3,8 @@
 Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/framework/preemption.
 """
 
+import numpy as np
+
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import (
     ERROR,
@@ -19,7 +21,7 @@ from scheduler_core.framework.interface import (
 from scheduler_core.preemption import victims
 from scheduler_core.preemption.choose import choose
 from scheduler_core.preemption.victims import Budgets, Candidate
-from scheduler_core.trace import CycleTrace, PostFilterTrace, fit_error_message
+from scheduler_core.trace import CycleTrace, PostFilterTrace, Rows, fit_error_message
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
@@ -40,16 +42,16 @@ class DefaultPreemption(PostFilterPlugin):
         names = self.cluster.nodes.names
         trace = cycle.postfilter = PostFilterTrace(
             candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
-            rejected={names[row]: status for row, status in rejected.items()},
+            rejected=rejected,
         )
         if not candidates:
             reasons: dict[str, int] = {}
-            for said, nodes in trace.rejected_alike():
+            for said, rows in rejected:
                 if said.code == ERROR:
                     return None, error(f"preemption: {said.message}")
                 for reason in said.reasons:
-                    reasons[reason] = reasons.get(reason, 0) + len(nodes)
-            absent = len(names) - len(rejected)
+                    reasons[reason] = reasons.get(reason, 0) + len(rows)
+            absent = len(names) - sum(len(rows) for _, rows in rejected)
             if absent:
                 reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + absent
             told = fit_error_message(len(names), reasons)
@@ -76,11 +78,13 @@ class DefaultPreemption(PostFilterPlugin):
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
 
-    def _dry_run(self, state: CycleState, pod: PodInfo, cycle: CycleTrace) -> tuple[list[Candidate], dict[int, Status]]:
+    def _dry_run(
+        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
+    ) -> tuple[list[Candidate], list[tuple[Status, Rows]]]:
         """Candidates, those without budget violations first; and why the other nodes tried do not help."""
         rows = cycle.potential_rows(self.cluster.release.absent_nodes_unresolvable)
         if all(priority >= pod.priority for priority in self.cluster.priorities):
-            return [], dict.fromkeys(rows, victims.NO_VICTIMS)  # nobody anywhere could be evicted
+            return [], [(victims.NO_VICTIMS, rows)] if len(rows) else []  # nobody anywhere could be evicted
         budgets = Budgets(list(self.cluster.budgets.values()))
         nodes, framework = self.cluster.nodes, self.framework
         wanted = min(
@@ -96,19 +100,19 @@ class DefaultPreemption(PostFilterPlugin):
 
         harmless: list[Candidate] = []
         violating: list[Candidate] = []
-        rejected: dict[int, Status] = {}
-        for i in range(len(rows)):
-            row = rows[(offset + i) % len(rows)]
+        rejected: dict[Status, list[int]] = {}
+        for row in np.roll(rows, -offset).tolist():
             found = victims.select_victims(pod, nodes.names[row], row, list(nodes.pods_of(row)), budgets, fits)
             if isinstance(found, Status):
-                rejected[row] = found
+                rejected.setdefault(found, []).append(row)
             elif not found.victims:
-                rejected[row] = error(f'expected at least one victim pod on node "{found.node}"')
+                problem = error(f'expected at least one victim pod on node "{found.node}"')
+                rejected.setdefault(problem, []).append(row)
             else:
                 (violating if found.pdb_violations else harmless).append(found)
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
-        return harmless + violating, rejected
+        return harmless + violating, [(said, np.array(alike, np.intp)) for said, alike in rejected.items()]
 
 
 def _terminating_by_preemption(pod: PodInfo) -> bool:
