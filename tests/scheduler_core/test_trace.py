@@ -178,7 +178,8 @@ def test_damage_is_noticed() -> None:
             assert_same(CycleTrace.decode(data), full_trace())  # the last byte has bits that mean nothing
             unnoticed += 1
         except InputError as error:
-            assert "cycle trace" in str(error)
+            if "cycle trace" not in str(error):
+                raise
     assert unnoticed <= 3
 
 
