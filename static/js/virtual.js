@@ -35,8 +35,8 @@ const MARKS = {
   unschedulable: "M0 0l8 8M0 8l8-8",
   gated: "M2 0v8M6 0v8",
   waiting: "M1 2h3M5 6h3",
-  bound: "",
-  active: "M0 4h8",
+  active: "",
+  bound: "M0 6h8",
   gone: "M4 3v2",
 };
 

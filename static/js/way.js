@@ -211,7 +211,7 @@ class Way {
     const [tone, word] = RESULT[attempt.result] ?? ["", attempt.result];
     const what = el("td", { class: "nowrap" }, el("a", { href: attemptAddress(attempt), text: `Attempt ${attempt.number}` }), " ", el("span", { class: `badge ${tone}`, text: word }));
     const node = attempt.node ? el("span", { class: "mono", text: attempt.node }) : "";
-    return el("tr", { "data-at": attempt.t }, this.time(attempt.t), what, el("td", { class: "msg" }, node, attempt.message ?? ""));
+    return el("tr", { "data-at": attempt.t, "data-attempt": attempt.number }, this.time(attempt.t), what, el("td", { class: "msg" }, node, attempt.message ?? ""));
   }
 
   moveRow(move) {
