@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.chronicle import LANES
+from kubesched_ui.chronicle import LANE, LANES
 from kubesched_ui.eventlog import read_blocks
 from kubesched_ui.fields import unpack
-from kubesched_ui.models import EventBlock, Moves, Run
+from kubesched_ui.models import EventBlock, Moves, PodResult, Run
 
 MAX_MOVES = 400_000  # that a page can draw
 MAX_EVENTS = 20_000  # of one pod that are read
@@ -39,6 +39,16 @@ def lanes(run: Run) -> dict[str, Any]:
         "lanes": LANES,
         "note": note,
     }
+
+
+def occupants(run: Run, start: dict[str, str]) -> dict[str, str]:
+    """pod -> node as far as the run has come; `start`: the same when it began."""
+    last: dict[str, int] = {}
+    for batch in Moves.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True).iterator():
+        last |= {pod: lane for _, pod, lane, _ in batch}
+    rows = PodResult.objects.filter(run=run).exclude(node="").values_list("namespace", "name", "node")
+    places = start | {f"{namespace}/{name}": node for namespace, name, node in rows}
+    return {pod: node for pod, node in places.items() if last.get(pod, LANE["bound"]) == LANE["bound"]}
 
 
 def history(run: Run, namespace: str, name: str) -> dict[str, Any]:

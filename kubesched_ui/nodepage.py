@@ -18,20 +18,29 @@ CYCLES_SHOWN = 50
 def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Everything node.html needs; None if the cluster has no such node."""
     view = clusterview.of_scenario(run.scenario)
+    versions = {0: run.node_names or []} | dict(run.node_lists.values_list("version", "names"))
     node = view.nodes.get(name)
+    if node is None and any(name in names for names in versions.values()):
+        node = NodeLine(name, {}, {}, [], cordoned=False, ready=True)  # it came later
     if node is None:
         return None
     requests = runpage.requests_of(run, view)
     before, after = runpage.occupants(run, view)
     cycles = Cycle.objects.filter(run=run).order_by("number")
     page = Paginator(cycles, CYCLES_SHOWN).get_page(query.get("page"))
-    row = (run.node_names or []).index(name) if page.object_list else 0
-    verdicts = [{"cycle": cycle, **recorded.on_node(recorded.trace_of(cycle), row)} for cycle in page.object_list]
+    rows = {version: names.index(name) for version, names in versions.items() if name in names}
+    verdicts = [
+        {"cycle": cycle, **recorded.on_node(recorded.trace_of(cycle), rows[cycle.nodes_version])}
+        for cycle in page.object_list
+        if cycle.nodes_version in rows
+    ]
     return {
         "run": run,
         "node": node,
         "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),
-        "uses": uses(
+        "uses": []
+        if run.in_time  # what pods that came later request is not kept
+        else uses(
             node,
             [requests.get(key, {}) for key, place in before.items() if place == name],
             [requests.get(key, {}) for key, place in after.items() if place == name],

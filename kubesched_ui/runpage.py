@@ -10,7 +10,7 @@ import msgspec
 from django.db.models import Q
 from django.urls import reverse
 
-from kubesched_ui import clusterview, figures
+from kubesched_ui import clusterview, figures, history
 from kubesched_ui.clusterview import ClusterView, PodLine
 from kubesched_ui.eventlog import read_blocks
 from kubesched_ui.models import Cycle, PodResult, Run
@@ -71,6 +71,8 @@ def occupants(run: Run, view: ClusterView, before: int | None = None) -> tuple[d
     """
     again = set(run.unbind) | set(run.pods or [])
     start = {key: pod.node for key, pod in view.pods.items() if pod.state == "bound" and key not in again}
+    if run.in_time:
+        return start, history.occupants(run, start)
     gone = evicted(run, before)
     now = {key: node for key, node in start.items() if key not in gone}
     placed = PodResult.objects.filter(run=run, result=PodResult.Result.SCHEDULED).values_list(
@@ -106,7 +108,12 @@ def usage(view: ClusterView, places: dict[str, str], requests: dict[str, dict[st
 
 
 def utilisation(run: Run) -> figures.Figure | None:
-    """The heatmap of nodes before and after the run; None for a cluster without nodes."""
+    """The heatmap of nodes before and after the run; None for a cluster without nodes.
+
+    None in time, too: what pods that came later request is not kept.
+    """
+    if run.in_time:
+        return None
     view = clusterview.of_scenario(run.scenario)
     if not view.nodes:
         return None

@@ -20,7 +20,7 @@ def answer(run: Run, row: Cycle, trace: CycleTrace, nodes: list[str]) -> Answer:
     """What the trace alone tells, and the node that lacks least: without building the cluster again."""
     told = explain(trace, names=nodes)
     lacking = [group for group in told.groups if group.plugin == "NodeResourcesFit"]
-    if lacking:
+    if lacking and not run.in_time:  # what was where at that moment is only known of one pass
         closest = closest_of(run, row)
         for group in lacking:
             group.closest = closest(group.nodes)
@@ -73,6 +73,8 @@ _kept: tuple[tuple[object, ...], Rewound] | None = None  # one, as a large clust
 def in_full(run: Run, row: Cycle) -> Answer:
     """The explanation with the cluster at hand: what is in the way on the closest nodes, what would change it."""
     global _kept
+    if run.in_time:
+        return answer(run, row, recorded.trace_of(row), row.nodes)
     key = (run.pk, run.created_at)
     _, places = runpage.occupants(run, clusterview.of_scenario(run.scenario), row.number)
     trace = recorded.trace_of(row)

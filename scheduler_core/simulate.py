@@ -35,7 +35,7 @@ def simulate(
     if until is not None:
         scenario.spec.until = until
     run = ScenarioRun(scenario, source, allowed_extenders=allowed_extenders)
-    write = _write_line if style == "jsonl" else _write_row
+    write = _write_line if style == "jsonl" else write_row
     for record in run.run():
         write(record, out)
     left = run.timeline.queue.parts()
@@ -68,7 +68,8 @@ def _write_line(record: Record, out: IO[str]) -> None:
     out.write(msgspec.json.encode(as_json(record)).decode() + "\n")
 
 
-def _write_row(record: Record, out: IO[str]) -> None:
+def write_row(record: Record, out: IO[str]) -> None:
+    """Writes a record as a row of the table; what is of little interest is left out."""
     if record.kind not in _QUIET:
         data = record.data
         subject = data.get("pod") or data.get("node") or data.get("object") or ""

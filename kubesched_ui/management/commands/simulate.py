@@ -18,6 +18,7 @@ from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import PodResult, Run, Scenario
 from kubesched_ui.tasks import execute_run
 from scheduler_core.errors import InputError
+from scheduler_core.simulate import write_row
 
 PENDING, BAD_INPUT = 1, 2
 COLUMNS = ("pod", "result", "node", "score", "margin", "message")
@@ -25,20 +26,23 @@ COLUMNS = ("pod", "result", "node", "score", "margin", "message")
 
 class Command(BaseCommand):
     help = (
-        "Schedules the pending pods of a cluster and prints where each goes or why nowhere. "
-        "Exit code 1: a pod stays pending; 2: the input is wrong."
+        "Schedules the pending pods of a cluster and prints where each goes or why nowhere; of a Scenario with time, "
+        "what happens when. Exit code 1: a pod stays pending; 2: the input is wrong."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help="kubectl output, dumps, archives; - is stdin")
-        parser.add_argument("--release", default="1.34")
+        parser.add_argument("--release", help="the release whose scheduler decides (default: 1.34, or the scenario's)")
         parser.add_argument("--config", default="", metavar="FILE", help="a KubeSchedulerConfiguration")
-        parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--tie-break", choices=Run.TieBreak.values, default=Run.TieBreak.SEED)
+        parser.add_argument("--seed", type=int)
+        parser.add_argument("--tie-break", choices=Run.TieBreak.values)
         parser.add_argument("--percentage", type=int, help="percentageOfNodesToScore")
         parser.add_argument("--no-preemption", action="store_true")
         parser.add_argument("--pods", nargs="+", metavar="NS/NAME", help="these pods, in this order")
         parser.add_argument("--unbind", nargs="+", default=[], metavar="NS/NAME", help="bound pods to place again")
+        parser.add_argument("--in-time", action="store_true", help="let a snapshot's pods wait, back off and retry")
+        parser.add_argument("--one-pass", action="store_true", help="one cycle a pod, also of a Scenario with time")
+        parser.add_argument("--until", type=float, metavar="SECONDS", help="when a run in time ends")
         parser.add_argument("--keep", action="store_true", help="keep scenario and run, to be looked at in the browser")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -51,11 +55,12 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=BAD_INPUT) from None
         try:
             run = run_to_the_end(scenario, options)
-            print_table(run)
+            (print_time if run.in_time else print_table)(run)
         finally:
             if not options["keep"]:
                 scenario.delete()
-        if run.placed < run.cycles_total or run.state != Run.State.DONE:
+        left = run.unschedulable + run.gated + run.errors if run.in_time else run.cycles_total - run.placed
+        if left or run.state != Run.State.DONE:
             sys.exit(PENDING)
 
 
@@ -67,16 +72,20 @@ def read(name: str) -> uploads.File:
 def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
     """The finished run, done by this process (or by a worker, should one take it first)."""
     try:
-        wanted = runs.RunSettings(
-            release=options["release"],
-            config=Path(options["config"]).read_text() if options["config"] else "",
-            seed=options["seed"],
-            tie_break=options["tie_break"],
-            preemption=not options["no_preemption"],
-            percentage=options["percentage"],
-            pods=options["pods"],
-            unbind=options["unbind"],
-        )
+        in_time = False if options["one_pass"] else options["in_time"] or None
+        given = {
+            "release": options["release"],
+            "config": Path(options["config"]).read_text() if options["config"] else None,
+            "seed": options["seed"],
+            "tie_break": options["tie_break"],
+            "preemption": False if options["no_preemption"] else None,
+            "percentage": options["percentage"],
+            "pods": options["pods"],
+            "unbind": options["unbind"],
+            "until": options["until"],
+        }
+        chosen = {name: value for name, value in given.items() if value is not None}
+        wanted = runs.RunSettings(**runs.defaults(scenario, in_time) | chosen)
         run = runs.create_run(scenario, wanted, send=False)
     except (InputError, OSError, UnicodeDecodeError) as error:
         raise CommandError(str(error), returncode=BAD_INPUT) from None
@@ -90,14 +99,28 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
     return run
 
 
+def print_time(run: Run) -> None:
+    """A line for each thing that happens, as `python -m scheduler_core simulate` prints it, and a line of totals."""
+    for record in runs.scenario_run_of(run)[0].run():
+        write_row(record, sys.stdout)
+    print()
+    print(totals(run))
+
+
 def print_table(run: Run) -> None:
     """A line a pod, columns as wide as needed, and a line of totals."""
     rows = [cells(result) for result in run.pod_results.all()]
     widths = [max(len(row[i]) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS) - 1)]
     for row in [COLUMNS, *rows]:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip())
+    print()
+    print(totals(run))
+
+
+def totals(run: Run) -> str:
+    """What the run came to."""
     counts = f"{run.placed} placed, {run.unschedulable} unschedulable, {run.gated} gated, {run.errors} errors"
-    print(f"\n{counts}; {run.cycles_done} cycles, {run.pods_per_s:.0f} pods/s, Kubernetes {run.release}")
+    return f"{counts}; {run.cycles_done} cycles, {run.pods_per_s:.0f} pods/s, Kubernetes {run.release}"
 
 
 def cells(result: PodResult) -> tuple[str, ...]:
