@@ -101,11 +101,15 @@ def record_in_time(run: Run, log: RunLog) -> None:
         entry = chronicle.take(happened)
         cycle = entry.cycle or cycle
         if entry.seq > stored:
+            if entry.seq - len(entry.events) < stored:
+                raise RuntimeError(f"event {stored} is not what was stored")
             log.add_entry(entry, chronicle)
         elif entry.seq == stored and entry.events:
             check_same_event(run, entry.seq, entry.events[-1])
             if cycle is not None:
                 check_same(run, cycle.number, f"{cycle.namespace}/{cycle.name}", cycle.result)
+    if chronicle.seq < stored:
+        raise RuntimeError(f"there are {chronicle.seq} events, not the {stored} stored")
     run.clock = run.until or 0.0
     log.finish(Run.State.DONE)
 

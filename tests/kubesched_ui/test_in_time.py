@@ -1,0 +1,405 @@
+"""Runs in time: from the document to events, lanes and a pod's history; taken up again, bounded, hostile."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from django.test import Client
+
+from kubesched_ui import runs
+from kubesched_ui.chronicle import LANES
+from kubesched_ui.ingest import IngestError, ingest_files
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.samples import FOLDER
+from kubesched_ui.tasks import execute_run
+from scheduler_core.scenario_run import ScenarioRun
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+pytestmark = pytest.mark.django_db
+
+SAMPLES = sorted(path.stem for path in FOLDER.glob("1[3-8]-*.yaml"))
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are executed by the tests themselves."""
+    monkeypatch.setattr(execute_run, "delay", lambda run_id: None)
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever tries to reach a host fails the test."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("an outgoing request")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+
+
+def upload(client: Client, data: bytes) -> int:
+    answer = client.post("/api/scenarios", data, content_type="application/octet-stream")
+    assert answer.status_code == 201, answer.content
+    number: int = answer.json()["id"]
+    return number
+
+
+def start(client: Client, scenario: int, status: int = 202, **settings: Any) -> dict[str, Any]:
+    answer = client.post(f"/api/scenarios/{scenario}/runs", json.dumps(settings), content_type="application/json")
+    assert answer.status_code == status, answer.content
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def ran(client: Client, scenario: int, **settings: Any) -> dict[str, Any]:
+    """A finished run."""
+    started = start(client, scenario, **settings)
+    execute_run(started["id"])
+    found: dict[str, Any] = client.get(started["url"]).json()
+    return found
+
+
+def sample(client: Client, name: str, **settings: Any) -> dict[str, Any]:
+    return ran(client, upload(client, (FOLDER / f"{name}.yaml").read_bytes()), **settings)
+
+
+def events(client: Client, run: dict[str, Any], **query: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.get(f"{run['url']}/events", {"limit": 10_000, **query}).json()["events"]
+    return found
+
+
+def document(*objects: Any, **spec: Any) -> bytes:
+    return json.dumps(
+        {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": {"objects": objects, **spec}}
+    ).encode()
+
+
+# ------------------------------------------------------------------------------------------------ what is recorded
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_events_of_every_sample_are_as_the_schema_says(client: Client, name: str) -> None:
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "websocket.schema.json").read_text())
+    run = sample(client, name)
+    assert (run["state"], run["in_time"], run["clock"]) == ("done", True, run["until"])
+    found = events(client, run)
+    jsonschema.Draft202012Validator(schema).validate({"events": found})
+    assert [e["seq"] for e in found] == list(range(1, run["last_seq"] + 1))
+    assert [e["t"] for e in found] == sorted(e["t"] for e in found)
+    assert all(e["data"].get("cause", 0) < e["seq"] for e in found)
+    finished = [e for e in found if e["type"] == "cycle.finished"]
+    assert len(finished) == run["cycles_done"]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_lanes_are_what_the_events_say(client: Client, name: str) -> None:
+    run = sample(client, name)
+    found = {e["seq"]: e for e in events(client, run)}
+    drawn = client.get(f"{run['url']}/lanes").json()
+    assert (drawn["until"], drawn["lanes"], drawn["note"]) == (run["until"], list(LANES), "")
+    queued = [
+        [e["t"], e["pod"], e["data"]["to"], e["seq"]]
+        for e in found.values()
+        if e["type"] == "queue.moved" and e["data"]["to"] in LANES[:4]
+    ]
+    moves = [[t, drawn["pods"][index], LANES[lane], seq] for t, index, lane, seq in drawn["moves"]]
+    assert [move for move in moves if move[2] in LANES[:4]] == queued
+    bound = {e["pod"] for e in found.values() if e["type"] == "pod.bound"}
+    assert {pod for _, pod, lane, seq in moves if lane == "bound" and seq > 1} == bound
+
+
+def test_what_wakes_a_pod_is_its_cause(client: Client) -> None:
+    run = sample(client, "15-hints")
+    story = client.get(f"{run['url']}/pods/default/alone/history").json()
+    woken = [move for move in story["moves"] if move["from"] == "unschedulable"]
+    assert [(m["t"], m["event"], m["cause"]["type"], m["cause"]["pod"]) for m in woken] == [
+        (30.0, "AssignedPodDelete", "pod.deleted", "default/noisy")
+    ]
+    assert woken[0]["cause"]["text"] == "default/noisy left n1 (deleted)"
+    (wait,) = story["critical_path"]
+    assert (wait["from_t"], wait["to_t"], wait["where"]) == (0.0, 30.0, "unschedulable")
+    assert "InterPodAffinity" in wait["waiting_for"]
+
+
+def test_preemptor_and_victim_know_each_other(client: Client) -> None:
+    run = sample(client, "16-preemption-in-time")
+    boss = client.get(f"{run['url']}/pods/default/boss/history").json()
+    assert [(v["t"], v["pod"], v["node"]) for v in boss["preempted"]] == [(10.0, "default/worker", "n1")]
+    assert boss["critical_path"][0]["waiting_for"] == "its victims on n1 to leave"
+    assert boss["critical_path"][-1]["to_t"] == run["until"]  # it never got a place
+    worker = client.get(f"{run['url']}/events", {"type": "pod.evicted"}).json()["events"]
+    assert [(e["pod"], e["data"]["by"]) for e in worker] == [("default/worker", "default/boss")]
+    (cause,) = (e for e in events(client, run) if e["seq"] == worker[0]["data"]["cause"])
+    assert (cause["type"], cause["pod"]) == ("cycle.finished", "default/boss")
+
+
+def test_a_pod_that_fails_waits_in_backoff(client: Client) -> None:
+    run = sample(client, "14-backoff")
+    story = client.get(f"{run['url']}/pods/default/unlucky/history").json()
+    spent: dict[str, float] = {}
+    for part in story["critical_path"]:
+        spent[part["where"]] = spent.get(part["where"], 0) + part["to_t"] - part["from_t"]
+    assert {where: round(seconds, 3) for where, seconds in spent.items()} == {"waiting": 0.7, "backoff": 40.4}
+    assert [a["number"] for a in story["attempts"]] == [1, 2, 3, 4, 5, 6, 7]
+    (row,) = client.get(f"{run['url']}/pods").json()["pods"]
+    assert (row["result"], row["node"], row["attempts"]) == ("scheduled", "n1", 7)
+
+
+def test_rows_of_a_cycle_are_of_the_nodes_of_its_time(client: Client) -> None:
+    run = sample(client, "17-taint-eviction")
+    assert run["node_names"] == ["n1"]
+    (listed,) = events(client, run, type="nodes.listed")
+    assert listed["data"] == {"version": 1, "nodes": 2}
+    late = [e["pod"] for e in events(client, run, type="pod.bound") if e["data"]["node"] == "n2"]
+    assert len(late) == 2
+    for name in late:
+        (cycle,) = client.get(f"{run['url']}/pods/{name}").json()["cycles"]
+        assert (cycle["selected"], list(cycle["filter"])) == ("n2", ["n1"])
+        assert client.get(f"/runs/{run['id']}/pods/{name}/").status_code == 200
+    for name in ("n1", "n2"):
+        assert client.get(f"/runs/{run['id']}/nodes/{name}/").status_code == 200
+    lines = client.get(f"{run['url']}/export")
+    assert len(b"".join(streamed(lines)).splitlines()) == 1 + run["cycles_done"]
+
+
+def streamed(answer: Any) -> list[bytes]:
+    from asgiref.sync import async_to_sync
+
+    async def read() -> list[bytes]:
+        return [part async for part in answer.streaming_content]
+
+    return async_to_sync(read)()
+
+
+def test_events_of_a_type_in_portions(client: Client) -> None:
+    run = sample(client, "13-queue")
+    whole = events(client, run, type=["pod.bound", "pod.deleted"])
+    assert {e["type"] for e in whole} == {"pod.bound", "pod.deleted"}
+    parts: list[Any] = []
+    since = 0
+    while True:
+        answer = client.get(
+            f"{run['url']}/events", {"limit": 7, "since": since, "type": ["pod.bound", "pod.deleted"]}
+        ).json()
+        parts += answer["events"]
+        if answer["last_seq"] == since:
+            break
+        since = answer["last_seq"]
+    assert parts == whole
+    assert run["placed"] + run["unschedulable"] + run["gated"] == client.get(f"{run['url']}/pods").json()["total"]
+
+
+# ------------------------------------------------------------------------------------------------ taken up again
+
+
+@pytest.mark.parametrize(("name", "after"), [("13-queue", 900), ("14-backoff", 30), ("17-taint-eviction", 40)])
+def test_a_run_taken_up_again_is_the_same_as_one_that_was_not(
+    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, name: str, after: int
+) -> None:
+    scenario = upload(client, (FOLDER / f"{name}.yaml").read_bytes())
+    whole = ran(client, scenario)
+    started = start(client, scenario)
+    original = ScenarioRun.run
+
+    class Killed(BaseException):
+        pass
+
+    def dies(self: Any) -> Iterator[Any]:
+        for record in original(self):
+            if record.seq == after:
+                raise Killed
+            yield record
+
+    settings.RUN_BATCH_CYCLES = 3
+    monkeypatch.setattr(ScenarioRun, "run", dies)
+    with pytest.raises(Killed):
+        execute_run(started["id"])
+    monkeypatch.setattr(ScenarioRun, "run", original)
+    half = client.get(started["url"]).json()
+    assert 1 < half["last_seq"] < whole["last_seq"]
+    Run.objects.filter(pk=started["id"]).update(heartbeat_at=None)
+    execute_run(started["id"])
+    again = client.get(started["url"]).json()
+    assert again["state"] == "done"
+    for key in ("cycles_done", "placed", "unschedulable", "gated", "errors", "last_seq", "clock"):
+        assert again[key] == whole[key], key
+    for part in ("/events?limit=10000", "/lanes"):
+        assert client.get(whole["url"] + part).json() == client.get(again["url"] + part).json()
+    first, second = (client.get(f"{run['url']}/pods?page_size=1000").json()["pods"] for run in (whole, again))
+    assert [{**row, "duration": 0, "url": ""} for row in first] == [{**row, "duration": 0, "url": ""} for row in second]
+
+
+def test_a_stored_event_that_would_come_out_otherwise_fails_the_run(client: Client, settings: Any) -> None:
+    scenario = upload(client, (FOLDER / "15-hints.yaml").read_bytes())
+    started = start(client, scenario)
+    execute_run(started["id"])
+    Run.objects.filter(pk=started["id"]).update(state="running", heartbeat_at=None, worker="", seed=1, release="1.27")
+    run = Run.objects.get(pk=started["id"])
+    last = run.event_blocks.order_by("-first_seq").first()
+    assert last is not None
+    last.delete()  # as if the worker had been lost before the end
+    Run.objects.filter(pk=run.pk).update(last_seq=last.first_seq - 1)
+    execute_run(run.pk)
+    run.refresh_from_db()
+    assert run.state == "failed"
+    assert "inside KubeSched" in run.error
+
+
+# ------------------------------------------------------------------------------------------------ settings and bounds
+
+
+def test_a_snapshot_runs_in_one_pass_unless_time_is_asked_for(client: Client) -> None:
+    owner = {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "site", "namespace": "default"}}
+    template = {"metadata": {"labels": {"app": "site"}}, "spec": pod("x")["spec"]}
+    owner["spec"] = {"replicas": 3, "selector": {"matchLabels": {"app": "site"}}, "template": template}  # type: ignore[assignment]
+    scenario = upload(client, as_list(node("n1"), pod("fits"), pod("big", "64"), pod("other"), owner))
+    once = ran(client, scenario)
+    assert (once["in_time"], once["until"], once["cycles_done"]) == (False, None, 3)
+    timed = ran(client, scenario, in_time=True, until=400, pods=["default/big"])
+    assert (timed["until"], timed["placed"], timed["unschedulable"]) == (400.0, 0, 1)
+    assert timed["cycles_done"] == 2  # after five minutes it is tried once more
+    assert {e["pod"] for e in events(client, timed)} == {"", "default/big"}
+    copies = ran(client, scenario, in_time=True, template=json.dumps(pod("more")), copies=2, pods=[])
+    assert (copies["placed"], copies["until"]) == (2, 600.0)
+
+
+def test_a_scenario_says_what_its_runs_have_unless_something_else_is_asked_for(client: Client) -> None:
+    scenario = upload(client, document(node("n1"), pod("a"), seed=7, tieBreak="name", until="90s", kubernetes="1.27"))
+    run = ran(client, scenario)
+    assert [run[key] for key in ("in_time", "seed", "tie_break", "until", "release")] == [True, 7, "name", 90.0, "1.27"]
+    run = ran(client, scenario, seed=0, until=10, release="1.34")
+    assert [run[key] for key in ("in_time", "seed", "until", "release")] == [True, 0, 10.0, "1.34"]
+    assert ran(client, scenario, in_time=False)["in_time"] is False
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "says"),
+    [
+        ({"in_time": True, "until": 8 * 86_400}, 400, "at most 604800 s (7 days)"),
+        ({"in_time": True, "until": 0}, 422, "until"),
+        ({"in_time": False, "until": 5}, 400, "is for runs in time"),
+    ],
+)
+def test_wrong_ends_are_refused(client: Client, wanted: dict[str, Any], status: int, says: str) -> None:
+    scenario = upload(client, as_list(node("n1"), pod("a")))
+    assert says in start(client, scenario, status, **wanted)["error"]
+    assert not Run.objects.exists()
+
+
+def test_a_run_in_which_too_much_happens_ends_with_what_it_has(client: Client, settings: Any) -> None:
+    settings.RUN_MAX_RECORDS = 40
+    arrivals = [{"name": "job", "every": "1s", "duration": "1s", "template": {"spec": pod("x")["spec"]}}]
+    run = ran(client, upload(client, document(node("n1"), arrivals=arrivals, until="1h")))
+    assert run["state"] == "failed"
+    assert "more than 40 things happen" in run["error"]
+    assert 0 < run["clock"] < 3600
+    found = events(client, run)
+    assert [e["seq"] for e in found] == list(range(1, len(found) + 1))
+    assert found[-1]["type"] == "run.finished"
+
+
+def test_pods_without_end_are_stopped(client: Client, settings: Any) -> None:
+    settings.RUN_MAX_PODS = 50
+    deployment = {
+        "kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "many"},
+        "spec": {"replicas": 100_000, "template": {"spec": pod("x")["spec"]}},
+    }  # fmt: skip
+    run = ran(client, upload(client, document(node("n1"), deployment)))
+    assert (run["state"], run["in_time"]) == ("failed", True)
+    assert "more than 50 pods" in run["error"]
+
+
+def test_cancelling_a_run_in_time_keeps_what_was_done(client: Client, settings: Any) -> None:
+    settings.RUN_BATCH_CYCLES = 1
+    started = start(client, upload(client, (FOLDER / "13-queue.yaml").read_bytes()))
+    Run.objects.filter(pk=started["id"]).update(cancel_requested=True)
+    execute_run(started["id"])
+    run = client.get(started["url"]).json()
+    assert (run["state"], run["clock"] < run["until"]) == ("cancelled", True)
+
+
+# ------------------------------------------------------------------------------------------------ hostile documents
+
+
+def test_extenders_are_left_out_with_a_warning_and_nobody_is_asked(client: Client) -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [{"urlPrefix": "http://198.51.100.7:80/", "filterVerb": "filter", "bindVerb": "bind"}],
+    }
+    for in_time in (True, False):
+        scenario = upload(client, document(node("n1"), pod("a"), config=config, until=60))
+        run = ran(client, scenario, in_time=in_time, config=json.dumps(config))
+        assert (run["state"], run["placed"]) == ("done", 1)
+        (warning,) = events(client, run)[0]["data"]["warnings"]
+        assert "extenders[0]" in warning
+        assert "not called" in warning
+
+
+def test_what_is_confidential_in_what_is_to_come_is_not_stored() -> None:
+    spec = pod("x")["spec"]
+    spec["containers"][0]["env"] = [{"name": "PASSWORD", "value": "hunter2"}]
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"k": "hunter2"}}
+    patch = {"kind": "Deployment", "name": "d", "patch": {"spec": {"template": {"spec": spec}}}}
+    timeline = [{"at": 1, "create": {"kind": "Pod", "metadata": {"name": "p"}, "spec": spec}}]
+    timeline += [{"at": 2, "create": secret}, {"at": 3, "patch": patch}]
+    arrivals = [{"name": "a", "every": 1, "template": {"spec": spec}}]
+    result = ingest_files([("s.json", document(node("n"), timeline=timeline, arrivals=arrivals))])
+    assert "hunter2" not in json.dumps(result.time)
+    assert [entry["at"] for entry in result.time["timeline"]] == [1, 3]
+    assert (result.dropped["Secret"], result.dropped["env"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ({"timelime": []}, "timelime"),
+        ({"timeline": [{"at": "soon", "cordon": "n"}]}, "spec.timeline[0].at"),
+        ({"timeline": [{"at": 1, "create": {"kind": "Pod", "spec": {}}}]}, "metadata.name"),
+        ({"arrivals": [{"name": "a", "every": 0, "template": {}}]}, "spec.arrivals[0].every"),
+        ({"until": "1e999"}, "spec.until"),
+        ({"seed": "x"}, "spec.seed"),
+    ],
+)
+def test_a_document_that_is_wrong_is_refused_by_field(spec: dict[str, Any], says: str) -> None:
+    with pytest.raises(IngestError) as refused:
+        ingest_files([("s.json", document(node("n"), **spec))])
+    assert says in str(refused.value)
+    assert "s.json" in str(refused.value)
+
+
+def test_a_scenario_with_time_can_be_taken_away_and_uploaded_again(client: Client) -> None:
+    for name in SAMPLES:
+        first = Scenario.objects.get(pk=upload(client, (FOLDER / f"{name}.yaml").read_bytes()))
+        exported = client.get(f"/api/scenarios/{first.pk}/export").content
+        second = Scenario.objects.get(pk=upload(client, exported))
+        same = ("name", "description", "config", "time", "counts")
+        assert [getattr(first, field) for field in same] == [getattr(second, field) for field in same]
+        assert list(first.objects_of()) == list(second.objects_of())
+
+
+def test_only_what_unfolds_has_time() -> None:
+    plain = ingest_files([("s.json", document(node("n"), pod("p"), kubernetes="v1.30.1", seed=3))])
+    assert plain.time == {}
+    workload = {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "d"}, "spec": {"template": {}}}
+    assert ingest_files([("s.json", document(node("n"), workload))]).time
+    running = workload | {"status": {"replicas": 1}}
+    assert not ingest_files([("s.json", document(node("n"), running))]).time
+    assert not ingest_files([("s.json", as_list(node("n"), workload))]).time
+
+
+def test_runs_defaults_of_a_snapshot_are_none() -> None:
+    scenario = Scenario.objects.create(name="s")
+    assert runs.defaults(scenario) == {}
+    assert runs.defaults(scenario, True)["until"] == 600
