@@ -213,6 +213,7 @@ class Lanes(Schema):
 
 class History(Schema):
     moves: list[dict[str, Any]] = Field(description="{t, from, to, event, seq, cause_seq, cause}")
+    happened: list[dict[str, Any]] = Field(description="{t, seq, type, lane, text}: outside of the queue")
     attempts: list[dict[str, Any]] = Field(description="{t, number, result, node, message, seq, plugins}")
     preempted: list[dict[str, Any]] = Field(description="Its victims: {t, pod, node, seq}")
     preempted_by: dict[str, Any] | None = Field(description="{t, pod, node, seq, cause_seq}")
@@ -365,7 +366,7 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[st
 def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
     """A pod's way through a run in time: its moves and what caused them, its attempts, what it waited for."""
     found = history.history(find(Run, run_id), namespace, name)
-    if not found["moves"] and not found["attempts"]:
+    if not (found["moves"] or found["attempts"] or found["happened"]):
         raise Http404(f"Nothing happened to pod {namespace}/{name} in this run.")
     return found
 

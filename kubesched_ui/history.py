@@ -17,6 +17,17 @@ MAX_EVENTS = 20_000  # of one pod that are read
 QUEUE = ("active", "backoff", "unschedulable", "gated")
 MINUTES = 5
 
+# What happens to a pod beside its moves in the queue -> the lane that it comes into; "" for none.
+HAPPENED = {
+    "permit.waiting": "waiting",
+    "permit.rejected": "",
+    "bind.failed": "",
+    "pod.nominated": "",
+    "pod.bound": "bound",
+    "pod.evicted": "",
+    "pod.deleted": "gone",
+}
+
 Event = dict[str, Any]
 
 
@@ -52,11 +63,12 @@ def occupants(run: Run, start: dict[str, str]) -> dict[str, str]:
 
 
 def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
-    """One pod's way: {moves, attempts, preempted, preempted_by, critical_path, note}.
+    """One pod's way: {moves, happened, attempts, preempted, preempted_by, critical_path, note}.
 
-    `moves`: [{t, from, to, event, seq, cause_seq, cause: {type, pod, node, text} or null}]. `attempts`: [{t, number,
-    result, node, message, seq, plugins}]. `preempted`: [{t, pod, node, seq}]; `preempted_by`: {t, pod, node, seq,
-    cause_seq} or null. `critical_path`: [{from_t, to_t, where, waiting_for}].
+    `moves`: [{t, from, to, event, seq, cause_seq, cause: {type, pod, node, text} or null}]. `happened`: what befell it
+    outside of the queue, [{t, seq, type, lane, text}]. `attempts`: [{t, number, result, node, message, seq, plugins}].
+    `preempted`: [{t, pod, node, seq}]; `preempted_by`: {t, pod, node, seq, cause_seq} or null. `critical_path`:
+    [{from_t, to_t, where, waiting_for}].
     """
     pod = f"{namespace}/{name}"
     events = list(events_of(run, pod))
@@ -64,6 +76,11 @@ def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
     causes = causes_of(run, {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"})
     return {
         "moves": [move_of(e, causes) for e in events if e["type"] == "queue.moved"],
+        "happened": [
+            {"t": e["t"], "seq": e["seq"], "type": e["type"], "lane": HAPPENED[e["type"]], "text": sentence(e)}
+            for e in events
+            if e["type"] in HAPPENED
+        ],
         "attempts": attempts,
         "preempted": [
             {"t": e["t"], "pod": victim, "node": e["data"]["nominated_node"], "seq": e["seq"]}
@@ -187,6 +204,8 @@ def sentence(event: Event) -> str:
             return f"{pod} was evicted{on} ({data['reason']}{whom})"
         case "pod.deleted":
             return f"{pod} left {data['node'] or 'the queue'} ({data['reason']})"
+        case "permit.waiting":
+            return f"{pod} waits{on} for {', '.join(data['plugins'])}"
         case "permit.rejected":
             return f"{pod} gave its place{on} back: {data['message']}"
         case "bind.failed":

@@ -134,6 +134,7 @@ async function reload() {
   document.getElementById("pod").replaceWith(fresh);
   setUp();
   drawCharts(fresh);
+  document.dispatchEvent(new Event("podrefreshed"));
   if (wanted && new URL(location.href).searchParams.has("point")) open(wanted, false);
   for (const item of steps()) if (!item.querySelector(".off")) item.classList.add("arriving");
 }

@@ -12,6 +12,7 @@ class Way {
     this.box = box;
     this.moves = history.moves;
     this.attempts = history.attempts;
+    this.happened = history.happened ?? [];
     this.path = history.critical_path ?? [];
     this.preempted = history.preempted ?? [];
     this.by = [history.preempted_by ?? []].flat();
@@ -22,16 +23,13 @@ class Way {
     this.t = remembered();
   }
 
-  // Stretches of time in one lane each. A placed pod is bound until it is gone, or until the run ends.
+  // Stretches of time in one lane each. What had no lane before (it was there when the run began) was bound.
   lanes(until) {
-    const last = Math.max(until, this.moves.at(-1)?.t ?? 0, this.attempts.at(-1)?.t ?? 0);
-    const turns = this.moves.map(({ t, to }) => ({ t, lane: to }));
-    if (!turns.some(({ lane }) => lane === "bound")) {
-      const placed = this.attempts.findLast(({ result }) => result === "scheduled");
-      if (placed) turns.push({ t: placed.t, lane: "bound" });
-      turns.sort((a, b) => a.t - b.t);
-    }
-    return turns.map(({ t, lane }, index) => ({ lane, from: t, to: turns[index + 1]?.t ?? last })).filter(({ lane, from, to }) => to > from && lane !== "gone");
+    const turns = [...this.moves.map(({ t, to, seq }) => ({ t, seq, lane: to })), ...this.happened.filter(({ lane }) => lane)];
+    turns.sort((a, b) => a.t - b.t || a.seq - b.seq);
+    if (turns[0]?.lane === "gone" || (!turns.length && this.happened.length)) turns.unshift({ t: 0, lane: "bound" });
+    const last = Math.max(until, turns.at(-1)?.t ?? 0);
+    return turns.map(({ t, lane }, index) => ({ lane: lane === "popped" ? "waiting" : lane, from: t, to: turns[index + 1]?.t ?? last })).filter(({ lane, from, to }) => to > from && lane !== "gone");
   }
 
   // The part in which the pod waited, with a little of what follows.
@@ -87,7 +85,7 @@ class Way {
       if (to < this.range[0] || from > this.range[1]) continue;
       const left = this.x(Math.max(from, this.range[0]));
       const width = Math.max(1.5, this.x(Math.min(to, this.range[1])) - left);
-      const box = svg("rect", { x: left, y: BAR.y, width, height: BAR.height, fill: `url(#lane-${lane === "popped" ? "active" : lane})`, class: "segment" });
+      const box = svg("rect", { x: left, y: BAR.y, width, height: BAR.height, fill: `url(#lane-${lane})`, class: "segment" });
       box.append(svg("title", {}, `${nameOf(lane)} for ${span(to - from)}, from ${clock(from)} to ${clock(to)}`));
       parts.push(box);
       const text = [`${nameOf(lane)} ${span(to - from)}`, nameOf(lane)].find((words) => words.length * 6.6 + 10 < width);
@@ -166,13 +164,13 @@ class Way {
     let before = -Infinity;
     return this.attempts.filter(({ t }) => this.seen(t)).map((attempt) => {
       const x = this.x(attempt.t);
-      const room = x - before > 19;
+      const room = x - before > 21;
       if (room) before = x;
       const tone = RESULT[attempt.result]?.[0] ?? "";
       const y = BAR.y + BAR.height + 11;
       const link = svg("a", { href: attemptAddress(attempt), class: `attempt ${tone}`, "aria-label": `Attempt ${attempt.number} at ${clock(attempt.t)}: ${said(attempt)}` });
       if (room) link.append(svg("circle", { cx: x, cy: y, r: 9 }), svg("text", { x, y: y + 3.5, "text-anchor": "middle" }, attempt.number > 99 ? "·" : String(attempt.number)));
-      else link.append(svg("circle", { cx: x, cy: y, r: 2.5 }));
+      else link.append(svg("circle", { cx: x, cy: y + 15, r: 3 }));
       link.append(svg("title", {}, `Attempt ${attempt.number} at ${clock(attempt.t)}: ${said(attempt)}`));
       return link;
     });
@@ -188,7 +186,7 @@ class Way {
   }
 
   legend() {
-    const lanes = [...new Set(this.stays.map(({ lane }) => (lane === "popped" ? "active" : lane)))];
+    const lanes = [...new Set(this.stays.map(({ lane }) => lane))];
     this.box.querySelector("[data-legend]").replaceChildren(
       ...lanes.map((lane) => el("span", { title: LANES[lane] }, swatch(lane), lane)),
       el("span", { text: "① attempt" }), el("span", { text: "↓ what woke it" }),
@@ -197,11 +195,10 @@ class Way {
 
   // Attempts and moves in the order in which they happened.
   table() {
-    const rows = [...this.moves.map((move) => ({ t: move.t, seq: move.seq ?? 0, move })), ...this.attempts.map((attempt) => ({ t: attempt.t, seq: attempt.seq ?? 0, attempt }))];
-    const rank = ({ move, attempt }) => (attempt ? 1 : move.to === "popped" ? 0 : move.from === "popped" || ["bound", "waiting"].includes(move.to) ? 2 : -1);
-    rows.sort((a, b) => a.t - b.t || (a.seq && b.seq ? a.seq - b.seq : rank(a) - rank(b)));
+    const rows = [...this.moves.map((move) => ({ t: move.t, seq: move.seq, move })), ...this.attempts.map((attempt) => ({ t: attempt.t, seq: attempt.seq, attempt })), ...this.happened.map((event) => ({ t: event.t, seq: event.seq, event }))];
+    rows.sort((a, b) => a.t - b.t || a.seq - b.seq);
     const body = this.box.querySelector("[data-rows]");
-    body.replaceChildren(...rows.slice(0, ROWS).map((row) => (row.attempt ? this.attemptRow(row.attempt) : this.moveRow(row.move))));
+    body.replaceChildren(...rows.slice(0, ROWS).map((row) => this.row(row)));
     if (rows.length > ROWS) this.box.querySelector("[data-more]").textContent = `The first ${ROWS} of ${number.format(rows.length)}.`;
   }
 
@@ -212,6 +209,17 @@ class Way {
     const what = el("td", { class: "nowrap" }, el("a", { href: attemptAddress(attempt), text: `Attempt ${attempt.number}` }), " ", el("span", { class: `badge ${tone}`, text: word }));
     const node = attempt.node ? el("span", { class: "mono", text: attempt.node }) : "";
     return el("tr", { "data-at": attempt.t, "data-attempt": attempt.number }, this.time(attempt.t), what, el("td", { class: "msg" }, node, attempt.message ?? ""));
+  }
+
+  row({ move, attempt, event }) {
+    if (attempt) return this.attemptRow(attempt);
+    return move ? this.moveRow(move) : this.eventRow(event);
+  }
+
+  eventRow({ t, type, lane, text }) {
+    const what = el("td", { class: "nowrap" }, ...(lane ? [swatch(lane), ` ${nameOf(lane)}`] : [type.replace("pod.", "").replace(".", " ")]));
+    const rest = text.replace(this.box.dataset.pod, "").trim();
+    return el("tr", { "data-at": t }, this.time(t), what, el("td", { class: "msg" }, ...this.told({ pod: this.by.find(({ pod }) => rest.includes(pod))?.pod, text: rest }, t)));
   }
 
   moveRow(move) {
@@ -243,7 +251,7 @@ class Way {
   }
 
   summary(path, total) {
-    const placed = this.attempts.some(({ result }) => result === "scheduled");
+    const placed = this.happened.some(({ type }) => type === "pod.bound");
     const tries = this.attempts.length === 1 ? "one attempt" : `${this.attempts.length} attempts`;
     if (!path.length) return placed ? `Placed without waiting, in ${tries}.` : `It did not wait; ${tries}.`;
     const sums = new Map();
