@@ -56,6 +56,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         "attempts": attempts,
         "cycle_row": row,
         "result": result,
+        "outcome": result.result if result and row and row is attempts[-1] else row.result if row else "",
     }
     page |= about_pod(run, f"{namespace}/{name}", pod, result) | neighbours(run, result)
     return page | (about_cycle(run, row, query, page["bound_to"]) if row else {"point": ""})

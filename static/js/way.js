@@ -252,6 +252,7 @@ class Way {
 
   summary(path, total) {
     const placed = this.happened.some(({ type }) => type === "pod.bound");
+    if (!this.attempts.length && !this.moves.length) return "It was never in the queue.";
     const tries = this.attempts.length === 1 ? "one attempt" : `${this.attempts.length} attempts`;
     if (!path.length) return placed ? `Placed without waiting, in ${tries}.` : `It did not wait; ${tries}.`;
     const sums = new Map();

@@ -44,6 +44,7 @@ spec:
     - at: 4m
       create: {apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "4", pods: "9"}}}
 """
+BOUND = 'spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}'
 
 
 @pytest.fixture(scope="package")
@@ -129,6 +130,18 @@ def test_a_preemptor_tells_its_way(page: Page, story: int) -> None:
     page.locator(".way a").filter(has_text="evicts worker").click()
     page.wait_for_url("**/pods/default/worker/**")
     expect(page.locator(".way a").filter(has_text="displaced by boss")).to_have_count(1)
+
+
+def test_a_victim_that_was_there_from_the_start_tells_its_way(page: Page, site: Instance) -> None:
+    text = STORY.decode().replace('spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}', BOUND, 1)
+    made = site.api("POST", "/scenarios", text.encode())
+    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
+    site.finished(run)
+    page.goto(f"/runs/{run}/pods/default/worker/")
+    expect(page.locator(".way a").filter(has_text="displaced by boss")).to_have_count(1)
+    expect(page.locator(".way .segment")).to_have_count(1)
+    expect(page.locator("[data-rows] tr").filter(has_text="evicted")).to_contain_text("for default/boss")
+    expect(page.locator("[data-summary]")).to_have_text("It was never in the queue.")
 
 
 def test_hostile_names_stay_text_in_time(page: Page, site: Instance) -> None:
