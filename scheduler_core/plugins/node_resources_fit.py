@@ -102,7 +102,14 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                     hopeless = lacking & (allocatable < amount)
                 if hopeless is not None:
                     keys |= hopeless
-        present, codes = np.unique(keys, return_inverse=True)
+        if len(short) < 12:  # few combinations: a table of them is faster than sorting the nodes
+            present = np.flatnonzero(np.bincount(keys))
+            number = np.zeros(int(present[-1]) + 1, np.uint16)
+            number[present] = np.arange(len(present))
+            codes = number[keys]
+        else:
+            present, inverse = np.unique(keys, return_inverse=True)
+            codes = inverse.astype(np.uint16)
         statuses = []
         reasons = [f"Insufficient {name}" if name else TOO_MANY_PODS for name, _, _ in short]
         for key in present.tolist():
@@ -111,7 +118,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 told = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
                 statuses.append(Status(code, told))
         first = 0 if present[0] == 0 else 1  # code 0 is for nodes that pass
-        return Verdict((codes + first).astype(np.uint16), tuple(statuses))
+        return Verdict(codes + np.uint16(first), tuple(statuses))
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
         nodes, row = self.cluster.nodes, change.row
