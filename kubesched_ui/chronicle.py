@@ -43,13 +43,20 @@ class Entry:
 
 class Chronicle:
     """`nodes`: those at the beginning, in row order. `slow_binding`: binding takes time. `recorded`: what the real
-    cluster said of pods. `seq`: the number of the last event so far (`run.started`)."""
+    cluster said of pods. `stored`: the number of the last event that is stored already; traces up to there are left
+    out. `seq`: the number of the last event before the first record's (`run.started`)."""
 
     def __init__(
-        self, nodes: list[str], slow_binding: bool = False, recorded: Mapping[str, str] | None = None, seq: int = 1
+        self,
+        nodes: list[str],
+        slow_binding: bool = False,
+        recorded: Mapping[str, str] | None = None,
+        stored: int = 0,
+        seq: int = 1,
     ) -> None:
         self.nodes, self.version = nodes, 0
         self.seq = seq
+        self.stored = stored
         self.cycles = 0
         self.counts: Counter[str] = Counter()  # pods by their latest outcome, as the columns of Run are named
         self._slow_binding = slow_binding
@@ -88,9 +95,8 @@ class Chronicle:
         self._attempts[entry.pod] = trace.attempt
         entry.events = cycle_events(trace, self.nodes, outcome=data)
         namespace, _, name = entry.pod.partition("/")
-        entry.cycle = CycleRow(
-            self.cycles, namespace, name, trace.attempt, data["result"], trace.encode(), self.version
-        )
+        encoded = trace.encode() if self.seq >= self.stored else b""
+        entry.cycle = CycleRow(self.cycles, namespace, name, trace.attempt, data["result"], encoded, self.version)
         took = sum(trace.durations.values()) / 1e9
         self._result(
             entry, pod_result(entry.events, self._position(entry.pod), self._recorded.get(entry.pod, ""), took)

@@ -95,7 +95,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
         log.add_events([event("run.started", 0.0, data=data)])
         log.flush(node_names=nodes)
     logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
-    chronicle = Chronicle(nodes, intime.slow_binding(run), recorded)
+    chronicle = Chronicle(nodes, intime.slow_binding(run), recorded, stored)
     cycle = None
     for happened in in_time.run():
         entry = chronicle.take(happened)

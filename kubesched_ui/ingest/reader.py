@@ -66,6 +66,7 @@ class _Reading:
         self.unsaid = 0  # remarks beyond the limit
         self.skipped: Counter[str] = Counter()  # members of archives, by archive
         self.kubelets: Counter[str] = Counter()
+        self.text = b""  # of the file that is being read
         self.written = False  # in a Scenario document, not printed by kubectl
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling
 
@@ -101,6 +102,7 @@ class _Reading:
     def _text(self, where: Where, data: bytes) -> None:
         text = to_utf8(data, where)
         kind = kind_of_file(where.file)
+        self.text = text
         for number, document in documents(text, where, self.limits, self.result.dropped):
             place = where.at(document=number)
             for found in objects(document, place, self.limits, kind):
@@ -215,7 +217,8 @@ class _Reading:
         try:
             intime.check(spec)
         except InputError as error:
-            raise IngestError(where, shown(error.problem), shown(error.field)) from None
+            line = scenario_time.line(self.text, where, error.field)
+            raise IngestError(where, shown(error.problem), line + shown(error.field)) from None
         scenario_time.redact(spec, self.result.dropped, self.result.unknown)
         if not spec.keys() - intime.SCHEDULER:
             return

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import yaml
+
 from kubesched_ui.ingest import redact as door
+from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.kinds import PRIVATE, lookup
 from kubesched_ui.ingest.result import Record
 from scheduler_core.controllers.workloads import KINDS as WORKLOADS
+from scheduler_core.scenario import line_of
 
 MAX_BYTES = 32 * 1024 * 1024
+MAX_LOCATED = 1024 * 1024  # bytes of a file that is worth reading once more to tell the line
 
 
 def redact(spec: dict[str, Any], dropped: Counter[str], unknown: Counter[str]) -> None:
@@ -38,6 +43,16 @@ def _kept(entry: dict[str, Any], dropped: Counter[str], unknown: Counter[str]) -
         return False
     door.redact(obj["patch"] if operation == "patch" else obj, dropped)
     return True
+
+
+def line(text: bytes, where: Where, path: str) -> str:
+    """`line 12: ` for the place of `path` in a file that is one document; else ""."""
+    if where.document > 1 or where.item or len(text) > MAX_LOCATED:
+        return ""
+    try:
+        return f"line {line_of(text, path)}: "
+    except (yaml.YAMLError, RecursionError, UnicodeError):
+        return ""
 
 
 def to_be_made(record: Record) -> bool:

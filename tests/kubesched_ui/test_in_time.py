@@ -379,6 +379,14 @@ def test_a_document_that_is_wrong_is_refused_by_field(spec: dict[str, Any], says
     assert "s.json" in str(refused.value)
 
 
+def test_a_document_that_is_wrong_is_refused_by_line() -> None:
+    text = (FOLDER / "15-hints.yaml").read_text()
+    wrong = text.replace("- at: 30\n", "- at: tomorrow\n")
+    line = 1 + wrong[: wrong.index("tomorrow")].count("\n")
+    with pytest.raises(IngestError, match=rf"line {line}: spec.timeline\[3\].at: 'tomorrow' is not a duration"):
+        ingest_files([("s.yaml", wrong.encode())])
+
+
 def test_a_scenario_with_time_can_be_taken_away_and_uploaded_again(client: Client) -> None:
     for name in SAMPLES:
         first = Scenario.objects.get(pk=upload(client, (FOLDER / f"{name}.yaml").read_bytes()))
