@@ -201,7 +201,7 @@ def sentence(event: Event) -> str:
             return f"{pod} was bound{on}"
         case "pod.evicted":
             whom = f", for {data['by']}" if data["by"] else ""
-            return f"{pod} was evicted{on} ({data['reason']}{whom})"
+            return f"{pod} was evicted from {data['node']} ({data['reason']}{whom})"
         case "pod.deleted":
             return f"{pod} left {data['node'] or 'the queue'} ({data['reason']})"
         case "permit.waiting":

@@ -2,7 +2,8 @@
 import { LANES, clock, el, patterns, podAddress, remember, remembered, shortened, span, svg, swatch, ticks } from "./virtual.js";
 
 const CHIPS = 24;
-const TOLD = 30;
+const TOLD = 30; // moves of a moment that are told
+const CAUSES = 8; // causes before the moment that are asked for
 const HEIGHT = 44;
 const KEPT_EVERY = 4096; // moves between two kept states: going to any moment replays at most so many
 const SHOWN = ["active", "backoff", "unschedulable", "gated", "waiting", "bound"];
@@ -257,22 +258,26 @@ class Player {
     for (let index = done - 1; index >= 0 && this.recording.moves[index][0] === moment; index -= 1) moves.unshift(this.recording.moves[index]);
     heading.textContent = moves.length ? `What moved at ${clock(moment)}` : "Nothing has moved yet";
     if (!moves.length) { list.replaceChildren(); return; }
-    const seqs = moves.map((move) => move[3]).filter((seq) => seq > 0);
-    const events = await this.events(Math.min(...seqs), Math.max(...seqs)).catch(() => new Map());
-    const missing = [...events.values()].map((event) => event.data.cause).filter((seq) => seq && !events.has(seq));
-    if (missing.length) for (const [seq, event] of await this.events(Math.min(...missing), Math.max(...missing)).catch(() => new Map())) events.set(seq, event);
+    const told = moves.slice(0, TOLD);
+    const seqs = told.map((move) => move[3]);
+    const events = await this.events(Math.min(...seqs), Math.max(...seqs));
+    const causes = new Set(seqs.map((seq) => events.get(seq)?.data.cause).filter((seq) => seq && !events.has(seq)));
+    for (const found of await Promise.all([...causes].slice(0, CAUSES).map((seq) => this.events(seq, seq)))) for (const [seq, event] of found) events.set(seq, event);
     if (mine !== this.telling) return;
-    const lines = moves.slice(0, TOLD).map((move) => this.line(move, events));
+    const lines = told.map((move) => this.line(move, events));
     if (moves.length > TOLD) lines.push(el("li", { class: "tiny muted", text: `and ${number.format(moves.length - TOLD)} more moves` }));
     list.replaceChildren(...lines);
   }
 
   async events(first, last) {
     const limit = Math.min(1000, last - first + 1);
-    const response = await fetch(`${this.box.dataset.events}?since=${first - 1}&limit=${limit}`, { headers: { Accept: "application/json" } });
-    if (!response.ok) return new Map();
-    const { events } = await response.json();
-    return new Map(events.map((event) => [event.seq, event]));
+    try {
+      const response = await fetch(`${this.box.dataset.events}?since=${first - 1}&limit=${limit}`, { headers: { Accept: "application/json" } });
+      const { events = [] } = await response.json();
+      return new Map(events.map((event) => [event.seq, event]));
+    } catch {
+      return new Map(); // the moves are told without their causes
+    }
   }
 
   line([, pod, lane, seq], events) {

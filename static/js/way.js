@@ -97,14 +97,14 @@ class Way {
   // What woke the pod, and who displaced it: a label above, an arrow down. Labels that find no room leave their arrow.
   causes() {
     const woken = this.moves.filter((move) => move.from && move.from !== "popped" && ["active", "backoff"].includes(move.to) && this.seen(move.t));
-    const found = woken.map((move) => ({ t: move.t, text: move.cause?.pod ? `${move.event}: ${nameIn(move.cause.pod)}` : move.cause?.node ? `${move.event}: ${move.cause.node}` : move.event, title: because(move), pod: move.cause?.pod, strong: false }));
+    const found = woken.map((move) => ({ t: move.t, text: [move.event, shortened(nameIn(move.cause?.pod || move.cause?.node || ""), 22)].filter(Boolean).join(": "), title: because(move), pod: move.cause?.pod, strong: false }));
     for (const one of this.by) if (one.pod && this.seen(one.t ?? 0)) found.push({ t: one.t ?? 0, text: `displaced by ${nameIn(one.pod)}`, title: `${one.pod} took its place`, pod: one.pod, strong: true });
     found.sort((a, b) => Number(b.strong) - Number(a.strong) || a.t - b.t);
     const levels = [[], [], []];
     const parts = [];
     for (const cause of found) {
       const x = this.x(cause.t);
-      const text = shortened(cause.text, 34);
+      const text = shortened(cause.text, 52);
       const wide = text.length * 6.1 + 10;
       const left = Math.min(Math.max(2, x - wide / 2), this.width - wide - 2);
       const level = levels.findIndex((taken) => taken.every(([a, b]) => left > b || left + wide < a));
@@ -205,7 +205,7 @@ class Way {
   time(t) { return el("th", { scope: "row", class: "num" }, el("a", { href: `?t=${Number(t.toFixed(3))}`, "data-t": t, text: clock(t) })); }
 
   attemptRow(attempt) {
-    const [tone, word] = RESULT[attempt.result] ?? ["", attempt.result];
+    const [tone, word] = attempt.nominated_node && attempt.result === "unschedulable" ? ["live", `⇢ nominated ${attempt.nominated_node}`] : RESULT[attempt.result] ?? ["", attempt.result];
     const what = el("td", { class: "nowrap" }, el("a", { href: attemptAddress(attempt), text: `Attempt ${attempt.number}` }), " ", el("span", { class: `badge ${tone}`, text: word }));
     const node = attempt.node ? el("span", { class: "mono", text: attempt.node }) : "";
     return el("tr", { "data-at": attempt.t, "data-attempt": attempt.number }, this.time(attempt.t), what, el("td", { class: "msg" }, node, attempt.message ?? ""));
