@@ -251,6 +251,8 @@ def test_pages_of_a_run_in_time_show_queue_and_way(client: Client, small: Scenar
     page = get(client, f"/runs/{in_time.pk}/")
     assert "lanes" in page.ids
     assert f'data-src="/api/runs/{in_time.pk}/lanes"' in page.source
+    assert "in time until 60 s" in page.source
+    assert "The scenario has no nodes" not in page.source
     page = get(client, f"/runs/{in_time.pk}/pods/default/big/?t=0")
     assert "way" in page.ids
     assert f'data-src="/api/runs/{in_time.pk}/pods/default/big/history"' in page.source
