@@ -185,11 +185,11 @@ def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, larg
         server.on_message(pass_on)
 
     page.route_web_socket(re.compile("/ws/runs/"), meddle)
-    run = many(site, large, 1200)
+    run = many(site, large, 6000)  # enough to be under way when the page has loaded
     page.goto(f"/runs/{run}/")
-    expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=60_000)
-    expect(page.locator('[data-part="cycles"]')).to_have_text("1,200 / 1,200")
-    expect(page.locator('[data-part="count-scheduled"]')).to_have_text("1,200")
+    expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=120_000)
+    expect(page.locator('[data-part="cycles"]')).to_have_text("6,000 / 6,000")
+    expect(page.locator('[data-part="count-scheduled"]')).to_have_text("6,000")
     assert len(since) > 1
     assert since == sorted(set(since)), "each connection goes on where the last one broke"
     expect(page.locator("#pods tbody tr")).to_have_count(100)

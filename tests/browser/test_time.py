@@ -67,10 +67,9 @@ def expect_pods(page: Page, name: str, pods: list[str]) -> None:
 
 
 def go(page: Page, t: float) -> None:
-    expect(page.get_by_label("Moment of the run")).to_be_visible()
-    page.get_by_label("Moment of the run").evaluate(
-        "(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t
-    )
+    slider = page.get_by_label("Moment of the run")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
+    slider.evaluate("(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t)
 
 
 def test_scrubbing_changes_the_lanes(page: Page, story: int) -> None:
@@ -93,7 +92,7 @@ def test_scrubbing_changes_the_lanes(page: Page, story: int) -> None:
 def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: int) -> None:
     page.goto(f"/runs/{story}/?t=0")
     slider = page.get_by_label("Moment of the run")
-    expect(slider).to_be_visible()
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
     slider.focus()
     slider.press("ArrowRight")
     expect(page.locator("[data-clock]")).to_have_text("1:00")
