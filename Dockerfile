@@ -3,7 +3,7 @@ ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 WORKDIR /app
 COPY requirements.txt .
 RUN pip install --no-cache-dir -r requirements.txt
-COPY manage.py ./
+COPY manage.py pyproject.toml ./
 COPY scheduler_core scheduler_core
 COPY kubesched_ui kubesched_ui
 COPY templates templates

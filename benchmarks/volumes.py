@@ -15,11 +15,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from scheduler_core.bench import HOSTNAME, ZONE, workload
+from scheduler_core.api.objects import decode_all
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.commands.bench import HOSTNAME, ZONE, workload
 from scheduler_core.framework.interface import SKIPPED, CycleState, FilterPlugin, PreFilterPlugin
-from scheduler_core.objects import decode_all
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions

@@ -12,7 +12,7 @@ from django.urls import re_path
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
 http = get_asgi_application()
 
-from kubesched_ui.consumers import NoConsumer, RunConsumer  # noqa: E402  (needs the apps loaded)
+from kubesched_ui.recording.consumers import NoConsumer, RunConsumer  # noqa: E402  (needs the apps loaded)
 
 
 class SameSite(OriginValidator):

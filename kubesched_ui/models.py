@@ -1,6 +1,6 @@
 """What is stored: scenarios (uploaded clusters) and runs (the scheduler at work on one), with everything recorded.
 
-Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, PodResult; of a run in time NodeList, Moves.
+Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, PodResult; in time NodeList, Moves, Marks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,20 @@ from django.utils import timezone
 
 from kubesched_ui.fields import PackedJSONField
 
+MAX_NAME = 200
+
+
+class ScenarioQuerySet(models.QuerySet["Scenario"]):
+    """The list of scenarios."""
+
+    def matching(self, text: str = "", origin: str = "") -> ScenarioQuerySet:
+        """Those of this origin, with `text` in name, description or version (any case), or as their number."""
+        rows = self.filter(origin=origin) if origin else self
+        for word in text.replace("\0", "").split():
+            found = Q(name__icontains=word) | Q(description__icontains=word) | Q(kubernetes__icontains=word)
+            rows = rows.filter(found | Q(pk=int(word)) if is_number(word) else found)
+        return rows
+
 
 class Scenario(models.Model):
     """A cluster as uploaded, written by us as a sample, or edited from another scenario."""
@@ -28,7 +42,7 @@ class Scenario(models.Model):
         EDIT = "edit"
         API = "api"
 
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=MAX_NAME)
     description = models.TextField(blank=True, help_text="What to look for.")
     origin = models.CharField(max_length=10, choices=Origin, default=Origin.UPLOAD)
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="edits")
@@ -38,6 +52,8 @@ class Scenario(models.Model):
     warnings = models.JSONField(default=list)
     time = PackedJSONField(default=dict, help_text="What a Scenario document says beside objects; {} for a snapshot.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    objects = ScenarioQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-id"]
@@ -74,6 +90,11 @@ class ClusterObject(models.Model):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+def is_number(word: str) -> bool:
+    """Whether a word of a search may be the number of a row."""
+    return word.isascii() and word.isdecimal() and len(word) < 19
+
+
 def silent() -> Q:
     """Without a sign of life for longer than a run under way can be."""
     since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
@@ -82,6 +103,23 @@ def silent() -> Q:
 
 class RunQuerySet(models.QuerySet["Run"]):
     """Questions about the life of runs, asked and answered in the database so that processes agree."""
+
+    def matching(self, text: str = "", state: str = "", in_time: bool | None = None) -> RunQuerySet:
+        """Those in this state and of this kind, each word of `text` in name, scenario, release or settings (any case),
+        or as their number."""
+        rows = self.filter(state=state) if state else self
+        rows = rows if in_time is None else rows.filter(in_time=in_time)
+        for word in text.replace("\0", "").split():
+            found = Q(name__icontains=word) | Q(scenario__name__icontains=word)
+            found |= Q(release__startswith=word) | Q(summary__icontains=word)
+            rows = rows.filter(found | Q(pk=int(word)) if is_number(word) else found)
+        return rows
+
+    def listed(self) -> RunQuerySet:
+        """With what a list of runs shows of each, and without what is large."""
+        return self.select_related("scenario").defer(
+            "node_names", "pods", "unbind", "template", "scenario__config", "scenario__time", "scenario__warnings"
+        )
 
     def active(self) -> RunQuerySet:
         """Runs that still have something to come."""
@@ -133,22 +171,46 @@ class Run(models.Model):
         SEED = "seed"
         NAME = "name"
 
+    class OtherSchedulers(models.TextChoices):
+        LEAVE = "leave"
+        TAKE = "take"
+
+    class AbsentClaims(models.TextChoices):
+        ERROR = "error"
+        BOUND = "bound"
+
     ACTIVE = (State.QUEUED, State.RUNNING)
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="runs")
+    name = models.CharField(max_length=MAX_NAME, blank=True, help_text="As a person calls it.")
+    summary = models.TextField(blank=True, help_text="What differs from default settings, a few words a line.")
     # Settings
     release = models.CharField(max_length=10, default="1.34")
     config = models.TextField(blank=True, help_text="KubeSchedulerConfiguration, YAML or JSON.")
+    unknown_plugins = models.CharField(max_length=9, default="error", help_text="error, or leave_out")
     seed = models.BigIntegerField(default=0)
     tie_break = models.CharField(max_length=4, choices=TieBreak, default=TieBreak.SEED)
     preemption = models.BooleanField(default=True)
     percentage = models.PositiveSmallIntegerField(null=True, blank=True, help_text="percentageOfNodesToScore")
     pods = models.JSONField(null=True, blank=True, help_text='["ns/name", ...] in order; null = all pending pods')
     unbind = models.JSONField(default=list, blank=True, help_text="Bound pods to be placed again.")
-    template = models.TextField(blank=True, help_text="A pod, YAML; `copies` of it are added.")
+    template = models.TextField(blank=True, help_text="A pod, YAML; `copies` are added; or a workload and its pods.")
     copies = models.PositiveIntegerField(default=0)
     in_time = models.BooleanField(default=False, help_text="Pods wait, back off and retry on a virtual clock.")
     until = models.FloatField(null=True, blank=True, help_text="Virtual seconds after which a run in time ends.")
+    other_schedulers = models.CharField(
+        max_length=5,
+        choices=OtherSchedulers,
+        default=OtherSchedulers.LEAVE,
+        help_text="What to do with pods that wait for a scheduler that is not configured.",
+    )
+    absent_claims = models.CharField(
+        max_length=5,
+        choices=AbsentClaims,
+        default=AbsentClaims.ERROR,
+        help_text="What to take claims for that pods name and the snapshot does not hold.",
+    )
+    notes = models.JSONField(default=list, blank=True, help_text="What was said of the settings when it was made.")
     # Progress
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     cancel_requested = models.BooleanField(default=False)
@@ -189,6 +251,18 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"Run {self.pk} of {self.scenario_id}"
+
+    @property
+    def title(self) -> str:
+        """Its name, or its number where it has none."""
+        return self.name or f"Run {self.pk}"
+
+    @property
+    def differs(self) -> list[str]:
+        """What sets it apart from a run with default settings."""
+        if self.summary:
+            return self.summary.splitlines()
+        return ["in time"] * self.in_time + ["own configuration"] * bool(self.config)  # of runs of earlier versions
 
     @property
     def active(self) -> bool:
@@ -271,6 +345,20 @@ class Cycle(models.Model):
         return self.run.nodes_at(self.nodes_version)
 
 
+class RecordingBlock(models.Model):
+    """What the debugger asks, a batch of it in the core's own encoding (scheduler_core.debugger.recording)."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="recording_blocks")
+    part = models.CharField(max_length=7, help_text="moves, facts or objects")
+    first = models.PositiveBigIntegerField()
+    last = models.PositiveBigIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        ordering = ["run", "part", "first"]
+        constraints = [models.UniqueConstraint(fields=["run", "part", "first"], name="recording_block_once")]
+
+
 class NodeList(models.Model):
     """The nodes of a run in time after they changed, in row order; version 0 is the run's `node_names`."""
 
@@ -283,17 +371,27 @@ class NodeList(models.Model):
 
 
 class Moves(models.Model):
-    """Which pod came into which lane when, a batch of a run in time: the same as its events say, for drawing."""
+    """Which pod came into which lane when, a batch of a run in time, in columns (recording/lanes.py)."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="moves")
     first_seq = models.PositiveBigIntegerField()
-    data = PackedJSONField(
-        help_text="[[t, ns/name, lane, seq], ...]; lane as kubesched_ui.chronicle.LANES numbers them"
-    )
+    data = models.BinaryField()
 
     class Meta:
         ordering = ["run", "first_seq"]
         constraints = [models.UniqueConstraint(fields=["run", "first_seq"], name="moves_once")]
+
+
+class Marks(models.Model):
+    """A batch of what the track of events of a run in time shows: nodes that change, evictions, steps ..."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="marks")
+    first_seq = models.PositiveBigIntegerField()
+    data = PackedJSONField(help_text="[[t, kind, pod, node, seq, text], ...], as recording/marks.py has them")
+
+    class Meta:
+        ordering = ["run", "first_seq"]
+        constraints = [models.UniqueConstraint(fields=["run", "first_seq"], name="marks_once")]
 
 
 class PodResultQuerySet(models.QuerySet["PodResult"]):

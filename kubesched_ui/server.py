@@ -6,11 +6,16 @@ transport has room again (Twisted's push producer protocol).
 
 Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
 upload is read and forgotten, and answered with 413.
+
+Before it serves KubeSched's own application it gathers the static files.
 """
 
 import asyncio
+import os
+from collections.abc import Sequence
 from typing import Any
 
+import django
 from daphne import http_protocol
 from daphne.cli import CommandLineInterface
 from daphne.server import Server as DaphneServer
@@ -75,8 +80,21 @@ class Server(DaphneServer):
             await protocol.gate.open.wait()
 
 
+OURS = "kubesched_ui.asgi:application"
+
+
 class CommandLine(CommandLineInterface):
     server_class = Server
+
+    def run(self, args: Sequence[str]) -> None:
+        """Serves until told to stop. Our own pages find their static files gathered."""
+        if OURS in args:
+            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
+            django.setup()
+            from kubesched_ui import static_files  # needs the settings
+
+            static_files.collect()
+        super().run(args)
 
 
 if __name__ == "__main__":

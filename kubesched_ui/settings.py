@@ -1,5 +1,6 @@
 """Settings. Every decision is one environment variable; with none set, the embedded set-up under var/ is used."""
 
+import tomllib
 from pathlib import Path
 
 import dj_database_url
@@ -11,6 +12,7 @@ from kubesched_ui import env
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("VAR_DIR", str(BASE_DIR / "var"))).absolute()
 VAR_DIR.mkdir(parents=True, exist_ok=True)
+VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
 DEBUG = env.flag("DEBUG")
 SECRET_KEY = env.secret_key(VAR_DIR)
@@ -39,7 +41,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "kubesched_ui.static_files.StaticFiles",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -61,6 +63,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "kubesched_ui.pages.frame.frame",
             ]
         },
     }
@@ -127,10 +130,12 @@ STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(plotly.__file__).parent / "package_data")]
-WHITENOISE_USE_FINDERS = True  # no collectstatic step to forget
+WHITENOISE_USE_FINDERS = (
+    True  # what a process has not gathered it takes from the checkout (kubesched_ui/static_files.py)
+)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "kubesched_ui.static_files.HashedFiles"},
 }
 
 LANGUAGE_CODE = "en-us"
@@ -155,7 +160,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
     }
 }
-CSRF_FAILURE_VIEW = "kubesched_ui.views.errors.forbidden"
+CSRF_FAILURE_VIEW = "kubesched_ui.pages.errors.forbidden"
 SESSION_COOKIE_SAMESITE = "Lax"
 
 LOGGING = {

@@ -18,9 +18,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz),
     path("api/", api.urls),
     path("admin/", admin.site.urls),
-    path("", include("kubesched_ui.pages_urls")),
+    path("", include("kubesched_ui.pages.urls")),
 ]
 
-handler400 = "kubesched_ui.views.errors.bad_request"
-handler403 = "kubesched_ui.views.errors.forbidden"
-handler404 = "kubesched_ui.views.errors.not_found"
+handler400 = "kubesched_ui.pages.errors.bad_request"
+handler403 = "kubesched_ui.pages.errors.forbidden"
+handler404 = "kubesched_ui.pages.errors.not_found"

@@ -3,8 +3,13 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scheduler_core.errors import InputError
+
+if TYPE_CHECKING:
+    from scheduler_core.commands.asking import Played
+    from scheduler_core.snapshot.outlook import Choices
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -35,6 +40,10 @@ def main(argv: list[str] | None = None) -> int:
     simulate.add_argument(
         "--allow-extender", metavar="HOST[:PORT]", action="append", default=[], help="ask extenders there; repeatable"
     )
+    simulate.add_argument(
+        "--leave-out-unknown", action="store_true", help="leave out plugins of the configuration that do not exist here"
+    )
+    _add_choices(simulate)
     simulate.set_defaults(run=_simulate)
     bench = commands.add_parser("bench", help="measure pods per second, with every decision recorded; prints JSON")
     bench.add_argument(
@@ -47,11 +56,16 @@ def main(argv: list[str] | None = None) -> int:
     bench.add_argument("--openb", type=Path, help="the folder of the openb trace")
     bench.set_defaults(run=_bench)
     _add_explain(commands)
+    _add_asking(commands)
     args = parser.parse_args(argv)
     try:
         return int(args.run(args))
     except InputError as problem:
-        print(f"{parser.prog} {args.command}: {problem}", file=sys.stderr)
+        from scheduler_core.config import UnknownPlugins
+
+        way_out = isinstance(problem, UnknownPlugins) and hasattr(args, "leave_out_unknown")
+        hint = "; --leave-out-unknown goes on without them" if way_out else ""
+        print(f"{parser.prog} {args.command}: {problem}{hint}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -67,7 +81,7 @@ def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Schedules the pending pods of a snapshot and says of each why it lands where it does, or nowhere: "
         "the decisive reasons, the closest nodes and what they lack, the scores, what would have to change.",
         epilog="Exit code: 0 if every pod finds a node, 1 if one stays pending, 2 for bad usage or input. "
-        "Example: kubectl get nodes,pods,pv,pvc,sc,pdb,ns -A -o json > snapshot.json; "
+        "Example: kubectl get nodes,pods,pv,pvc,sc,csinodes,pc,pdb,ns -A -o json > snapshot.json; "
         "python -m scheduler_core explain snapshot.json --pod default/web-0",
     )
     explain.add_argument(
@@ -83,13 +97,80 @@ def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         default=[],
         help="an out-of-tree plugin in Python, also FILE.py:CLASS; may be repeated; without --config it is enabled",
     )
-    explain.add_argument("--skip-unknown", action="store_true", help="leave out plugins of FILE that do not exist here")
+    explain.add_argument(
+        "--leave-out-unknown", action="store_true", help="leave out plugins of the configuration that do not exist here"
+    )
     explain.add_argument("--json", action="store_true", help="print one JSON object per pod instead of text")
+    _add_choices(explain)
     explain.set_defaults(run=_explain)
 
 
+def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    state = commands.add_parser(
+        "state",
+        help="the cluster at any moment of a run of a file",
+        description="Runs a snapshot or a scenario and prints the cluster as it was at a moment; see docs/debugger.md.",
+    )
+    _add_run(state)
+    moment = state.add_mutually_exclusive_group()
+    moment.add_argument("--cycle", type=int, metavar="K", help="before cycle K; else at the end")
+    moment.add_argument("--t", type=float, metavar="SECONDS", help="after everything until that second")
+    moment.add_argument("--seq", type=int, metavar="N", help="of a run in time: after the record of that number")
+    state.add_argument("--since", type=float, metavar="J", help="what changed since then, as JSON; in the same unit")
+    state.set_defaults(run=_state)
+    find = commands.add_parser(
+        "find",
+        help="the cycles of a run of a file where an expression is true",
+        description="Runs a snapshot or a scenario and prints the cycles where a CEL expression is true, such as "
+        '\'result == "unschedulable" && refused_by("NodeAffinity")\'; see docs/debugger.md.',
+        epilog="Exit code: 0, 1 if no cycle matches, 2 for bad usage or input.",
+    )
+    _add_run(find)
+    find.add_argument("where", metavar="EXPRESSION", help="a CEL expression over one cycle")
+    find.add_argument("--from", dest="start", type=int, metavar="K", help="the cycle to begin at")
+    find.add_argument("--direction", choices=("next", "previous", "all"), default="all")
+    find.add_argument("--limit", type=int, default=100, help="how many at most (default: 100)")
+    find.set_defaults(run=_find)
+
+
+def _add_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for stdin")
+    command.add_argument("--one-pass", action="store_true", help="one cycle a pod, also of a Scenario")
+    command.add_argument("--release", help="Kubernetes release (default: 1.34, or the scenario's)")
+    command.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
+    command.add_argument("--seed", type=int, help="for ties (default: the first by name, or the scenario's)")
+    command.add_argument(
+        "--leave-out-unknown", action="store_true", help="leave out plugins of the configuration that do not exist here"
+    )
+    command.add_argument("--json", action="store_true", help="print the answer as the API gives it")
+    _add_choices(command)
+
+
+def _add_choices(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--take-other-schedulers",
+        dest="other_schedulers",
+        action="store_const",
+        const="take",
+        default="leave",
+        help="pods of schedulers that are not configured are scheduled by the default profile",
+    )
+    command.add_argument(
+        "--absent-claims",
+        choices=("error", "bound"),
+        default="error",
+        help="what to take claims for that pods name and the snapshot does not hold (default: error)",
+    )
+
+
+def _choices(args: argparse.Namespace) -> "Choices":
+    from scheduler_core.snapshot.outlook import Choices
+
+    return Choices.of(args.other_schedulers, args.absent_claims)
+
+
 def _explain(args: argparse.Namespace) -> int:
-    from scheduler_core.explain.command import run
+    from scheduler_core.commands.explain import run
 
     return run(
         args.snapshot,
@@ -98,34 +179,70 @@ def _explain(args: argparse.Namespace) -> int:
         config=args.config,
         pod=args.pod,
         plugins=args.plugins,
-        skip_unknown=args.skip_unknown,
+        leave_out_unknown=args.leave_out_unknown,
         as_json=args.json,
+        choices=_choices(args),
+    )
+
+
+def _state(args: argparse.Namespace) -> int:
+    from scheduler_core.commands import asking
+
+    return asking.state(_played(args), sys.stdout, args.cycle, args.t, args.seq, args.since, args.json)
+
+
+def _find(args: argparse.Namespace) -> int:
+    from scheduler_core.commands import asking
+
+    return asking.find(_played(args), sys.stdout, args.where, args.start, args.direction, args.limit, args.json)
+
+
+def _played(args: argparse.Namespace) -> "Played":
+    from scheduler_core.commands.asking import play
+
+    return play(
+        args.file,
+        one_pass=args.one_pass,
+        release=args.release,
+        config=args.config,
+        seed=args.seed,
+        unknown="leave_out" if args.leave_out_unknown else "error",
+        choices=_choices(args),
     )
 
 
 def _replay(args: argparse.Namespace) -> int:
-    from scheduler_core.replay import replay
+    from scheduler_core.commands.replay import replay
 
     return replay(args.cases, sys.stdout.buffer)
 
 
 def _replay_time(args: argparse.Namespace) -> int:
-    from scheduler_core.replay import replay
-    from scheduler_core.replay_time import replay_case
+    from scheduler_core.commands.replay import replay
+    from scheduler_core.commands.replay_time import replay_case
 
     return replay(args.cases, sys.stdout.buffer, replay_case)
 
 
 def _simulate(args: argparse.Namespace) -> int:
-    from scheduler_core.simulate import simulate
+    from scheduler_core.commands.simulate import simulate
 
-    return simulate(args.file, sys.stdout, args.format, args.until, args.seed, args.allow_extender)
+    return simulate(
+        args.file,
+        sys.stdout,
+        args.format,
+        args.until,
+        args.seed,
+        args.allow_extender,
+        "leave_out" if args.leave_out_unknown else "error",
+        _choices(args),
+    )
 
 
 def _bench(args: argparse.Namespace) -> int:
     import json
 
-    from scheduler_core import bench
+    from scheduler_core.commands import bench
 
     figures = bench.run(args.workload, args.nodes, args.pods, args.percentage, args.release, args.openb or bench.OPENB)
     print(json.dumps(figures))

@@ -6,33 +6,49 @@ for trace in Simulation(objects, release="1.34").run(): ...
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from scheduler_core.api.objects import Object, decode_all
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.journal import GONE, TRIED
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config import load_configuration
+from scheduler_core.config import Configuration, Unknown, load_configuration
+from scheduler_core.cycle.schedule_one import Scheduler
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
-from scheduler_core.framework.interface import Plugin
+from scheduler_core.framework.interface import CycleState, Plugin
 from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.objects import Object, decode_all
-from scheduler_core.plugins import REGISTRY, known_plugins
+from scheduler_core.framework.waiting_pods import timeout_message
+from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import get_release
-from scheduler_core.schedule_one import Scheduler
-from scheduler_core.trace import CycleTrace
 
 EPOCH = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod counts as started k seconds later
 
 
-class Simulation:
-    """One run over a snapshot.
+class _Held(NamedTuple):
+    """A pod that Permit plugins have wait: what its scheduling cycle left."""
 
-    `objects`: Kubernetes objects as dicts (or decoded already). `pods`: which pending pods to schedule, in order, as
-    `namespace/name`; None for all pending pods of the configured schedulers, by priority and then as listed.
+    framework: Framework
+    state: CycleState
+    pod: PodInfo
+    trace: CycleTrace
+
+
+class Simulation:
+    """One run over objects as they are; `snapshot.prepare` makes them of a snapshot.
+
+    `objects`: Kubernetes objects as dicts (or decoded already). `config`: to be read, or read already. `pods`: which
+    pending pods to schedule, in order, as `namespace/name`; None for all pending pods of the configured schedulers that
+    are not being deleted, by priority and then as listed.
     `retry_preemptors`: a pod that preempted gets a second cycle at once, else its nomination is where it ends.
     `tie_break`: "seed" or "name". `percentage`: percentageOfNodesToScore, before the configuration's. `registry`: the
-    plugins there are, out-of-tree ones included. Raises InputError for anything wrong with the input.
+    plugins there are, out-of-tree ones included. `unknown_plugins`: whether others that the configuration enables are
+    an error or left out. Raises InputError for anything wrong with the input.
+
+    A pod that Permit has wait holds its place and is told of when it is bound or rejected. Time does not pass: those
+    that wait when all pods were tried are rejected as if their time were up.
     """
 
     def __init__(
@@ -40,15 +56,15 @@ class Simulation:
         objects: Sequence[Any],
         *,
         release: str = "1.34",
-        config: str | bytes | dict[str, Any] | None = None,
+        config: str | bytes | dict[str, Any] | Configuration | None = None,
         seed: int = 0,
         tie_break: str = "seed",
         preemption: bool = True,
         percentage: int | None = None,
         pods: Sequence[str] | None = None,
         retry_preemptors: bool = False,
-        registry: Mapping[str, type[Plugin]] = REGISTRY,
-        unknown_plugins: str = "error",
+        registry: Mapping[str, type[Plugin]] = PLUGINS,
+        unknown_plugins: Unknown = "error",
         timer: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         if tie_break not in ("seed", "name"):
@@ -56,12 +72,11 @@ class Simulation:
         if percentage is not None and not 0 <= percentage <= 100:
             raise InputError("run", "percentage", f"must be in 0..100, got {percentage}")
         self.release = get_release(release)
-        self.configuration = load_configuration(
-            config,
-            self.release,
-            known=known_plugins(registry),
-            unknown="warn" if unknown_plugins == "warn" else "error",
-        )
+        if isinstance(config, Configuration):
+            self.configuration = config
+        else:
+            known = known_plugins(registry)
+            self.configuration = load_configuration(config, self.release, known=known, unknown=unknown_plugins)
         self.warnings = list(self.configuration.warnings)
         self.cluster = Cluster(self.release)
         typed: list[Object] = [o for o in objects if isinstance(o, Object)]
@@ -80,16 +95,22 @@ class Simulation:
         for pod in pending:
             if pod.nominated_node:
                 self.cluster.nominator.nominate(pod, pod.nominated_node)
-        self._pending = self._chosen(pending, pods)
         self.pending = pending  # all pods that are on no node, whoever is to schedule them
+        for framework in profiles.values():
+            framework.list_pods = self._all_pods
+        self._pending = self._chosen(pending, pods)
+        self._held: dict[str, _Held] = {}
         self._placed = 0
         self._retry_preemptors = retry_preemptors
 
     def _chosen(self, pending: list[PodInfo], wanted: Sequence[str] | None) -> list[PodInfo]:
         profiles = self.scheduler.profiles
         if wanted is None:
-            mine = [pod for pod in pending if pod.pod.spec.scheduler_name in profiles]
-            return sorted(mine, key=lambda pod: -pod.priority)
+            # Source: pkg/scheduler/schedule_one.go (skipPodSchedule)
+            mine = [p for p in pending if p.pod.spec.scheduler_name in profiles and not p.terminating]
+            sort = next(iter(profiles.values())).queue_sort
+            order = {pod.key: sort.sort_key(pod, float(index)) for index, pod in enumerate(mine)}
+            return sorted(mine, key=lambda pod: order[pod.key])
         by_key = {pod.key: pod for pod in pending}
         chosen = []
         for key in wanted:
@@ -115,16 +136,56 @@ class Simulation:
         """The pods that will be scheduled, in order."""
         return [pod.key for pod in self._pending]
 
+    def _all_pods(self) -> Iterable[PodInfo]:
+        return ({pod.key: pod for pod in self.pending} | self.cluster.pods).values()
+
     def run(self) -> Iterator[CycleTrace]:
         """One cycle per pod. Between cycles placed pods run, victims are gone, preemptors are nominated."""
         for pod in self._pending:
-            trace = self.scheduler.schedule_one(pod)
+            trace = yield from self._try(pod, 1)
+            if self._retry_preemptors and trace.nominated_node:
+                yield from self._try(pod, 2)
+        yield from self._time_out()
+
+    def _try(self, pod: PodInfo, attempt: int) -> Generator[CycleTrace, None, CycleTrace]:
+        """A cycle; yields what is over after it: its own trace unless Permit has the pod wait, and those decided."""
+        self.cluster.journal.note(TRIED, pod.key)
+        framework, state, trace = self.scheduler.try_pod(pod, attempt)
+        if trace.result == "waiting":
+            framework.waiting_pods.add(pod, trace.node, trace.permit_waits)
+            self._held[pod.key] = _Held(framework, state, pod, trace)
+        else:
+            if trace.result == "scheduled":
+                self.scheduler.binding_cycle(framework, state, pod, trace)
             self._settle(pod, trace)
             yield trace
-            if self._retry_preemptors and trace.nominated_node:
-                trace = self.scheduler.schedule_one(pod, attempt=2)
-                self._settle(pod, trace)
-                yield trace
+        if self._held:
+            yield from self._decided()
+        return trace
+
+    def _decided(self) -> Iterator[CycleTrace]:
+        """The pods that need not wait for Permit any longer; rejecting one may take others along."""
+        for framework in self.scheduler.profiles.values():
+            while decided := framework.waiting_pods.take_decided():
+                for waiting in decided:
+                    _, state, pod, trace = self._held.pop(waiting.pod.key)
+                    if waiting.rejected is None:
+                        trace.result = "scheduled"
+                        self.scheduler.binding_cycle(framework, state, pod, trace)
+                    else:
+                        self.scheduler.reject_waiting(framework, state, pod, trace, waiting.rejected)
+                    self._settle(pod, trace)
+                    yield trace
+
+    def _time_out(self) -> Iterator[CycleTrace]:
+        """All pods were tried: the longest wait is over first."""
+        while self._held:
+            key, held = next(iter(self._held.items()))
+            waiting = held.framework.waiting_pods.get(key)
+            assert waiting is not None
+            plugin = min(waiting.pending, key=lambda name: (held.trace.permit_waits[name], name))
+            waiting.reject(plugin, timeout_message(plugin, held.trace.permit_waits[plugin]))
+            yield from self._decided()
 
     def _settle(self, pod: PodInfo, trace: CycleTrace) -> None:
         nominator = self.cluster.nominator
@@ -135,7 +196,13 @@ class Simulation:
         if trace.postfilter is None:
             return
         for key in trace.victims:
-            self.cluster.remove_pod(self.cluster.pods[key])
+            held = self._held.get(key)
+            waiting = held.framework.waiting_pods.get(key) if held is not None else None
+            if waiting is not None:
+                waiting.reject(trace.postfilter.status.plugin if trace.postfilter.status else "", "preempted")
+            else:
+                self.cluster.remove_pod(self.cluster.pods[key])
+                self.cluster.journal.note(GONE, key)
         if trace.nominated_node:
             for other in nominator.on(trace.nominated_node):
                 if other.priority < pod.priority:

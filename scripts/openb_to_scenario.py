@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scheduler_core.openb import main
+from scheduler_core.commands.openb import main
 
 if __name__ == "__main__":
     main()

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubesched_ui import env
+from kubesched_ui import env, supervision
+from kubesched_ui.server import OURS
 
 
 def test_the_compose_file_has_what_production_needs(checkout: Path) -> None:
@@ -36,6 +37,14 @@ def test_compose_accepts_the_file(checkout: Path) -> None:
     command = ["docker", "compose", "config", "--quiet"]
     done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_serves_gathers_the_static_files_first(checkout: Path) -> None:
+    """On both set-ups the web process is `kubesched_ui.server` with our application, which it prepares for."""
+    start = (checkout / "Dockerfile").read_text().splitlines()[-1]
+    assert f'"{OURS}"' in start
+    assert "command" not in yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]["web"]
+    assert f'"{OURS}"' in supervision.programs("127.0.0.1", 8000)["web"]["command"]
 
 
 def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:

@@ -71,7 +71,7 @@ class Warn:
     """A remark on an upload that was taken. `message` is a sentence; the other fields are for tables and filters.
 
     Codes: `broken` (object left out), `duplicate`, `skipped-file`, `unreadable-member`, `config`, `missing-node`,
-    `no-nodes`, `more` (further remarks were left out).
+    `no-nodes`, `unknown-field`, `more` (further remarks were left out).
     """
 
     code: str

@@ -12,9 +12,10 @@ from msgspec import UNSET, Raw, UnsetType
 
 from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
 from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
-from kubesched_ui.ingest.kinds import CONFIGURATIONS, named
+from kubesched_ui.ingest.kinds import named
 from kubesched_ui.ingest.limits import Limits
-from kubesched_ui.intime import ABOUT
+from kubesched_ui.ingest.scenario_time import ABOUT
+from scheduler_core.config.finding import is_configuration
 
 SCENARIO_API = "kubesched.dev/v1alpha1"
 # Keys of a kube-scheduler-simulator export that hold objects. Its objects may lack apiVersion and kind.
@@ -138,7 +139,7 @@ def objects(
         return
     elif said == "Scenario" and (head.api_version or "").startswith("kubesched.dev/"):
         yield from _scenario(head, where, limits, nesting)
-    elif said in CONFIGURATIONS:
+    elif is_configuration(said, head.api_version):
         yield Config(value, where)
     elif not said and head.server_version is not UNSET:
         yield About(kubernetes=_part(head.server_version, _Version, where, "serverVersion").git_version)

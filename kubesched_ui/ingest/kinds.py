@@ -31,10 +31,10 @@ KINDS: dict[str, Kind] = {
     **_kinds("storage.k8s.io/v1", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment", namespaced=False),
     **_kinds("storage.k8s.io/v1", "CSIStorageCapacity"),
     **_kinds("resource.k8s.io/v1", "ResourceClaim"),
+    **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", also=("scheduling.sigs.k8s.io",)),
 }
 # Left out at the door: nothing of them decides where a pod goes, and what they hold is nobody's business.
 PRIVATE = {"Secret", "ConfigMap"}
-CONFIGURATIONS = {"KubeSchedulerConfiguration", "Policy"}
 
 # Names of files in a cluster-info dump, of keys in a simulator export, of `kubectl get` arguments.
 _NAMES = {

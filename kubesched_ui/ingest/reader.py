@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui import intime
-from kubesched_ui.ingest import events, internal, scenario_time
+from kubesched_ui.ingest import events, internal, misspelt, outlook, scenario_time
 from kubesched_ui.ingest.archives import text_files
 from kubesched_ui.ingest.budget import Budget
+from kubesched_ui.ingest.configs import Configs, may_hold
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
 from kubesched_ui.ingest.formats import About, Bad, Config, Found, Time, kind_of_file, objects
@@ -25,9 +25,10 @@ from kubesched_ui.ingest.normalise import normalise
 from kubesched_ui.ingest.redact import redact
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.text import to_utf8
-from kubesched_ui.ingest.yaml_writer import to_yaml
-from scheduler_core import objects as core
+from scheduler_core.api import objects as core
+from scheduler_core.controllers import workload
 from scheduler_core.errors import InputError
+from scheduler_core.snapshot import defaults
 
 Source = bytes | Path
 MAX_NAME = 253  # characters of a name or namespace, as everywhere in Kubernetes
@@ -68,6 +69,9 @@ class _Reading:
         self.kubelets: Counter[str] = Counter()
         self.text = b""  # of the file that is being read
         self.written = False  # in a Scenario document, not printed by kubectl
+        self.configs = Configs(limits.max_depth)
+        self.admission = True  # unless a Scenario document has it off
+        self.misspelt = misspelt.Misspelt()
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling
 
     # ---- files
@@ -124,7 +128,7 @@ class _Reading:
                 self.budget.take_object(found.error.where)
                 self.warn("broken", found.error)
             case Config():
-                self._config(found)
+                self.configs.document(found)
             case Time():
                 self._time(found)
             case About():
@@ -144,7 +148,7 @@ class _Reading:
         if kind.name == "Event" and _text(found.head.reason) != events.REASON:
             self.result.dropped["events"] += 1
             return
-        if len(found.value) > self.limits.max_object_bytes:
+        if not self._fits(found):
             raise IngestError(where, f"is larger than {self.limits.max_object_bytes:,} bytes")
         obj = read_object(found.value, where, self.limits.max_depth)
         if internal.is_internal(obj):
@@ -155,14 +159,21 @@ class _Reading:
             self._event(obj, where)
             return
         obj = normalise(obj, kind, found.api_version, namespace)
+        notes = defaults.fill(obj, admission=self.admission)
         _check(obj, where)
+        self.result.filled.add(notes, defaults.title(obj))
         self._keep(kind, namespace, name, obj, where)
 
+    def _fits(self, found: Found) -> bool:
+        return len(found.value) <= self.limits.max_object_bytes
+
     def _other(self, found: Found) -> None:
-        """Counts an object that is not kept, without reading it."""
+        """Counts an object that is not kept, without reading it; a ConfigMap may hold the scheduler's configuration."""
         group = found.api_version.rpartition("/")[0]
         if found.kind in PRIVATE and not group:
             self.result.dropped[found.kind] += 1
+            if found.kind == "ConfigMap" and may_hold(found.value) and self._fits(found):
+                self.configs.config_map(found.value, found.where.at(kind=found.kind))
         elif len(self.result.unknown) < self.limits.max_warnings:
             self.result.unknown[shown(f"{found.kind}.{group}" if group else found.kind)] += 1
         else:
@@ -193,17 +204,9 @@ class _Reading:
         except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, RecursionError):
             raise IngestError(where, "holds text that is not valid Unicode") from None
         self.result.records[key] = Record(kind.name, kind.api_version, namespace, name, data)
+        self.misspelt.look(kind.name, obj, where)
         if kind.name == "Node":
             self.kubelets[_kubelet(obj)] += 1
-
-    def _config(self, found: Config) -> None:
-        where = found.where.at(kind="KubeSchedulerConfiguration")
-        if self.result.config:
-            self.warn("config", IngestError(where, "more than one scheduler configuration; the last one counts"))
-        value = msgspec.json.decode(found.value) if bytes(found.value[:1]) == b'"' else None
-        if value is None:
-            value = to_yaml(read_object(found.value, where, self.limits.max_depth))
-        self.result.config = printable(value, "\n\r\t")
 
     def _time(self, found: Time) -> None:
         """Raises IngestError: a scenario that does not unfold as it says is worse than none."""
@@ -215,12 +218,13 @@ class _Reading:
         if not spec:
             return
         try:
-            intime.check(spec)
+            scenario_time.check(spec)
         except InputError as error:
             line = scenario_time.line(self.text, where, error.field)
             raise IngestError(where, shown(error.problem), line + shown(error.field)) from None
+        self.admission = (spec.get("controllers") or {}).get("admission") is not False
         scenario_time.redact(spec, self.result.dropped, self.result.unknown)
-        if not spec.keys() - intime.SCHEDULER:
+        if not spec.keys() - scenario_time.SCHEDULER:
             return
         if self.result.time:
             self.warn("config", IngestError(where, "more than one scenario with time; the last one counts"))
@@ -241,13 +245,19 @@ class _Reading:
             self.warn("skipped-file", IngestError(Where(archive), f"{what} neither JSON nor YAML was not read"))
         if not result.records and not result.time:
             raise self._nothing()
+        result.config = self.configs.text
+        if remark := self.configs.remark:
+            result.warnings.append(Warn("config", remark))
         if self.written and not result.time and any(map(scenario_time.to_be_made, result.records.values())):
             result.time = {"controllers": {"workloads": True}}
         self._keep_failures()
+        for said in self.misspelt.remarks():
+            self.warn(misspelt.CODE, said)
         self._check_whole()
         if not result.kubernetes:
             self.kubelets.pop("", None)
             result.kubernetes = self.kubelets.most_common(1)[0][0] if self.kubelets else ""
+        result.outlook = outlook.of_records(result.records.values(), result.config)
         if self.unsaid:
             result.warnings.append(Warn("more", f"{self.unsaid:,} further warnings are not listed"))
         return result
@@ -256,6 +266,9 @@ class _Reading:
         wrong = next((w for w in self.result.warnings if w.code in ("broken", "unreadable-member")), None)
         if wrong is not None:
             return IngestError(Where("nothing in the upload could be read"), wrong.message)
+        if self.configs.text:
+            problem = "holds a scheduler configuration and no cluster; upload both together, or give it to a run"
+            return IngestError(Where("the upload"), problem)
         seen = [f"{number:,} {kind}" for kind, number in self.result.unknown.most_common(5)]
         problem = "holds no object that the scheduler looks at" + (f", only {', '.join(seen)}" if seen else "")
         return IngestError(Where("the upload"), problem)
@@ -315,9 +328,14 @@ def _identity(obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str
 
 
 def _check(obj: dict[str, Any], where: Where) -> None:
-    """Has the scheduler core look at the object. Raises IngestError for what it would refuse."""
+    """Has the core look at the object, and at the template of a workload whose pods it may make.
+
+    Raises IngestError for what it would refuse.
+    """
     try:
         core.decode(obj)
+        if workload.makes_pods(obj) and defaults.is_typed(obj):
+            workload.read(obj)
     except InputError as error:
         raise IngestError(where, error.problem, error.field) from None
 

@@ -11,6 +11,7 @@ import msgspec
 
 from kubesched_ui.ingest import redact
 from kubesched_ui.ingest.errors import Warn
+from scheduler_core.snapshot.defaults import Filled
 
 Key = tuple[str, str, str]  # kind, namespace, name
 
@@ -39,6 +40,8 @@ class IngestResult:
         unknown: objects of kinds that the scheduler does not look at, `Kind.group` -> number.
         dropped: what was left out at the door, by the keys of redact.NOTES.
         warnings: remarks, at most `Limits.max_warnings` of them.
+        outlook: remarks on the cluster that a run of it would make, {code, message, counts}.
+        filled: what was filled in of objects that no API server had seen.
         kubernetes: the cluster's version (`v1.28.3`) as `kubectl version` or most kubelets say, "" if nobody does.
         config: the KubeSchedulerConfiguration that came along, as YAML; "" if none did.
         time: what a Scenario document says about time (its spec without objects), {} for a snapshot.
@@ -49,6 +52,8 @@ class IngestResult:
     unknown: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     warnings: list[Warn] = field(default_factory=list)
+    outlook: list[dict[str, Any]] = field(default_factory=list)
+    filled: Filled = field(default_factory=Filled)
     kubernetes: str = ""
     config: str = ""
     time: dict[str, Any] = field(default_factory=dict)

@@ -1,27 +1,46 @@
-"""What a Scenario document says about time: what of it is kept."""
+"""What a Scenario document says about time: whether it holds, and what of it is kept."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
 
+import msgspec
 import yaml
 
 from kubesched_ui.ingest import redact as door
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.kinds import PRIVATE, lookup
 from kubesched_ui.ingest.result import Record
-from scheduler_core.controllers.workloads import KINDS as WORKLOADS
-from scheduler_core.scenario import line_of
+from scheduler_core.controllers.workload import KINDS, makes_pods
+from scheduler_core.errors import InputError
+from scheduler_core.snapshot.defaults import is_typed
+from scheduler_core.time.scenario import API_VERSION, KIND, line_of, load_scenario
+from scheduler_core.time.scenario_run import ScenarioRun
 
+# Of a Scenario document's spec, what a snapshot has, too; what is the scheduler's; the rest is about time.
+ABOUT = ("description", "kubernetes", "config", "objects")
+SCHEDULER = ("seed", "tieBreak", "preemption", "percentage")
 MAX_BYTES = 32 * 1024 * 1024
 MAX_LOCATED = 1024 * 1024  # bytes of a file that is worth reading once more to tell the line
+
+
+def check(spec: dict[str, Any]) -> None:
+    """Checks what a document says about time, its templates and objects to come included. Raises InputError."""
+    plain = {"apiVersion": API_VERSION, "kind": KIND, "spec": spec}
+    try:
+        scenario = load_scenario(msgspec.json.encode(plain))
+        ScenarioRun(scenario, unknown_plugins="leave_out")  # a run may yet say what is to become of them
+    except InputError as error:
+        path = error.field.partition(": ")[2] if error.field.startswith("line ") else error.field
+        where = "" if error.where == "scenario" else f"{error.where}: "
+        raise InputError("", path, f"{where}{error.problem}") from None
 
 
 def redact(spec: dict[str, Any], dropped: Counter[str], unknown: Counter[str]) -> None:
     """Removes in place what is confidential from objects to come, and entries about kinds that are not kept.
 
-    `spec`: checked (intime.check).
+    `spec`: checked (`check`).
     """
     if "timeline" in spec:
         spec["timeline"] = [entry for entry in spec["timeline"] if _kept(entry, dropped, unknown)]
@@ -56,5 +75,5 @@ def line(text: bytes, where: Where, path: str) -> str:
 
 
 def to_be_made(record: Record) -> bool:
-    """Whether an object is a workload that somebody wrote down: one of a cluster has a status."""
-    return record.kind in WORKLOADS and "status" not in record.object()
+    """Whether an object is a workload that somebody wrote down."""
+    return record.kind in KINDS and makes_pods(obj := record.object()) and is_typed(obj)

@@ -11,6 +11,7 @@ import msgspec
 from django.db import transaction
 
 from kubesched_ui.ingest.errors import printable
+from kubesched_ui.ingest.outlook import filled_in
 from kubesched_ui.ingest.result import IngestResult
 from kubesched_ui.models import ClusterObject, Scenario
 
@@ -61,8 +62,9 @@ def _rows(result: IngestResult, scenario: Scenario) -> Iterator[ClusterObject]:
 
 
 def remarks(result: IngestResult) -> list[dict[str, Any]]:
-    """What is to be said of an upload: the warnings, then what was left out (`dropped`) and not kept (`unknown`)."""
-    said = [warning.as_dict() for warning in result.warnings]
+    """What is to be said of an upload: on the cluster, then the warnings, then what was filled in (`filled`), left out
+    (`dropped`) and not kept (`unknown`)."""
+    said = [*result.outlook, *(warning.as_dict() for warning in result.warnings), *filled_in(result.filled)]
     if notes := result.dropped_notes:
         said.append({"code": "dropped", "message": f"Left out at the door: {', '.join(notes)}", "notes": notes})
     if unknown := Counter(result.unknown).most_common():

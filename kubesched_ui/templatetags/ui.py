@@ -4,6 +4,12 @@ import re
 from typing import Any
 
 from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from kubesched_ui import static_files
+from scheduler_core.explain.words import count
 
 register = template.Library()
 
@@ -50,6 +56,29 @@ def pair(first: Any, second: Any) -> tuple[Any, Any]:
 
 
 @register.filter
+def invalid(field: Any) -> str:
+    """Attributes of a form's field that has an error: it is announced, and focused, which brings it into view."""
+    if not field.errors:
+        return ""
+    return format_html('aria-invalid="true" aria-describedby="id_{}_error" autofocus', field.name)
+
+
+@register.filter
+def counted(number: int | None, one: str) -> str:
+    """`1 node`, `1,200 nodes`, `2 entries`."""
+    return count(number or 0, one, one[:-1] + "ies" if one.endswith("y") else one + "s")
+
+
+@register.filter
 def breakable(name: str) -> str:
     """A plugin's name that may be broken between its words (by zero-width spaces)."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "\u200b", name)
+
+
+@register.simple_tag
+def modules(*names: str) -> SafeString:
+    """A page's modules and, for the browser to fetch at once and not one after the other, all that they import."""
+    needed = ([static(name)] for name in static_files.imported_by(names))
+    links = format_html_join("", '<link rel="modulepreload" href="{}">', needed)
+    scripts = format_html_join("", '<script type="module" src="{}"></script>', ([static(name)] for name in names))
+    return format_html("{}{}", links, scripts)

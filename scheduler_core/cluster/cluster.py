@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from scheduler_core.cluster.nodes import NodeTable
-from scheduler_core.cluster.pod_columns import PodColumns
-from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cluster.table import Table
-from scheduler_core.cluster.volume_users import VolumeUsers
-from scheduler_core.errors import InputError
-from scheduler_core.framework.nominator import Nominator
-from scheduler_core.objects import (
+from scheduler_core.api.objects import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
@@ -23,6 +16,7 @@ from scheduler_core.objects import (
     PersistentVolumeClaim,
     Pod,
     PodDisruptionBudget,
+    PodGroup,
     PriorityClass,
     ReplicaSet,
     ReplicationController,
@@ -31,21 +25,32 @@ from scheduler_core.objects import (
     StorageClass,
     VolumeAttachment,
 )
+from scheduler_core.cluster.journal import OBJECT, PLACED, REMOVED, TAKEN, Journal
+from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.nominator import Nominator
+from scheduler_core.cluster.pod_columns import PodColumns
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.table import Table
+from scheduler_core.cluster.volume_users import VolumeUsers
+from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 
 
 class Cluster:
-    """One cluster. Objects are kept by key (`namespace/name`, or `name` where there is no namespace)."""
+    """One cluster. Objects are kept by key (`namespace/name`, or `name` where there is no namespace).
+
+    `journal`: told of every change."""
 
     def __init__(self, release: Release) -> None:
         self.release = release
+        self.journal = Journal()
         self.namespaces: dict[str, dict[str, str]] = {}  # name -> labels
         self.columns = PodColumns(self.namespaces)
         self.nodes = NodeTable(self.columns)
         self.pods: dict[str, PodInfo] = {}  # bound and assumed ones
         self.priorities: dict[int, int] = {}  # priority -> how many of them have it
         self.volume_users = VolumeUsers()
-        self.nominator = Nominator()
+        self.nominator = Nominator(self.journal)
         self.services: Table[Service] = Table()
         self.replication_controllers: Table[ReplicationController] = Table()
         self.replica_sets: Table[ReplicaSet] = Table()
@@ -59,6 +64,7 @@ class Cluster:
         self.attachments: Table[VolumeAttachment] = Table()
         self.budgets: Table[PodDisruptionBudget] = Table()
         self.priority_classes: Table[PriorityClass] = Table()
+        self.pod_groups: Table[PodGroup] = Table()
         self._tables: dict[type[Object], Table[Any]] = {
             Service: self.services,
             ReplicationController: self.replication_controllers,
@@ -73,12 +79,14 @@ class Cluster:
             VolumeAttachment: self.attachments,
             PodDisruptionBudget: self.budgets,
             PriorityClass: self.priority_classes,
+            PodGroup: self.pod_groups,
         }
         self.attachments.watch(self.volume_users.attach)
         self.csi_nodes.watch(lambda name, old, new: self.nodes.changed())
 
     def apply(self, obj: Object) -> None:
         """Adds or replaces an object other than a pod."""
+        self.journal.note(OBJECT, obj)
         if isinstance(obj, Node):
             self.nodes.set_node(obj)
         elif isinstance(obj, Namespace):
@@ -97,8 +105,14 @@ class Cluster:
         table = self._tables.get(type(obj))
         return table.get(obj.key) if table is not None else None
 
+    def others(self) -> Iterator[Object]:
+        """All objects but pods, nodes and namespaces, a kind after the other."""
+        for table in self._tables.values():
+            yield from table.values()
+
     def remove(self, obj: Object) -> None:
         """Removes an object other than a pod."""
+        self.journal.note(REMOVED, obj)
         if isinstance(obj, Node):
             self.nodes.remove_node(obj.name)
         elif isinstance(obj, Namespace):
@@ -132,6 +146,7 @@ class Cluster:
         if pod.key in self.pods:
             raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
         pod.node = node
+        self.journal.note(PLACED, pod, node)
         self.pods[pod.key] = pod
         self.priorities[pod.priority] = self.priorities.get(pod.priority, 0) + 1
         self.nodes.add_pod(pod, node)
@@ -140,6 +155,7 @@ class Cluster:
     def remove_pod(self, pod: PodInfo) -> None:
         """Takes a pod off its node: deleted, preempted, or forgotten after being assumed."""
         del self.pods[pod.key]
+        self.journal.note(TAKEN, pod, pod.node)
         self.priorities[pod.priority] -= 1
         if not self.priorities[pod.priority]:
             del self.priorities[pod.priority]

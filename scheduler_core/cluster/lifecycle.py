@@ -17,6 +17,7 @@ import math
 from enum import Enum
 
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.journal import ASSUMED, BOUND
 from scheduler_core.cluster.pod_info import PodInfo
 
 
@@ -57,6 +58,7 @@ class Lifecycle:
         if pod.key not in self._cluster.pods:
             self._cluster.add_pod(pod, node)
         self._states[pod.key] = State.ASSUMED
+        self._cluster.journal.note(ASSUMED, pod)
 
     def finish_binding(self, pod: PodInfo, now: float) -> None:
         """The binding was written; the pod may expire if it is not confirmed."""
@@ -86,6 +88,7 @@ class Lifecycle:
         if known is None:
             self._cluster.add_pod(pod, node)
         self._states[pod.key] = State.ADDED
+        self._cluster.journal.note(BOUND, pod)
         self._deadlines.pop(pod.key, None)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
@@ -94,6 +97,7 @@ class Lifecycle:
         node = old.node
         self._cluster.remove_pod(old)
         self._cluster.add_pod(new, node)
+        self._cluster.journal.note(BOUND, new)
         old.node = node  # what looks at the change sees where it was
 
     def remove(self, pod: PodInfo) -> None:

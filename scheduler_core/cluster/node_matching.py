@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement, Taint, Toleration
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.objects import Node, NodeSelectorTerm, Requirement, Taint, Toleration
 
 Bool = npt.NDArray[np.bool_]
 Int64 = npt.NDArray[np.int64]

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Node, Requirement
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_columns import PodColumns
 from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
 from scheduler_core.cluster.topology import Topology
-from scheduler_core.objects import Node, Requirement
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]

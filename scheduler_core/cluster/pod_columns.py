@@ -12,74 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.cluster.pod_info import PodInfo, Term
-from scheduler_core.selectors import Selector
-
-Counts = npt.NDArray[np.int64]
-
-
-class LabelClass:
-    """Pods alike in namespace, labels and whether they are being deleted; with the columns that count them."""
-
-    __slots__ = (
-        "columns",
-        "labels",
-        "matched_terms",
-        "namespace",
-        "nodes",
-        "seen_columns",
-        "seen_terms",
-        "terminating",
-    )
-
-    def __init__(self, namespace: str, labels: dict[str, str], terminating: bool) -> None:
-        self.namespace = namespace
-        self.labels = labels
-        self.terminating = terminating
-        self.nodes: dict[str, int] = {}  # node name -> pods of this class there
-        self.columns: list[SelectorColumn] = []  # those that count this class, of the first `seen_columns`
-        self.seen_columns = 0
-        self.matched_terms: list[TermColumn] = []  # those that match this class, of the first `seen_terms`
-        self.seen_terms = 0
-
-
-class SelectorColumn:
-    """`counts`: int64 over nodes, pods in one of `namespaces` (None: any) that `selector` matches."""
-
-    __slots__ = ("counts", "namespaces", "selector", "terminating")
-
-    def __init__(self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool, size: int) -> None:
-        self.namespaces = namespaces
-        self.selector = selector
-        self.terminating = terminating
-        self.counts: Counts = np.zeros(size, np.int64)
-
-    def matches(self, cls: LabelClass) -> bool:
-        if cls.terminating and not self.terminating:
-            return False
-        if self.namespaces is not None and cls.namespace not in self.namespaces:
-            return False
-        return self.selector.matches(cls.labels)
-
-    def matches_pod(self, pod: PodInfo) -> bool:
-        if pod.terminating and not self.terminating:
-            return False
-        if self.namespaces is not None and pod.namespace not in self.namespaces:
-            return False
-        return self.selector.matches(pod.labels)
-
-
-class TermColumn:
-    """`counts`: int64 over nodes, pods that carry `term` in `role` (one of the ROLES)."""
-
-    __slots__ = ("counts", "role", "term", "total")
-
-    def __init__(self, role: str, term: Term, size: int) -> None:
-        self.role = role
-        self.term = term
-        self.counts: Counts = np.zeros(size, np.int64)
-        self.total = 0  # of all nodes
-
+from scheduler_core.api.selectors import Selector
+from scheduler_core.cluster.counted import LabelClass, SelectorColumn, Term, TermColumn
+from scheduler_core.cluster.pod_info import PodInfo
 
 REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY = "required affinity", "required anti-affinity"
 PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY = "preferred affinity", "preferred anti-affinity"

@@ -1,48 +1,21 @@
 """A pod with everything precomputed that a cycle needs of it.
 
-Source: pkg/scheduler/framework/types.go (PodInfo, AffinityTerm).
+Source: pkg/scheduler/framework/types.go (PodInfo).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import msgspec
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Container, Pod, PodAffinity, PodAffinityTerm, timestamp
 from scheduler_core.cluster import resources
-from scheduler_core.objects import Container, Pod, PodAffinity, PodAffinityTerm, timestamp
+from scheduler_core.cluster.counted import LabelClass, Term, TermColumn
 from scheduler_core.releases import Release
-from scheduler_core.selectors import Selector
-
-if TYPE_CHECKING:
-    from scheduler_core.cluster.pod_columns import LabelClass, TermColumn
 
 HostPort = tuple[str, str, int]  # ip, protocol, port
 
 EVERY_IP = "0.0.0.0"
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A pod (anti-)affinity term. A pod matches by namespace (listed, or selected by its labels) and by labels."""
-
-    selector: Selector
-    namespaces: frozenset[str]
-    namespace_selector: Selector
-    topology_key: str
-    weight: int = 0
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal keys mean the same."""
-        return (self.topology_key, self.namespaces, self.namespace_selector.key, self.selector.key, self.weight)
-
-    def matches(self, namespace: str, namespace_labels: dict[str, str], labels: dict[str, str]) -> bool:
-        if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
-            return False
-        return self.selector.matches(labels)
 
 
 class PodInfo:

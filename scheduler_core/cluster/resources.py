@@ -5,8 +5,8 @@ Source: k8s.io/component-helpers/resource (PodRequests), pkg/scheduler/framework
 
 from collections.abc import Mapping
 
-from scheduler_core import quantity
-from scheduler_core.objects import Container, ContainerStatus, Pod, Quantities
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import Container, ContainerStatus, Pod, Quantities
 from scheduler_core.releases import Release
 
 CPU, MEMORY, EPHEMERAL = "cpu", "memory", "ephemeral-storage"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.objects import Node
+from scheduler_core.api.objects import Node
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable
 
+from scheduler_core.api.objects import Volume, VolumeAttachment
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.objects import Volume, VolumeAttachment
 
 
 def counts(volume: Volume) -> bool:

@@ -3,5 +3,15 @@
 from scheduler_core.config.configuration import Configuration, load_configuration
 from scheduler_core.config.profile import POINTS, KnownPlugins, Profile
 from scheduler_core.config.schema import Extender
+from scheduler_core.config.unknown_plugins import Unknown, UnknownPlugins
 
-__all__ = ["POINTS", "Configuration", "Extender", "KnownPlugins", "Profile", "load_configuration"]
+__all__ = [
+    "POINTS",
+    "Configuration",
+    "Extender",
+    "KnownPlugins",
+    "Profile",
+    "Unknown",
+    "UnknownPlugins",
+    "load_configuration",
+]

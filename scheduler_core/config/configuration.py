@@ -6,28 +6,39 @@ Upstream: pkg/scheduler/apis/config (types, conversion, defaults) and its `valid
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 from msgspec import structs
 
 from scheduler_core.config.args import ARGS, Complain, PluginArgs, check_range, convert_problem
-from scheduler_core.config.document import read_documents, without_nulls
+from scheduler_core.config.elsewhere import what_is
+from scheduler_core.config.finding import find
 from scheduler_core.config.legacy_scores import translate_legacy_scores
 from scheduler_core.config.names import shown
-from scheduler_core.config.profile import KnownPlugins, PluginSet, Profile, default_plugins, expand, merge
+from scheduler_core.config.profile import (
+    KnownPlugins,
+    Plugin,
+    PluginSet,
+    Profile,
+    default_plugins,
+    expand,
+    expand_point,
+    merge,
+)
 from scheduler_core.config.schema import (
     DEFAULT_SCHEDULER,
-    GONE,
     GROUP,
     KIND,
     ONLY_IN,
+    POLICY,
     READ_BY,
     TOO_OLD,
     Extender,
     File,
     ProfileSection,
 )
+from scheduler_core.config.unknown_plugins import Unknown, UnknownPlugins, named_once
 from scheduler_core.config.validation import (
     check_extenders,
     check_file,
@@ -56,39 +67,44 @@ class Configuration:
     extenders: list[Extender]
     warnings: list[str]
 
+    @property
+    def schedulers(self) -> list[str]:
+        """Names of the profiles: whose pods are scheduled."""
+        return [profile.scheduler_name for profile in self.profiles]
+
 
 def load_configuration(
     source: str | bytes | Mapping[str, Any] | None,
     release: Release,
     *,
     known: KnownPlugins,
-    unknown: Literal["error", "warn"] = "error",
+    unknown: Unknown = "error",
 ) -> Configuration:
     """Reads a scheduler configuration; None gives the release's default.
 
-    `source`: JSON or YAML text, or the object itself. A ConfigMap that holds one configuration is accepted, and so is
-    a bare object without apiVersion and kind (it is read as v1). `known`: plugin name -> extension points it
-    implements; default plugins that are not in it are left out. `unknown`: what to do with plugins that are enabled
-    but not known; "warn" leaves them out.
+    `source`: JSON or YAML text, or the object itself; also a ConfigMap, a List or several documents that hold one among
+    others, and a bare object without apiVersion and kind (it is read as v1). `known`: plugin name -> extension points
+    it implements; default plugins that are not in it are left out. `unknown`: whether plugins that are enabled but not
+    known are an error or left out with a warning.
 
-    Raises InputError that names profile, plugin and field.
+    Raises InputError that names profile, plugin and field; UnknownPlugins, one of them, names all that are not known.
     """
     if source is None:
         return _load({"apiVersion": f"{GROUP}/v1", "kind": KIND}, release, known, unknown, [])
-    raw, place = _find(source)
-    if not place:
-        return _load(raw, release, known, unknown, [])
+    found, warnings = find(source)
     try:
-        return _load(raw, release, known, unknown, [f"the configuration was read from {place}"])
+        return _load(found.raw, release, known, unknown, warnings)
     except InputError as error:
-        raise InputError(f"{place}: {error.where}", error.field, error.problem) from error
+        if found.place:
+            error.where = f"{found.place}: {error.where}"
+        raise
 
 
 def _load(
     raw: dict[str, Any],
     release: Release,
     known: KnownPlugins,
-    unknown: Literal["error", "warn"],
+    unknown: Unknown,
     warnings: list[str],
 ) -> Configuration:
     version = _version(raw, release, warnings)
@@ -100,12 +116,21 @@ def _load(
         raise InputError(*_locate(raw, path), problem) from error
     check_file(_complain(KIND), config, version, as_upstream=version in release.api_versions)
     check_extenders(config.extenders)
-    reader = _ProfileReader(release, version, known, unknown, warnings, ignored_resources(config.extenders))
+    reader = _ProfileReader(release, version, known, warnings, ignored_resources(config.extenders))
     given = config.profiles or (ProfileSection(),)
     if len(given) == 1 and given[0].scheduler_name is None:
         given = (structs.replace(given[0], scheduler_name=DEFAULT_SCHEDULER),)
-    profiles = [reader.read(i, profile) for i, profile in enumerate(given)]
-    check_together(given, profiles)
+    drafts = [reader.draft(i, profile) for i, profile in enumerate(given)]
+    missing = [place for draft in drafts for place in draft.missing] if unknown == "error" else []
+    try:
+        profiles = [reader.read(draft) for draft in drafts]
+        check_together([None if draft.left_out else draft.custom["queueSort"] for draft in drafts], profiles)
+    except InputError as error:
+        if missing:
+            raise UnknownPlugins(release.name, named_once(missing, known), error) from error
+        raise
+    if missing:
+        raise UnknownPlugins(release.name, named_once(missing, known), None)
     for i, extender in enumerate(config.extenders):
         warnings.append(
             f"{extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
@@ -126,72 +151,29 @@ def _shortened(warnings: list[str]) -> list[str]:
     return [*warnings[:MAX_WARNINGS], f"and {rest} more"] if rest > 0 else warnings
 
 
-# --- finding the configuration in what was given ---
-
-
-def _find(source: str | bytes | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The configuration's object, and the place inside `source` where it was, if that needs telling."""
-    if isinstance(source, Mapping):
-        documents = [without_nulls(dict(source), KIND)]
-        if "apiVersion" not in source and "kind" not in source:
-            documents[0] |= {"apiVersion": f"{GROUP}/v1", "kind": KIND}
-    else:
-        documents = read_documents(source, KIND)
-    found: list[tuple[dict[str, Any], str]] = []
-    for document in documents:
-        if isinstance(document, dict) and document.get("kind") == "ConfigMap":
-            found.extend(_in_config_map(document))
-        elif isinstance(document, dict) and document.get("kind") in (KIND, "Policy"):
-            found.append((document, ""))
-    if not found:
-        raise InputError(KIND, "", _what_instead(documents))
-    if len(found) > 1:
-        places = ", ".join(note or "a document of its own" for _, note in found)
-        raise InputError(KIND, "", f"there are {len(found)} of them where one is expected: {places}")
-    return found[0]
-
-
-def _in_config_map(config_map: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    metadata, data = config_map.get("metadata"), config_map.get("data")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    found = []
-    for key, text in data.items() if isinstance(data, dict) else ():
-        note = f"ConfigMap {shown(str(name or ''))} key {shown(str(key))}"
-        if isinstance(text, str) and (KIND in text or "Policy" in text):
-            for document in read_documents(text, note):
-                if isinstance(document, dict) and document.get("kind") in (KIND, "Policy"):
-                    found.append((document, note))
-    return found
-
-
-def _what_instead(documents: list[Any]) -> str:
-    if not documents:
-        return "the text is empty"
-    first = documents[0]
-    if not isinstance(first, dict):
-        return f"must be an object of kind {KIND}, got a {'list' if isinstance(first, list) else 'plain value'}"
-    if "kind" not in first:
-        return f"must be an object of kind {KIND}, got one without a kind"
-    what = f"a {shown(str(first['kind']))}"
-    return f"must be an object of kind {KIND}, got {what}" + (
-        " without such an object in its data" if first["kind"] == "ConfigMap" else ""
-    )
+# --- its version ---
 
 
 def _version(raw: dict[str, Any], release: Release, warnings: list[str]) -> str:
-    if raw["kind"] == "Policy":
-        problem = "a scheduler Policy is read by kube-scheduler 1.22 and older only; write a " + KIND
-        raise InputError("Policy", "kind", problem)
+    if raw["kind"] == POLICY:
+        problem = (
+            f"a scheduler Policy is read by kube-scheduler 1.22 and older only, and this is {release.name}; "
+            f"its extenders can stand under `extenders` of a {KIND} of {GROUP}/v1, what its predicates and "
+            "priorities do is done by plugins there; without it the default plugins run"
+        )
+        raise InputError(POLICY, "kind", problem)
     api_version = raw.get("apiVersion")
     if not isinstance(api_version, str) or not api_version:
         raise InputError(KIND, "apiVersion", f"must be given, for example {GROUP}/v1")
     if api_version in TOO_OLD:
-        problem = f"{api_version} is read by kube-scheduler {TOO_OLD[api_version]} only; there are {', '.join(READ_BY)}"
+        releases, instead = TOO_OLD[api_version]
+        problem = f"{api_version} is read by kube-scheduler {releases} only; there are {', '.join(READ_BY)}; {instead}"
         raise InputError(KIND, "apiVersion", problem)
     group, _, version = api_version.rpartition("/")
     if group != GROUP or version not in READ_BY:
         problem = f"must be {GROUP}/ and one of {', '.join(READ_BY)}, got {shown(api_version)}"
-        raise InputError(KIND, "apiVersion", problem)
+        unfilled = "" if re.fullmatch(r"v\d+((alpha|beta)\d+)?", version) else " (a template that is not filled in?)"
+        raise InputError(KIND, "apiVersion", problem + unfilled)
     if version not in release.api_versions:
         warnings.append(
             f"{version} is read by kube-scheduler {READ_BY[version]}, not by {release.name}: "
@@ -243,15 +225,27 @@ def _config_label(where: str, index: int, plugin: Any) -> str:
 
 
 @dataclass(frozen=True)
+class _Draft:
+    """A profile without the plugins that are not known. `missing`: (plugin, where, field) of each place that an error
+    would name; `left_out`: plugin -> the points it was taken from."""
+
+    where: str
+    given: ProfileSection
+    custom: dict[str, PluginSet]
+    raw_args: dict[str, Any]
+    missing: list[tuple[str, str, str]]
+    left_out: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
 class _ProfileReader:
     release: Release
     version: str
     known: KnownPlugins
-    unknown: Literal["error", "warn"]
     warnings: list[str]
     ignored_resources: tuple[str, ...]
 
-    def read(self, index: int, given: ProfileSection) -> Profile:
+    def draft(self, index: int, given: ProfileSection) -> _Draft:
         where = _profile_label(index, given.scheduler_name)
         if not given.scheduler_name:
             raise InputError(where, "schedulerName", "must be given and not empty")
@@ -260,15 +254,26 @@ class _ProfileReader:
         custom = given.plugins.by_point()
         if custom.pop("unreserve").enabled:
             self.warnings.append(f"{where}: plugins.unreserve is left out: plugins of reserve are told to unreserve")
-        labels = {entry.name: _config_label(where, i, entry.name) for i, entry in enumerate(given.plugin_config)}
         raw_args = self._raw_args(where, given)
         if self.version == "v1beta1":
             custom["score"], raw_args, notes = translate_legacy_scores(where, custom["score"], raw_args)
             self.warnings.extend(notes)
-        left_out: dict[str, list[str]] = {}
-        custom = {point: self._only_known(where, point, plugins, left_out) for point, plugins in custom.items()}
+        draft = _Draft(where, given, {}, raw_args, [], {})
+        for point, plugins in custom.items():
+            draft.custom[point] = self._only_known(draft, point, plugins)
+        for i, entry in enumerate(given.plugin_config):
+            if entry.name in self.release.removed_plugins:
+                draft.missing.append((entry.name, _config_label(where, i, entry.name), "name"))
+        return draft
+
+    def read(self, draft: _Draft) -> Profile:
+        where, given, raw_args, left_out = draft.where, draft.given, draft.raw_args, draft.left_out
+        labels = {entry.name: _config_label(where, i, entry.name) for i, entry in enumerate(given.plugin_config)}
         defaults = default_plugins(self.release, self.version, self.known)
-        plugins = expand(where, merge(defaults, custom, in_place=self.version != "v1beta1"), self.known)
+        merged = merge(defaults, draft.custom, in_place=self.version != "v1beta1")
+        if left_out:
+            self._fill(where, merged)
+        plugins = expand(where, merged, self.known)
         enabled = {name for entries in plugins.values() for name, _ in entries}
         args = {
             name: self._args(labels.get(name, f"{where}: {name}"), name, raw_args.get(name, {}))
@@ -281,7 +286,7 @@ class _ProfileReader:
         for name, places in left_out.items():
             self.warnings.append(f"{where}: {self._missing(name)}: left out of {', '.join(places)}")
         return Profile(
-            scheduler_name=given.scheduler_name,
+            scheduler_name=given.scheduler_name or "",
             percentage_of_nodes_to_score=given.percentage_of_nodes_to_score,
             plugins=plugins,
             args=args,
@@ -293,34 +298,36 @@ class _ProfileReader:
             label = _config_label(where, i, entry.name)
             if entry.name in raw:
                 raise InputError(label, "name", "this plugin is configured twice")
-            if entry.name in self.release.removed_plugins and self.unknown == "error":
-                raise InputError(label, "name", self._missing(entry.name))
             for name in ARGS[entry.name].not_in.get(self.version, ()) if entry.name in ARGS else ():
                 if name in entry.args:
                     raise InputError(label, f"args.{name}", f"unknown field in {self.version}")
             raw[entry.name] = entry.args
         return raw
 
-    def _only_known(self, where: str, point: str, plugins: PluginSet, left_out: dict[str, list[str]]) -> PluginSet:
+    def _only_known(self, draft: _Draft, point: str, plugins: PluginSet) -> PluginSet:
         enabled = []
         for i, plugin in enumerate(plugins.enabled):
             if self._usable(plugin.name):
                 enabled.append(plugin)
-            elif self.unknown == "error":
-                raise InputError(where, f"plugins.{point}.enabled[{i}]", self._missing(plugin.name))
             else:
-                left_out.setdefault(plugin.name, []).append(point)
-        if point in ("queueSort", "bind") and plugins.enabled and not enabled:
-            # a scheduler cannot do without one
-            self.warnings.append(f"{where}: plugins.{point}: the default plugin takes the place of what is left out")
-            return PluginSet()
+                draft.missing.append((plugin.name, draft.where, f"plugins.{point}.enabled[{i}]"))
+                draft.left_out.setdefault(plugin.name, []).append(point)
         return structs.replace(plugins, enabled=tuple(enabled))
+
+    def _fill(self, where: str, plugins: dict[str, PluginSet]) -> None:
+        """A scheduler cannot do without these: where what was left out leaves none, the default comes back."""
+        for point in ("queueSort", "bind"):
+            if not expand_point(where, point, plugins, self.known):
+                default = next(name for name, _ in self.release.default_plugins if point in self.known.get(name, ()))
+                plugins[point] = PluginSet(enabled=(Plugin(name=default),))
+                self.warnings.append(f"{where}: plugins.{point}: {default} takes the place of what is left out")
 
     def _usable(self, name: str) -> bool:
         return name in self.known and name not in self.release.removed_plugins
 
     def _missing(self, name: str) -> str:
-        hint = f" ({GONE[name]})" if name in GONE else ""
+        what = what_is(name, self.known)
+        hint = f" ({what})" if what else ""
         return f"plugin {shown(name)} is not part of kube-scheduler {self.release.name}{hint}"
 
     def _args(self, where: str, name: str, raw: dict[str, Any]) -> PluginArgs | dict[str, Any]:

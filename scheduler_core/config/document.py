@@ -21,6 +21,8 @@ _TRUE = frozenset({"true", "yes", "on", "y"})
 _FALSE = frozenset({"false", "no", "off", "n"})
 _INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?")
+TEMPLATE = re.compile(r"\{\{-?\s*[\w.$(/\"]")
+UNFILLED = "is this a template that is not filled in? `helm template` fills in those of a chart"
 _STRING_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
@@ -107,6 +109,8 @@ def _read_yaml(text: str, where: str) -> list[Any]:
                     raise _at(where, event, "YAML aliases are not accepted")
     except yaml.MarkedYAMLError as error:
         place = _place(error.problem_mark or error.context_mark)
+        if TEMPLATE.search(text):
+            raise InputError(where, place, UNFILLED) from error
         raise InputError(where, place, f"is not valid YAML or JSON: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise InputError(where, "", f"is not valid YAML or JSON: {str(error)[:200]}") from error
@@ -141,7 +145,7 @@ def _open(
     if len(stack) > MAX_DEPTH:
         raise _at(where, event, f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(container, dict) and not waiting:
-        raise _at(where, event, "a mapping's key must be a plain text (is this an unfilled template?)")
+        raise _at(where, event, f"a mapping's key must be a plain text: {UNFILLED}")
     if event.tag not in (None, "!"):
         raise _at(where, event, f"the YAML tag {str(event.tag)[:80]} is not accepted")
     new: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []

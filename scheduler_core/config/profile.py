@@ -103,7 +103,7 @@ def expand(where: str, plugins: Plugins, known: KnownPlugins) -> dict[str, Plugi
     Raises InputError for a plugin enabled twice or at a point it does not implement, no or several queueSort plugins,
     or no bind plugin. All plugins must be `known`.
     """
-    expanded = {point: _expand_point(where, point, plugins, known) for point in POINTS}
+    expanded = {point: expand_point(where, point, plugins, known) for point in POINTS}
     if len(expanded["queueSort"]) != 1:
         names = ", ".join(expanded["queueSort"]) or "none"
         raise InputError(where, "plugins.queueSort", f"must have exactly one plugin enabled, got {names}")
@@ -140,7 +140,8 @@ def _merge_set(default: PluginSet, custom: PluginSet, in_place: bool) -> PluginS
     return PluginSet(enabled=tuple(enabled), disabled=custom.disabled)
 
 
-def _expand_point(where: str, point: str, plugins: Plugins, known: KnownPlugins) -> list[str]:
+def expand_point(where: str, point: str, plugins: Plugins, known: KnownPlugins) -> list[str]:
+    """The plugins of one point in running order. Raises InputError as `expand` does."""
     specific: list[str] = []
     for plugin in plugins[point].enabled:
         if point not in known[plugin.name]:

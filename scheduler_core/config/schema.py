@@ -9,21 +9,23 @@ import msgspec
 from msgspec import structs
 
 from scheduler_core.config.args import Int32, Int64, Strict
-from scheduler_core.config.legacy_scores import STRATEGIES
 from scheduler_core.config.profile import PluginSet
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = "KubeSchedulerConfiguration"
+POLICY = "Policy"  # what it was before
 DEFAULT_SCHEDULER = "default-scheduler"
 
 READ_BY = {"v1": "1.25 and newer", "v1beta3": "1.23 to 1.28", "v1beta2": "1.22 to 1.27", "v1beta1": "1.19 to 1.22"}
 """API version -> the kube-scheduler releases that read it."""
 
+_NO_PROFILES = "it has no profiles, and what its algorithmSource names must be written as one"
 TOO_OLD = {
-    f"{GROUP}/v1alpha2": "1.18",
-    f"{GROUP}/v1alpha1": "1.12 to 1.18",
-    "componentconfig/v1alpha1": "1.11 and older",
+    f"{GROUP}/v1alpha2": ("1.18", f"its fields are nearly those of {GROUP}/v1beta1, which may be written instead"),
+    f"{GROUP}/v1alpha1": ("1.12 to 1.18", _NO_PROFILES),
+    "componentconfig/v1alpha1": ("1.11 and older", _NO_PROFILES),
 }
+"""API version that no release here reads -> (the releases that do, what to do about it)."""
 
 ONLY_IN = {
     "delayCacheUntilActive": ("v1",),
@@ -35,19 +37,6 @@ ONLY_IN = {
     "profiles.plugins.unreserve": ("v1beta1",),
 }
 """Fields that not all API versions have."""
-
-GONE = {
-    "AzureDiskLimits": "NodeVolumeLimits does its work",
-    "CinderLimits": "NodeVolumeLimits does its work",
-    "EBSLimits": "NodeVolumeLimits does its work",
-    "GCEPDLimits": "NodeVolumeLimits does its work",
-    "NodeLabel": "NodeAffinity with addedAffinity does its work",
-    "NodePreferAvoidPods": "taints do its work",
-    "SelectorSpread": "PodTopologySpread does its work",
-    "ServiceAffinity": "InterPodAffinity does its work",
-    **{name: f"NodeResourcesFit with scoringStrategy.type {kind} does its work" for name, kind in STRATEGIES.items()},
-}
-"""Plugins that were part of kube-scheduler once."""
 
 
 class ExtenderManagedResource(Strict, frozen=True, kw_only=True):

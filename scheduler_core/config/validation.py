@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from scheduler_core.config.args import Complain, check_range
 from scheduler_core.config.names import extended_resource_problem, go_duration, shown
-from scheduler_core.config.profile import Profile
-from scheduler_core.config.schema import Extender, File, LeaderElectionSection, ProfileSection
+from scheduler_core.config.profile import PluginSet, Profile
+from scheduler_core.config.schema import Extender, File, LeaderElectionSection
 from scheduler_core.errors import InputError
 
 MAX_PROFILES = 100
@@ -90,19 +90,18 @@ def extender_label(index: int, extender: Extender) -> str:
     return f"extenders[{index}] {shown(extender.url_prefix)}"
 
 
-def check_together(sections: Sequence[ProfileSection], profiles: Sequence[Profile]) -> None:
-    """Names are unique, and all profiles sort the queue alike."""
+def check_together(queue_sorts: Sequence[PluginSet | None], profiles: Sequence[Profile]) -> None:
+    """Names are unique, and all profiles sort the queue alike, also as written (`queue_sorts`; None: part of it was
+    left out)."""
     first = profiles[0]
     (sorter, _), seen = first.plugins["queueSort"][0], {first.scheduler_name}
-    for i, (section, profile) in enumerate(zip(sections[1:], profiles[1:], strict=True), start=1):
+    for i, (queue_sort, profile) in enumerate(zip(queue_sorts[1:], profiles[1:], strict=True), start=1):
         where = f'profiles[{i}] "{shown(profile.scheduler_name)[1:-1]}"'
         if profile.scheduler_name in seen:
             raise InputError(where, "schedulerName", "another profile has this name")
         seen.add(profile.scheduler_name)
-        if (
-            section.plugins.queue_sort != sections[0].plugins.queue_sort
-            or profile.plugins["queueSort"] != first.plugins["queueSort"]
-        ):
+        differs = queue_sort is not None and queue_sorts[0] is not None and queue_sort != queue_sorts[0]
+        if differs or profile.plugins["queueSort"] != first.plugins["queueSort"]:
             raise InputError(where, "plugins.queueSort", "must be the same for all profiles")
         if profile.args.get(sorter) != first.args.get(sorter):
             raise InputError(where, "pluginConfig", f"the arguments of {sorter} must be the same for all profiles")

@@ -2,17 +2,18 @@
 
 Priority: the number and the preemption policy come from the pod's PriorityClass; later they do not change.
 DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable, unless they say otherwise.
+DefaultStorageClass: a claim that names no class gets the default one.
 
 Source: plugin/pkg/admission/priority, plugin/pkg/admission/defaulttolerationseconds,
-pkg/apis/scheduling (validation, helpers).
+plugin/pkg/admission/storage/storageclass/setdefault, pkg/apis/scheduling (validation, helpers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from scheduler_core.api.objects import PersistentVolumeClaim, Pod, PriorityClass, StorageClass, Toleration
 from scheduler_core.errors import InputError
-from scheduler_core.objects import Pod, PriorityClass, Toleration
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -22,12 +23,24 @@ PREEMPT_LOWER = "PreemptLowerPriority"
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 DEFAULT_TOLERATION_SECONDS = 300
 
+_IS_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+
+
+def default_storage_class(classes: Mapping[str, StorageClass]) -> StorageClass | None:
+    """The class for claims that name none; of several, the newest, then the first by name."""
+    marked = [c for c in classes.values() if any(c.metadata.annotations.get(key) == "true" for key in _IS_DEFAULT)]
+    marked.sort(key=lambda c: c.name)
+    return max(marked, key=lambda c: c.metadata.creation_timestamp, default=None)
+
 
 class Admission:
-    """`classes`: the PriorityClasses by name, as the cluster has them at the time."""
+    """`classes`, `storage_classes`: the PriorityClasses and StorageClasses by name, as the cluster has them then."""
 
-    def __init__(self, classes: Mapping[str, PriorityClass]) -> None:
+    def __init__(
+        self, classes: Mapping[str, PriorityClass], storage_classes: Mapping[str, StorageClass] | None = None
+    ) -> None:
         self._classes = classes
+        self._storage_classes = {} if storage_classes is None else storage_classes
 
     def admit(self, pod: Pod, old: Pod | None = None) -> None:
         """Fills in what is missing, in place; `old`: the stored pod, for an update. Raises InputError to refuse."""
@@ -37,16 +50,33 @@ class Admission:
         self._set_priority(pod)
         self._tolerate(pod)
 
-    def admit_loosely(self, pod: Pod) -> None:
-        """Fills in what is missing of a pod that was there before the run; whatever it says itself is kept."""
-        if pod.spec.priority is None:
-            policy = pod.spec.preemption_policy
-            try:
-                pod.spec.priority, wanted = self._wanted(pod, "")
-            except InputError:
-                return
-            pod.spec.preemption_policy = policy or wanted
-        self._tolerate(pod)
+    def admit_claim(self, claim: PersistentVolumeClaim) -> bool:
+        """Gives a claim that names no storage class the default one, in place; whether there was need."""
+        chosen = default_storage_class(self._storage_classes) if claim.spec.storage_class_name is None else None
+        if chosen is None:
+            return False
+        claim.spec.storage_class_name = chosen.name
+        return True
+
+    def admit_loosely(self, pod: Pod, new: bool) -> str:
+        """Fills in what is missing of a pod that was there before the run; whatever it says itself is kept.
+
+        `new`: no API server has seen it yet; the default class and tolerations are for those. Returns the class that
+        its priority was taken from, "" for none. Raises InputError for a class that does not exist.
+        """
+        spec = pod.spec
+        if new:
+            self._tolerate(pod)
+        if spec.priority is not None:
+            known = self._classes.get(spec.priority_class_name)
+            spec.preemption_policy = spec.preemption_policy or (known.preemption_policy if known is not None else "")
+            return ""
+        if not spec.priority_class_name and not new:
+            return ""
+        policy = spec.preemption_policy
+        spec.priority, wanted = self._wanted(pod, f"Pod {pod.key}")
+        spec.preemption_policy = policy or wanted
+        return spec.priority_class_name
 
     # ---- priority
 
@@ -120,8 +150,12 @@ class Admission:
 
     @staticmethod
     def _tolerate(pod: Pod) -> None:
-        for key in (NOT_READY, UNREACHABLE):
-            tolerated = any(t.key in (key, "") and t.effect in ("NoExecute", "") for t in pod.spec.tolerations)
-            if not tolerated:
-                added = Toleration(key, "Exists", "", "NoExecute", DEFAULT_TOLERATION_SECONDS)
-                pod.spec.tolerations = [*pod.spec.tolerations, added]
+        for key in missing_tolerations((t.key, t.effect) for t in pod.spec.tolerations):
+            added = Toleration(key, "Exists", "", "NoExecute", DEFAULT_TOLERATION_SECONDS)
+            pod.spec.tolerations = [*pod.spec.tolerations, added]
+
+
+def missing_tolerations(own: Iterable[tuple[str, str]]) -> list[str]:
+    """Which of the taints of dead nodes a pod does not tolerate yet. `own`: (key, effect) of its tolerations."""
+    tolerated = {key for key, effect in own if effect in ("NoExecute", "")}
+    return [] if "" in tolerated else [key for key in (NOT_READY, UNREACHABLE) if key not in tolerated]

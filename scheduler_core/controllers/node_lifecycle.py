@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
+from scheduler_core.api.objects import Node, Taint
 from scheduler_core.controllers.admission import NOT_READY, UNREACHABLE
 from scheduler_core.controllers.controller import Controller
-from scheduler_core.objects import Node, Taint
 
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
@@ -65,5 +65,7 @@ class NodeLifecycle(Controller):
             return
         for pod in list(entry.pods.values()):
             if not self.api.lifecycle.is_assumed(pod.key):
-                self.api.loop.record("pod.evicted", pod=pod.key, node=name, reason="its node is gone", by="")
-                self.api.remove(self.api.pods[pod.key], "its node is gone")
+                reason = "its node is gone"
+                seq = self.api.loop.record("pod.evicted", pod=pod.key, node=name, reason=reason, by="")
+                with self.api.loop.caused(seq):
+                    self.api.remove(self.api.pods[pod.key], reason)

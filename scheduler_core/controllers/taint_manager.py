@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Condition, Node, Taint, Toleration
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.controllers.controller import Controller
-from scheduler_core.objects import Condition, Node, Taint, Toleration
-
-if TYPE_CHECKING:
-    from scheduler_core.api_server import ApiServer
+from scheduler_core.controllers.controller import Api, Controller
 
 EVICTED = Condition("DisruptionTarget", "True", "DeletionByTaintManager", "deleted because of a NoExecute taint")
 
@@ -46,7 +42,7 @@ class _Eviction:
 class TaintManager(Controller):
     """A timed queue of evictions, one per pod at most."""
 
-    def __init__(self, api: ApiServer) -> None:
+    def __init__(self, api: Api) -> None:
         super().__init__(api)
         self._timed: dict[str, _Eviction] = {}
 
@@ -88,8 +84,9 @@ class TaintManager(Controller):
 
     def _set(self, pod: PodInfo, eviction: _Eviction) -> None:
         self._timed[pod.key] = eviction
-        self.api.loop.record("eviction.timed", pod=pod.key, node=pod.node, at=eviction.due)
-        self.api.loop.at(eviction.due, lambda: self._expire(pod.key, eviction))
+        seq = self.api.loop.record("eviction.timed", pod=pod.key, node=pod.node, at=eviction.due)
+        with self.api.loop.caused(seq):
+            self.api.loop.at(eviction.due, lambda: self._expire(pod.key, eviction))
 
     def _expire(self, key: str, eviction: _Eviction) -> None:
         if self._timed.get(key) is eviction:

@@ -8,13 +8,13 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import scores, sentences, volumes, words
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
 from scheduler_core.explain.objections import objection, short_by
 from scheduler_core.explain.scene import Scene
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
 from scheduler_core.simulation import Simulation
-from scheduler_core.trace import CycleTrace
 
 CLOSEST, CHANGES, TOP = 5, 3, 10
 # These tell in Filter, and better, why they left a node out in PreFilter.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement
+from scheduler_core.api.selectors import Selector
 from scheduler_core.explain import words
 from scheduler_core.explain.scene import Scene, Told
 from scheduler_core.framework.interface import Status
-from scheduler_core.objects import Node, NodeSelectorTerm, Requirement
-from scheduler_core.selectors import Selector
 
 NAME = "metadata.name"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from scheduler_core.cluster.counted import Term
 from scheduler_core.cluster.nodes import ports_conflict
-from scheduler_core.cluster.pod_info import PodInfo, Term
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import PodTopologySpreadArgs
 from scheduler_core.explain import words
 from scheduler_core.explain.labels import selector_text
@@ -152,7 +153,7 @@ def _counts(scene: Scene, spread: Spread) -> dict[str, int]:
         if value is None or not (spread.eligible is None or spread.eligible[row]):
             continue
         here = int(spread.column.counts[row]) - (spread.own and node.name == scene.own_node)
-        here += sum(map(spread.column.matches_pod, scene.further.get(row, ())))
+        here += sum(map(spread.column.matches, scene.further.get(row, ())))
         # upstream counts nobody for an empty selector
         counts[value] = counts.get(value, 0) + (here if constraint.selector.key != () else 0)
     return counts

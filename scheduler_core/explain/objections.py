@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
 from scheduler_core.explain import labels, neighbours, volumes, words
 from scheduler_core.explain.answer import Objection, Shortfall
 from scheduler_core.explain.scene import PODS, Scene, Told, asked

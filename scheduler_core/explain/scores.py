@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Difference, Duel, Points, Ranked
-from scheduler_core.trace import CycleTrace
 
 
 def ranking(trace: CycleTrace, names: Sequence[str], most: int) -> list[Ranked]:

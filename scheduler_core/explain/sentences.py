@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Answer, Group, Preemption
 from scheduler_core.explain.scores import why_ahead
 from scheduler_core.explain.words import agree, count, listing, some
-from scheduler_core.framework.interface import Status
-from scheduler_core.trace import CycleTrace
+from scheduler_core.framework.interface import WAIT, Status
 
 GROUPS = 4
 NOT_ELIGIBLE = "preemption: not eligible due to "
@@ -21,14 +21,18 @@ def answer(trace: CycleTrace, told: Answer) -> str:
     if trace.error:
         return f"The cycle ended in an error: {trace.error}."
     for point, status in (("reserve", trace.reserve), ("permit", trace.permit), ("prebind", trace.prebind)):
-        if status is not None and trace.result != "waiting":
-            return f"{trace.node} was chosen, but {status.plugin} refused at {point}: {said(status)}."
+        if status is not None and status.code != WAIT:
+            waited = f" after it waited for {listing(list(trace.permit_waits))}" if trace.permit_waits else ""
+            return f"{trace.node} was chosen, but {status.plugin} refused at {point}{waited}: {said(status)}."
     if trace.result == "waiting":
         waits = listing([f"{plugin} (at most {seconds:g} s)" for plugin, seconds in trace.permit_waits.items()])
         return f"{trace.node} was chosen; the pod waits for the permit of {waits}."
     if trace.bind is not None:
         return f"{trace.node} was chosen, but binding failed: {said(trace.bind)}."
-    return _placed(told) if trace.result == "scheduled" else _nowhere(trace, told)
+    if trace.result != "scheduled":
+        return _nowhere(trace, told)
+    waited = f" It waited in Permit for {listing(list(trace.permit_waits))} first." if trace.permit_waits else ""
+    return _placed(told) + waited
 
 
 def said(status: Status) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.explain import labels, words
 from scheduler_core.explain.scene import Scene, Told
 from scheduler_core.framework.interface import Status
-from scheduler_core.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.plugins.node_volume_limits import TOO_MANY
 from scheduler_core.plugins.non_csi_limits import NonCSILimits
 from scheduler_core.plugins.volume_restrictions import DISK_CONFLICT

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scheduler_core import quantity
-from scheduler_core.objects import Node, Quantities
-
-if TYPE_CHECKING:
-    from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import Node, Quantities
+from scheduler_core.cluster.pod_info import PodInfo
 
 # What was done; a bit each, ordered so that an update is greater than the general actions.
 ADD = 1
@@ -106,7 +104,7 @@ SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
 
-Hint = Callable[["PodInfo", Any, Any], bool]
+Hint = Callable[[PodInfo, Any, Any], bool]
 """(the waiting pod, the object before, the object after) -> whether to queue the pod. Pods come as PodInfo."""
 
 

@@ -12,20 +12,17 @@ Source: k8s.io/kube-scheduler/framework (interface.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.events import EVERYTHING, EventHint
-
-if TYPE_CHECKING:
-    from scheduler_core.cluster.cluster import Cluster
-    from scheduler_core.cluster.pod_info import PodInfo
-    from scheduler_core.framework.runtime import Framework
-    from scheduler_core.trace import CycleTrace
+from scheduler_core.framework.picker import Picker
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
@@ -33,6 +30,7 @@ Codes = npt.NDArray[np.uint16]
 Rows = slice | npt.NDArray[np.intp]  # the feasible rows: slice(None) when all are
 
 MAX_NODE_SCORE = 100
+EXTENDERS = "Extenders"  # what upstream blames when extenders leave no node
 
 # Status codes, spelled as upstream prints them.
 SUCCESS = "Success"
@@ -162,21 +160,90 @@ class Change:
 class CycleState(dict[str, Any]):
     """What plugins remember between the points of one cycle, keyed by plugin name. Lives for one cycle."""
 
-    __slots__ = ("deciding", "skip_filter", "skip_score")
+    __slots__ = ("deciding", "skip_filter", "skip_score", "to_activate")
 
     def __init__(self) -> None:
         super().__init__()
         self.deciding: list[FilterPlugin] | None = None  # those whose judgement of some node may be a refusal
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
+        self.to_activate: list[str] = []  # pods to be tried at once if the cycle finds a node (upstream PodsToActivate)
 
 
 @dataclass(slots=True)
 class PostFilterResult:
-    """What PostFilter proposes: the node to nominate ("" clears a nomination) and the pods to evict for it."""
+    """What PostFilter proposes: the node to nominate ("" clears a nomination, None says nothing of it) and the pods to
+    evict for it; and how it came to that.
 
-    nominated_node: str = ""
+    `candidates`: node -> (victims, most important first; budget violations). `rejected`: why evicting does not help on
+    the other nodes tried, intp rows. `nominated_any_of`: the equally good nodes. `rule`: what decided among candidates.
+    """
+
+    nominated_node: str | None = None
     victims: list[PodInfo] = field(default_factory=list)
+    candidates: dict[str, tuple[list[str], int]] = field(default_factory=dict)
+    rejected: list[tuple[Status, npt.NDArray[np.intp]]] = field(default_factory=list)
+    nominated_any_of: list[str] = field(default_factory=list)
+    rule: str = ""
+
+
+class Filtered(Protocol):
+    """What the Filter plugins said, as PostFilter may read it (upstream NodeToStatusReader)."""
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """Filter plugin -> its verdict; empty when PreFilter refused the pod."""
+
+    def status_at(self, row: int) -> Status | None:
+        """The status that decided about a node, None if there is none."""
+
+    def potential_rows(self, absent_unresolvable: bool) -> npt.NDArray[np.intp]:
+        """Nodes where evicting pods might help."""
+
+
+# ------------------------------------------------------------------------------------------------ what plugins may ask
+
+
+class WaitingPod(Protocol):
+    """A pod that Permit plugins hold back (upstream WaitingPod)."""
+
+    @property
+    def pod(self) -> PodInfo: ...
+
+    def allow(self, plugin: str) -> None:
+        """One plugin no longer holds the pod."""
+
+    def reject(self, plugin: str, message: str) -> None:
+        """The pod is not to be bound."""
+
+
+class PreemptExtenders(Protocol):
+    """Extenders, as far as preemption asks them."""
+
+    def preempt(self, pod: PodInfo, candidates: list[Any]) -> tuple[list[Any], Status | None]:
+        """The candidates that are left; or an error."""
+
+
+class Handle(Protocol):
+    """What the framework that runs a plugin does for it (upstream Handle)."""
+
+    @property
+    def picker(self) -> Picker: ...
+    @property
+    def extenders(self) -> PreemptExtenders | None: ...
+    @property
+    def waiting_pods(self) -> Iterable[WaitingPod]: ...
+    @property
+    def list_pods(self) -> Callable[[], Iterable[PodInfo]]:
+        """All pods that exist, with a node or without."""
+
+    def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
+        """What each Filter plugin says of all nodes."""
+
+    def check_node_with_nominated(
+        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
+    ) -> Status | None:
+        """The first status that refuses one node under a change; None if the pod fits."""
 
 
 # ------------------------------------------------------------------------------------------------ plugins
@@ -190,7 +257,7 @@ class Plugin:
     def __init__(self, args: Any, cluster: Cluster) -> None:
         self.args = args
         self.cluster = cluster
-        self.framework: Framework  # set by the framework that runs the plugin
+        self.handle: Handle  # set by the framework that runs the plugin
 
     def events_to_register(self) -> list[EventHint]:
         """The cluster events that may make a pod schedulable which this plugin rejected (upstream EnqueueExtensions).
@@ -228,8 +295,10 @@ class FilterPlugin(Plugin):
 
 
 class PostFilterPlugin(Plugin):
-    def post_filter(self, state: CycleState, pod: PodInfo, cycle: CycleTrace) -> tuple[PostFilterResult | None, Status]:
-        """Runs when no node is feasible; `cycle` holds what the Filter plugins said."""
+    def post_filter(
+        self, state: CycleState, pod: PodInfo, filtered: Filtered
+    ) -> tuple[PostFilterResult | None, Status]:
+        """Runs when no node is feasible."""
         raise NotImplementedError
 
 

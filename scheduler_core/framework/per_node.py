@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
@@ -39,7 +40,6 @@ from scheduler_core.framework.interface import (
     error,
     unschedulable,
 )
-from scheduler_core.objects import Node, Taint
 
 Said = Status | str | None
 _INT64 = range(-(1 << 63), 1 << 63)

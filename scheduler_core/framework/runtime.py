@@ -5,20 +5,16 @@ Source: pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config import Profile
 from scheduler_core.framework import interface as api
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
 from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
-
-if TYPE_CHECKING:
-    from scheduler_core.config import Profile
-    from scheduler_core.extenders import Extenders
-    from scheduler_core.trace import CycleTrace
 
 _P = TypeVar("_P", bound=api.Plugin)
 
@@ -55,7 +51,8 @@ class Framework:
         self.bind = self._at("bind", api.BindPlugin)
         self.post_bind = self._at("postBind", api.PostBindPlugin)
         self.waiting_pods = WaitingPods()
-        self.extenders: Extenders | None = None
+        self.list_pods: Callable[[], Iterable[PodInfo]] = cluster.pods.values
+        self.extenders: api.PreemptExtenders | None = None
 
     def _at(self, point: str, kind: type[_P]) -> list[_P]:
         plugins = []
@@ -63,7 +60,7 @@ class Framework:
             plugin = self._plugins.get(name)
             if plugin is None:
                 plugin = self._registry[name](self.profile.args.get(name), self.cluster)
-                plugin.framework = self
+                plugin.handle = self
                 self._plugins[name] = plugin
             assert isinstance(plugin, kind), f"{name} does not implement {point}"
             plugins.append(plugin)
@@ -153,19 +150,19 @@ class Framework:
     # ---- PostFilter
 
     def run_post_filter(
-        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
+        self, state: CycleState, pod: PodInfo, filtered: api.Filtered
     ) -> tuple[api.PostFilterResult | None, Status]:
         """The first success, else the last result with all messages together."""
         result: api.PostFilterResult | None = None
         reasons: list[str] = []
         for plugin in self.post_filter:
-            said, status = plugin.post_filter(state, pod, cycle)
+            said, status = plugin.post_filter(state, pod, filtered)
             if status.code == api.SUCCESS:
                 return said, status
             if status.code == api.UNRESOLVABLE or not status.rejected:
                 return said, status.of(plugin.name)
             result = said if said is not None else result
-            reasons.append(status.message)
+            reasons.extend(status.reasons)
         return result, Status(api.UNSCHEDULABLE, tuple(reasons), self.post_filter[0].name)
 
     # ---- Score

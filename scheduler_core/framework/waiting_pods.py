@@ -12,6 +12,11 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import UNSCHEDULABLE, Status
 
 
+def timeout_message(plugin: str, seconds: float) -> str:
+    """What a pod is told whose time is up."""
+    return f"rejected due to timeout after waiting {seconds:g}s at plugin {plugin}"
+
+
 @dataclass(slots=True)
 class WaitingPod:
     """`pending`: the plugins that still hold it. `rejected`: why it may not be bound, None otherwise."""

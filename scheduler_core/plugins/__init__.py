@@ -1,8 +1,9 @@
-"""The in-tree plugins, one file each, named after upstream's. `REGISTRY` is what a profile's names are looked up in."""
+"""The in-tree plugins, one file each, named after upstream's. `PLUGINS` is what a profile's names are looked up in."""
 
 from collections.abc import Iterable, Mapping
 
 from scheduler_core.framework.interface import POINTS, Plugin
+from scheduler_core.plugins.coscheduling import Coscheduling
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.plugins.dynamic_resources import DynamicResources
@@ -48,6 +49,9 @@ REGISTRY: dict[str, type[Plugin]] = {
     "ImageLocality": ImageLocality,
     "DefaultBinder": DefaultBinder,
 }
+
+PLUGINS: dict[str, type[Plugin]] = {**REGISTRY, Coscheduling.name: Coscheduling}
+"""Those that a configuration may enable: the in-tree ones, and one from outside the tree that is built in."""
 
 
 def known_plugins(registry: Mapping[str, type[Plugin]]) -> dict[str, frozenset[str]]:

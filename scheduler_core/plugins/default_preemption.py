@@ -4,14 +4,17 @@ Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/frame
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import (
     ERROR,
     SUCCESS,
     UNRESOLVABLE,
     Change,
     CycleState,
+    Filtered,
     PostFilterPlugin,
     PostFilterResult,
     Status,
@@ -21,7 +24,6 @@ from scheduler_core.framework.interface import (
 from scheduler_core.preemption import victims
 from scheduler_core.preemption.choose import choose
 from scheduler_core.preemption.victims import Budgets, Candidate
-from scheduler_core.trace import CycleTrace, PostFilterTrace, Rows, fit_error_message
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
@@ -29,18 +31,20 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 class DefaultPreemption(PostFilterPlugin):
     name = "DefaultPreemption"
 
-    def post_filter(self, state: CycleState, pod: PodInfo, cycle: CycleTrace) -> tuple[PostFilterResult | None, Status]:
+    def post_filter(
+        self, state: CycleState, pod: PodInfo, filtered: Filtered
+    ) -> tuple[PostFilterResult | None, Status]:
         """Nominates the node where evicting hurts least, or says why preemption does not help."""
-        refusal = self._not_eligible(pod, cycle)
+        refusal = self._not_eligible(pod, filtered)
         if refusal:
             return None, unschedulable(f"preemption: {refusal}")
-        candidates, rejected = self._dry_run(state, pod, cycle)
-        if candidates and self.framework.extenders:
-            candidates, problem = self.framework.extenders.preempt(pod, candidates)
+        candidates, rejected = self._dry_run(state, pod, filtered)
+        if candidates and self.handle.extenders:
+            candidates, problem = self.handle.extenders.preempt(pod, candidates)
             if problem is not None:
                 return None, problem
         names = self.cluster.nodes.names
-        trace = cycle.postfilter = PostFilterTrace(
+        found = PostFilterResult(
             candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
             rejected=rejected,
         )
@@ -48,21 +52,22 @@ class DefaultPreemption(PostFilterPlugin):
             reasons: dict[str, int] = {}
             for said, rows in rejected:
                 if said.code == ERROR:
-                    return None, error(f"preemption: {said.message}")
+                    return found, error(f"preemption: {said.message}")
                 for reason in said.reasons:
                     reasons[reason] = reasons.get(reason, 0) + len(rows)
             absent = len(names) - sum(len(rows) for _, rows in rejected)
             if absent:
                 reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + absent
             told = fit_error_message(len(names), reasons)
-            return PostFilterResult(""), unschedulable(f"preemption: {told}")
-        best, trace.rule = choose(candidates)
-        trace.nominated_any_of = best
-        node = self.framework.picker.pick(best)
-        chosen = next(c for c in candidates if c.node == node)
-        return PostFilterResult(node, list(chosen.victims)), Status(SUCCESS)
+            found.nominated_node = ""
+            return found, unschedulable(f"preemption: {told}")
+        best, found.rule = choose(candidates)
+        found.nominated_any_of = best
+        found.nominated_node = self.handle.picker.pick(best)
+        found.victims = list(next(c for c in candidates if c.node == found.nominated_node).victims)
+        return found, Status(SUCCESS)
 
-    def _not_eligible(self, pod: PodInfo, cycle: CycleTrace) -> str:
+    def _not_eligible(self, pod: PodInfo, filtered: Filtered) -> str:
         """Why the pod may not preempt now; "" if it may."""
         if pod.pod.spec.preemption_policy == "Never":
             return "not eligible due to preemptionPolicy=Never."
@@ -70,7 +75,7 @@ class DefaultPreemption(PostFilterPlugin):
         row = self.cluster.nodes.rows.get(node) if node else None
         if row is None:
             return ""
-        status = cycle.status_at(row)
+        status = filtered.status_at(row)
         if status is not None and status.code == UNRESOLVABLE:
             return ""
         for other in self.cluster.nodes.pods_of(row):
@@ -79,24 +84,24 @@ class DefaultPreemption(PostFilterPlugin):
         return ""
 
     def _dry_run(
-        self, state: CycleState, pod: PodInfo, cycle: CycleTrace
-    ) -> tuple[list[Candidate], list[tuple[Status, Rows]]]:
+        self, state: CycleState, pod: PodInfo, filtered: Filtered
+    ) -> tuple[list[Candidate], list[tuple[Status, npt.NDArray[np.intp]]]]:
         """Candidates, those without budget violations first; and why the other nodes tried do not help."""
-        rows = cycle.potential_rows(self.cluster.release.absent_nodes_unresolvable)
+        rows = filtered.potential_rows(self.cluster.release.absent_nodes_unresolvable)
         if all(priority >= pod.priority for priority in self.cluster.priorities):
             return [], [(victims.NO_VICTIMS, rows)] if len(rows) else []  # nobody anywhere could be evicted
         budgets = Budgets(list(self.cluster.budgets.values()))
-        nodes, framework = self.cluster.nodes, self.framework
+        nodes, handle = self.cluster.nodes, self.handle
         wanted = min(
             len(rows),
             max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute),
         )
         # When PreFilter refused the pod, the Filter plugins have not been asked yet.
-        verdicts = cycle.verdicts or framework.run_filter(state, pod)
-        offset = framework.picker.offset(len(rows)) if len(rows) else 0
+        verdicts = filtered.verdicts or handle.run_filter(state, pod)
+        offset = handle.picker.offset(len(rows)) if len(rows) else 0
 
         def fits(change: Change) -> Status | None:
-            return framework.check_node_with_nominated(state, pod, verdicts, change)
+            return handle.check_node_with_nominated(state, pod, verdicts, change)
 
         harmless: list[Candidate] = []
         violating: list[Candidate] = []

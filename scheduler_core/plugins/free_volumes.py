@@ -13,16 +13,16 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core import selectors
-from scheduler_core.cluster.nodes import NodeTable
-from scheduler_core.cluster.table import Table
-from scheduler_core.objects import (
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import (
     NodeSelectorTerm,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     PersistentVolumeSpec,
 )
+from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.table import Table
 from scheduler_core.plugins.volumes import (
     admitted_rows,
     affinity_terms,

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from scheduler_core.api.objects import Node
+from scheduler_core.api.selectors import NOTHING, Selector
+from scheduler_core.cluster.counted import SelectorColumn, Term, TermColumn
 from scheduler_core.cluster.pod_columns import (
     PREFERRED_AFFINITY,
     PREFERRED_ANTI_AFFINITY,
     REQUIRED_AFFINITY,
     REQUIRED_ANTI_AFFINITY,
-    SelectorColumn,
-    TermColumn,
 )
-from scheduler_core.cluster.pod_info import PodInfo, Term
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
@@ -39,8 +40,6 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.objects import Node
-from scheduler_core.selectors import NOTHING, Selector
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
@@ -134,7 +133,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             column,
             anti,
             existing,
-            selfish=column is not None and column.matches_pod(pod),
+            selfish=column is not None and column.matches(pod),
             anyone=any(domains.counts.any() for domains in affinity),
         )
         return None
@@ -178,7 +177,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         for column, domains in now.anti:
             domain = int(domains.topology.ids[row])
             if domain >= 0:
-                step = sum(map(column.matches_pod, change.added)) - sum(map(column.matches_pod, change.removed))
+                step = sum(map(column.matches, change.added)) - sum(map(column.matches, change.removed))
                 if domains.counts[domain] + step > 0:
                     return ANTI_AFFINITY
         labels = self.cluster.nodes.nodes[row].metadata.labels
@@ -203,7 +202,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         column = now.affinity_column
         if column is None:
             return True
-        step = sum(map(column.matches_pod, change.added)) - sum(map(column.matches_pod, change.removed))
+        step = sum(map(column.matches, change.added)) - sum(map(column.matches, change.removed))
         near, anyone = True, False
         for domains in now.affinity:
             domain = int(domains.topology.ids[change.row])

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from scheduler_core import objects, selectors
+from scheduler_core.api import objects, selectors
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo

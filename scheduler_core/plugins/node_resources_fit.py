@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scheduler_core.api.objects import Node
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -28,7 +29,6 @@ from scheduler_core.framework.interface import (
     Status,
     Verdict,
 )
-from scheduler_core.objects import Node
 from scheduler_core.plugins.resource_allocation import ResourceScorer, make_scorer
 
 TOO_MANY_PODS = "Too many pods"

@@ -3,11 +3,11 @@
 Upstream: pkg/scheduler/framework/plugins/nodeunschedulable.
 """
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
-from scheduler_core.objects import Node, Taint
 
 REJECTED = unresolvable("node(s) were unschedulable")
 TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

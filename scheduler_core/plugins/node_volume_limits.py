@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scheduler_core import quantity
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import CSINode, PersistentVolumeClaim, Volume
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import counts
 from scheduler_core.framework import events
@@ -33,7 +34,6 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.objects import CSINode, PersistentVolumeClaim, Volume
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure, Key
 from scheduler_core.plugins.csi_migration import TranslationError

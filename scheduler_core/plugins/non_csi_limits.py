@@ -13,7 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from scheduler_core import quantity
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import Node, PersistentVolumeClaim, VolumeSource
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
@@ -26,7 +27,6 @@ from scheduler_core.framework.interface import (
     Verdict,
     error,
 )
-from scheduler_core.objects import Node, PersistentVolumeClaim, VolumeSource
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure
 from scheduler_core.plugins.node_volume_limits import NO_LIMIT, TOO_MANY

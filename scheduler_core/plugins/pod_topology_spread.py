@@ -14,10 +14,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from scheduler_core import objects, selectors
+from scheduler_core.api import objects, selectors
+from scheduler_core.api.objects import Node, TopologySpreadConstraint
+from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.pod_columns import SelectorColumn
+from scheduler_core.cluster.counted import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework import events
@@ -40,9 +42,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.objects import Node, TopologySpreadConstraint
 from scheduler_core.plugins.resource_allocation import round_half_away
-from scheduler_core.selectors import Selector
 
 HOSTNAME = "kubernetes.io/hostname"
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from scheduler_core import quantity
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import (
+    CSIStorageCapacity,
+    LabelSelector,
+    NodeSelectorTerm,
+    Requirement,
+)
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.framework.interface import Int64
-from scheduler_core.objects import CSIStorageCapacity, LabelSelector, NodeSelectorTerm, Requirement
 from scheduler_core.plugins.volumes import Rows, admitted_rows
 
 _NOTHING = -quantity.MAX_INT64

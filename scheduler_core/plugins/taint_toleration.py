@@ -3,7 +3,8 @@
 Upstream: pkg/scheduler/framework/plugins/tainttoleration.
 """
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Node
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
@@ -20,7 +21,6 @@ from scheduler_core.framework.interface import (
     default_normalize,
     unresolvable,
 )
-from scheduler_core.objects import Node
 
 
 class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):

@@ -15,7 +15,19 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from scheduler_core import quantity
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import (
+    CSIDriver,
+    CSIStorageCapacity,
+    NodeSelectorTerm,
+    ObjectReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Phase,
+    Requirement,
+    StorageClass,
+    TopologySelectorTerm,
+)
 from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.table import Table
@@ -38,18 +50,6 @@ from scheduler_core.framework.interface import (
     Verdict,
     error,
     unresolvable,
-)
-from scheduler_core.objects import (
-    CSIDriver,
-    CSIStorageCapacity,
-    NodeSelectorTerm,
-    ObjectReference,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Phase,
-    Requirement,
-    StorageClass,
-    TopologySelectorTerm,
 )
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError

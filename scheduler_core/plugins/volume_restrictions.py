@@ -10,6 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scheduler_core.api.objects import (
+    ISCSI,
+    RBD,
+    AWSElasticBlockStore,
+    GCEPersistentDisk,
+    PersistentVolumeClaim,
+    Volume,
+)
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.framework import events
@@ -26,7 +34,6 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.objects import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk, PersistentVolumeClaim, Volume
 from scheduler_core.plugins.volumes import claim_missing, names_claim
 
 DISK_CONFLICT = unschedulable("node(s) had no available disk")

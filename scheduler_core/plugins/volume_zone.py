@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scheduler_core.api.objects import PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
@@ -20,7 +21,6 @@ from scheduler_core.framework.interface import (
     Verdict,
     unresolvable,
 )
-from scheduler_core.objects import PersistentVolumeClaim
 from scheduler_core.plugins.volumes import NO_NAME, claim_missing, class_of_claim, names_claim, not_found
 
 CONFLICT = unresolvable("node(s) had no available volume zone")

@@ -8,10 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core import quantity
-from scheduler_core.cluster.nodes import NodeTable
-from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.objects import (
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import (
     NodeSelectorTerm,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -19,6 +17,8 @@ from scheduler_core.objects import (
     Requirement,
     Volume,
 )
+from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.pod_info import PodInfo
 
 Rows = npt.NDArray[np.intp]
 

@@ -6,10 +6,10 @@ Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode),
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import PodDisruptionBudget
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import Change, Status, unresolvable
-from scheduler_core.objects import PodDisruptionBudget
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 

@@ -9,9 +9,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scheduler_core.clock import Clock
 from scheduler_core.queue.keyed_heap import KeyedHeap
-from scheduler_core.queue.queued_pod import QueuedPod
+from scheduler_core.queue.queued_pod import Clock, QueuedPod
 
 
 class BackoffQueue:

@@ -10,10 +10,9 @@ from enum import IntEnum
 from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.extenders import NAME as EXTENDERS
 from scheduler_core.framework import events
 from scheduler_core.framework.events import ClusterEvent, EventHint, Hint
-from scheduler_core.framework.interface import Plugin
+from scheduler_core.framework.interface import EXTENDERS, Plugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.queued_pod import QueuedPod
 

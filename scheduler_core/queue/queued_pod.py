@@ -6,12 +6,20 @@ Source: pkg/scheduler/framework/types.go (QueuedPodInfo).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from scheduler_core.cluster.pod_info import PodInfo
 
 # The parts of the queue; popped and gone are where pods leave to.
 ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
 POPPED, GONE = "popped", "gone"
+
+
+class Clock(Protocol):
+    """What tells the time: seconds of the run."""
+
+    @property
+    def now(self) -> float: ...
 
 
 @dataclass(slots=True, eq=False)

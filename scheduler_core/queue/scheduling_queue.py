@@ -18,17 +18,16 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.clock import Clock
+from scheduler_core.api.objects import Pod, PodStatus
+from scheduler_core.cluster.nominator import Nominator
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.events import ClusterEvent
-from scheduler_core.framework.nominator import Nominator
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.objects import Pod, PodStatus
 from scheduler_core.queue.backoff import BackoffQueue
 from scheduler_core.queue.hints import Hints, Strategy
 from scheduler_core.queue.keyed_heap import KeyedHeap
-from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE, QueuedPod
+from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE, Clock, QueuedPod
 from scheduler_core.releases import Release
 
 LEFTOVER_SECONDS = 300.0  # longer nobody stays unschedulable without being tried again

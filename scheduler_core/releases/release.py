@@ -26,6 +26,7 @@ class Release:
     # Behaviour switches; each says which upstream change it stands for.
     sidecar_containers: bool = True  # init containers with restartPolicy Always (SidecarContainers, 1.29)
     pod_level_resources: bool = True  # spec.resources (PodLevelResources, 1.34)
+    affinity_label_keys: bool = True  # matchLabelKeys of affinity terms join their selectors (1.31)
     in_place_resize: bool = True  # container statuses count in requests (InPlacePodVerticalScaling, 1.33)
     reworded_volume_reasons: bool = True  # VolumeBinding and VolumeRestrictions say more plainly what is wrong (1.33)
     local_volume_nodes: bool = False  # VolumeBinding narrows the nodes to those of bound local volumes (1.27 alone)

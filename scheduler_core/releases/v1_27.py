@@ -7,6 +7,7 @@ RELEASE = Release(
     api_versions=("v1", "v1beta3", "v1beta2"),
     sidecar_containers=False,
     pod_level_resources=False,
+    affinity_label_keys=False,
     in_place_resize=False,
     prefilter_skips=False,
     prescore_skips=False,

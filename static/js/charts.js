@@ -1,10 +1,20 @@
-// Draws <div class="chart" data-chart="id"> from the JSON of <script id="id">, with Plotly loaded once it is needed.
+// Draws <div class="chart" data-chart="id">. Bars by ourselves and at once, from the JSON of <script id="id">. What says
+// where Plotly is (data-library) with Plotly, once the page is there and the chart comes into view; that library is large,
+// so the figures (data-source) come with it and not with the page.
+import { Bars } from "./bars.js";
+
+const drawn = new Map(); // holder -> how to show it anew
+const loaded = new Promise((resolve) => {
+  if (document.readyState === "complete") resolve();
+  else addEventListener("load", resolve, { once: true });
+});
+
 let library;
 
-function plotly() {
+function plotly(address) {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = document.querySelector("script[data-plotly]").dataset.plotly;
+    script.src = address;
     script.onload = () => resolve(window.Plotly);
     script.onerror = () => reject(new Error("The chart library did not load."));
     document.head.append(script);
@@ -18,21 +28,47 @@ function themed(layout) {
   const axis = { gridcolor: color("--line"), zerolinecolor: color("--line-2"), linecolor: color("--line-2") };
   const themedLayout = { ...layout, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
   themedLayout.font = { family: css.getPropertyValue("--font"), size: 12, color: color("--ink-2"), ...layout.font };
-  themedLayout.hoverlabel = { bgcolor: color("--surface"), bordercolor: color("--line-2"), font: { color: color("--ink") } };
+  themedLayout.hoverlabel = {
+    bgcolor: color("--surface"),
+    bordercolor: color("--line-2"),
+    font: { color: color("--ink") },
+  };
   for (const key of Object.keys(layout)) if (/^[xy]axis\d*$/.test(key)) themedLayout[key] = { ...axis, ...layout[key] };
   return themedLayout;
 }
 
-async function draw(holder) {
-  const source = document.getElementById(holder.dataset.chart);
-  if (!source) return;
-  const figure = JSON.parse(source.textContent);
+// What holds for a whole column is sent once; Plotly wants it for every row.
+function spread({ columns = {}, ...trace }) {
+  for (const [key, values] of Object.entries(columns)) trace[key] = trace.z.map(() => values);
+  return trace;
+}
+
+async function fetched(address) {
+  const response = await fetch(address, { headers: { "X-Requested-With": "fetch" } });
+  if (!response.ok) throw new Error("The chart's figures could not be read.");
+  return response.json();
+}
+
+async function drawWithPlotly(holder) {
+  await loaded;
+  let figure;
   try {
-    const Plotly = await plotly();
+    const [Plotly, first] = await Promise.all([plotly(holder.dataset.library), fetched(holder.dataset.source)]);
+    const show = () =>
+      Plotly.react(holder, figure.data.map(spread), themed(figure.layout), {
+        displaylogo: false,
+        responsive: true,
+        displayModeBar: false,
+      });
+    figure = first;
     holder.querySelector(".wait")?.remove();
-    await Plotly.react(holder, figure.data, themed(figure.layout), { displaylogo: false, responsive: true, displayModeBar: false });
-    if (!holder.dataset.drawn) holder.on("plotly_click", (event) => follow(event.points[0]));
-    holder.dataset.drawn = "yes";
+    await show();
+    holder.on("plotly_click", (event) => follow(event.points[0]));
+    document.addEventListener("themechange", show);
+    drawn.set(holder, async () => {
+      figure = await fetched(holder.dataset.source);
+      show();
+    });
   } catch (error) {
     const wait = holder.querySelector(".wait");
     if (wait) wait.textContent = error.message;
@@ -41,21 +77,37 @@ async function draw(holder) {
 
 // A mark that carries an address (customdata "/runs/...") is a link.
 function follow(point) {
-  const address = [point.customdata].flat().find((value) => typeof value === "string" && value.startsWith("/") && !value.startsWith("//"));
+  const address = [point.customdata]
+    .flat()
+    .find((value) => typeof value === "string" && value.startsWith("/") && !value.startsWith("//"));
   if (address) location.assign(address);
 }
 
-const seen = new IntersectionObserver((entries) => {
-  for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
-}, { rootMargin: "200px" });
+const seen = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      drawWithPlotly(target);
+    }
+  },
+  { rootMargin: "200px" },
+);
 
 export function drawCharts(root) {
-  for (const holder of root.querySelectorAll("[data-chart]")) seen.observe(holder);
+  for (const holder of root.querySelectorAll("[data-chart]")) {
+    if (holder.dataset.library) {
+      seen.observe(holder);
+      continue;
+    }
+    const bars = new Bars(holder);
+    const show = () => bars.show(JSON.parse(document.getElementById(holder.dataset.chart).textContent));
+    show();
+    drawn.set(holder, show);
+  }
 }
 
+// Shows a chart anew if it was shown: its figures have changed.
 export function redraw(holder) {
-  if (holder.dataset.drawn) draw(holder);
+  drawn.get(holder)?.();
 }
-
-document.addEventListener("themechange", () => document.querySelectorAll("[data-drawn]").forEach(draw));
-document.addEventListener("swapped", (event) => drawCharts(event.detail.parentElement || document));

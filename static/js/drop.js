@@ -11,17 +11,22 @@ function send(files) {
   zone.requestSubmit();
 }
 
-for (const type of ["dragenter", "dragover"]) document.addEventListener(type, (event) => {
-  event.preventDefault();
-  zone.classList.add("over");
+for (const type of ["dragenter", "dragover"])
+  document.addEventListener(type, (event) => {
+    event.preventDefault();
+    zone.classList.add("over");
+  });
+document.addEventListener("dragleave", (event) => {
+  if (!event.relatedTarget) zone.classList.remove("over");
 });
-document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) zone.classList.remove("over"); });
 document.addEventListener("drop", (event) => {
   event.preventDefault();
   zone.classList.remove("over");
   send([...event.dataTransfer.files]);
 });
-input.addEventListener("change", () => { if (input.files.length) zone.requestSubmit(); });
+input.addEventListener("change", () => {
+  if (input.files.length) zone.requestSubmit();
+});
 
 document.addEventListener("paste", (event) => {
   if (event.target.closest("input, textarea")) return;

@@ -1,4 +1,6 @@
 // Every node, a line each, of which only those in view exist: 5,000 nodes cost what 20 do.
+import { counted } from "./words.js";
+
 const HEIGHT = 30;
 const GLYPH = { pass: "✓", hot: "✕", also: "!", late: "·", skip: "–" };
 const WORD = { feasible: "fits", refused: "", unseen: "not looked at" };
@@ -7,7 +9,13 @@ export class NodeList {
   constructor({ plugins, groups }) {
     this.plugins = plugins;
     this.groups = groups;
-    this.all = groups.flatMap((group, index) => group.nodes.map((node) => ({ node, index, key: `${node} ${group.plugin} ${group.why} ${WORD[group.state]}`.toLowerCase() })));
+    this.all = groups.flatMap((group, index) =>
+      group.nodes.map((node) => ({
+        node,
+        index,
+        key: `${node} ${group.plugin} ${group.why} ${WORD[group.state]}`.toLowerCase(),
+      })),
+    );
     this.shown = this.all;
     this.box = document.getElementById("nodelist");
     this.rows = this.box.querySelector(".rows");
@@ -19,7 +27,10 @@ export class NodeList {
     this.box.addEventListener("scroll", () => this.render(), { passive: true });
     new ResizeObserver(() => this.render()).observe(this.box);
     this.input.addEventListener("input", () => this.search(this.input.value));
-    this.everything.addEventListener("click", () => { this.input.value = ""; this.search(""); });
+    this.everything.addEventListener("click", () => {
+      this.input.value = "";
+      this.search("");
+    });
     this.render();
   }
 
@@ -36,7 +47,10 @@ export class NodeList {
 
   show(entries) {
     this.shown = entries;
-    this.count.textContent = entries.length === this.all.length ? `${entries.length.toLocaleString("en")} nodes` : `${entries.length.toLocaleString("en")} of ${this.all.length.toLocaleString("en")} nodes`;
+    this.count.textContent =
+      entries.length === this.all.length
+        ? counted(entries.length, "node")
+        : `${entries.length.toLocaleString("en")} of ${counted(this.all.length, "node")}`;
     this.everything.hidden = entries.length === this.all.length;
     this.box.scrollTop = 0;
     this.render();
@@ -59,7 +73,7 @@ export class NodeList {
     line.style.top = `${at * HEIGHT}px`;
     const who = document.createElement("a");
     who.className = "who";
-    who.href = this.base + `${encodeURIComponent(node)}/`;
+    who.href = `${this.base}${encodeURIComponent(node)}/`;
     who.textContent = node;
     const why = document.createElement("span");
     why.className = "why";

@@ -1,5 +1,4 @@
-// What every page may use: theme switch, copy buttons, parts that are exchanged in place, charts, live regions.
-import { drawCharts } from "./charts.js";
+// What every page may use: theme switch, copy buttons, parts that are exchanged in place.
 import { swapParts } from "./swap.js";
 
 function switchTheme() {
@@ -7,7 +6,11 @@ function switchTheme() {
   const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
   const next = now === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = next;
-  try { localStorage.setItem("theme", next); } catch { /* not remembered, but switched */ }
+  try {
+    localStorage.setItem("theme", next);
+  } catch {
+    /* not remembered, but switched */
+  }
   document.dispatchEvent(new Event("themechange"));
 }
 
@@ -20,7 +23,27 @@ async function copy(button) {
     getSelection().selectAllChildren(document.getElementById(button.dataset.copy));
     button.textContent = "Selected";
   }
-  setTimeout(() => { button.textContent = label; }, 1500);
+  setTimeout(() => {
+    button.textContent = label;
+  }, 1500);
+}
+
+// What cannot be undone is asked for once more, in a dialog of ours; then the button does what it would have done.
+function ask(button, event) {
+  const dialog = document.getElementById("confirm");
+  if (dialog.asked === button) return;
+  event.preventDefault();
+  dialog.querySelector("p").textContent = button.dataset.confirm;
+  const yes = dialog.querySelector("button[value=yes]");
+  yes.textContent = button.textContent.trim();
+  dialog.returnValue = "";
+  dialog.onclose = () => {
+    if (dialog.returnValue !== "yes") return;
+    dialog.asked = button;
+    button.click();
+    dialog.asked = null;
+  };
+  dialog.showModal();
 }
 
 document.addEventListener("click", (event) => {
@@ -28,8 +51,8 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.matches("[data-theme-switch]")) switchTheme();
   if (button.matches("[data-copy]")) copy(button);
-  if (button.matches("[data-confirm]") && !confirm(button.dataset.confirm)) event.preventDefault();
+  if (button.matches("[data-dialog]")) document.getElementById(button.dataset.dialog)?.showModal();
+  if (button.matches("[data-confirm]")) ask(button, event);
 });
 
 swapParts();
-drawCharts(document);

@@ -1,11 +1,23 @@
 // The pod page: steps through extension points with arrow keys, follows a live run, lists thousands of nodes quickly.
-import { drawCharts } from "./charts.js";
+import { onKeys } from "./keys.js";
 import { NodeList } from "./nodelist.js";
 import { follow } from "./socket.js";
 
-const POINTS = ["preenqueue", "prefilter", "filter", "postfilter", "prescore", "score", "reserve", "permit", "prebind", "bind", "postbind"];
+const POINTS = [
+  "preenqueue",
+  "prefilter",
+  "filter",
+  "postfilter",
+  "prescore",
+  "score",
+  "reserve",
+  "permit",
+  "prebind",
+  "bind",
+  "postbind",
+];
 let list = null;
-const first = document.getElementById("pod").dataset.point;
+let first = document.getElementById("pod").dataset.point;
 
 const steps = () => [...document.querySelectorAll("#stepper [data-step]")];
 const current = () => document.getElementById("pod").dataset.point;
@@ -29,7 +41,6 @@ function open(point, push = true) {
     if (point !== "filter") address.searchParams.delete("plugin");
     history.pushState({ own: true }, "", address);
   }
-  drawCharts(panel);
   if (point === "filter") list?.render();
 }
 
@@ -39,20 +50,80 @@ function step(by) {
   if (next) open(next);
 }
 
-function attempt(by) {
-  const tabs = [...document.querySelectorAll("nav.tabs a")];
-  const at = tabs.findIndex((tab) => tab.hasAttribute("aria-current"));
-  if (tabs[at + by]) location.assign(tabs[at + by].href);
-}
-
-document.addEventListener("keydown", (event) => {
-  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, textarea, select, .nodelist, pre, .scroll")) return;
-  const moves = { ArrowLeft: () => step(-1), ArrowRight: () => step(1), ArrowUp: () => attempt(-1), ArrowDown: () => attempt(1) };
-  if (event.key.startsWith("Arrow") && (event.key === "ArrowUp" || event.key === "ArrowDown") && !document.querySelector("nav.tabs")) return;
-  if (moves[event.key]) { event.preventDefault(); moves[event.key](); }
+// Keys of this page (parts/pod_keys.html lists them). Those that scroll a page are left alone.
+let turning = Promise.resolve(); // keys that are pressed quickly wait for each other
+const turns = (way) => () => {
+  turning = turning.then(() => {
+    const link = document.querySelector(`[data-way="${way}"]`);
+    if (!link) return undefined;
+    takeAlong(link);
+    return visit(link.href);
+  });
+};
+const follows = (selector) => () => document.querySelector(selector)?.click();
+onKeys({
+  ArrowLeft: () => step(-1),
+  ArrowRight: () => step(1),
+  n: turns("next"),
+  p: turns("prev"),
+  j: follows('a[rel="next"][data-keep]'),
+  k: follows('a[rel="prev"][data-keep]'),
 });
 
+// The chosen attempt in the middle of its strip, however many there are.
+function showAttempt() {
+  const chosen = document.querySelector("#attempts ol [aria-current]");
+  const strip = chosen?.closest("ol");
+  if (strip) strip.scrollLeft = chosen.offsetLeft - strip.offsetLeft - (strip.clientWidth - chosen.offsetWidth) / 2;
+}
+
+const attemptIn = (address) => ["cycle", "attempt"].map((key) => new URL(address).searchParams.get(key)).join("/");
+let shown = attemptIn(location);
+
+// Another attempt comes into the same place of the page. Its address can be shared; going back leads here again.
+async function visit(address, push = true) {
+  const response = await fetch(address, { headers: { "X-Requested-With": "fetch" } });
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("pod");
+  if (!fresh) {
+    location.assign(address);
+    return;
+  }
+  const way = document.activeElement?.closest("[data-way]")?.dataset.way;
+  if (push) history.pushState({ own: true }, "", address);
+  shown = attemptIn(address);
+  const story = document.getElementById("way"); // of all attempts
+  if (story) fresh.querySelector("#way")?.replaceWith(story);
+  place(fresh);
+  document.querySelector(`[data-way="${way}"]`)?.focus({ preventScroll: true });
+}
+
+// Links to other attempts and pods take along the point, the plugin and the moment that are shown.
+function takeAlong(link) {
+  const here = new URL(location.href).searchParams;
+  const address = new URL(link.href);
+  for (const key of ["point", "plugin", "t"])
+    if (here.has(key)) address.searchParams.set(key, here.get(key));
+    else address.searchParams.delete(key);
+  link.href = address.href;
+}
+
+for (const type of ["click", "auxclick", "contextmenu"])
+  document.addEventListener(
+    type,
+    (event) => {
+      const link = event.target.closest("a[data-keep]");
+      if (link) takeAlong(link);
+    },
+    { capture: true },
+  );
+
 document.addEventListener("click", (event) => {
+  const other = event.target.closest("#attempts a");
+  if (other && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    visit(other.href);
+    return;
+  }
   const link = event.target.closest("#stepper a");
   if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
@@ -73,6 +144,10 @@ document.addEventListener("click", (event) => {
 
 addEventListener("popstate", () => {
   const query = new URL(location.href).searchParams;
+  if (attemptIn(location) !== shown) {
+    visit(location.href, false);
+    return;
+  }
   open(query.get("point") || first, false);
   choosePlugin(query.get("plugin") || "", false);
 });
@@ -84,7 +159,8 @@ function choosePlugin(name, push = true) {
   if (again && push) name = "";
   heads.forEach((head, index) => {
     head.toggleAttribute("aria-current", head.dataset.plugin === name);
-    for (const row of document.querySelectorAll(".matrix tbody tr")) row.querySelectorAll("td.cell")[index]?.classList.toggle("col", head.dataset.plugin === name);
+    for (const row of document.querySelectorAll(".matrix tbody tr"))
+      row.querySelectorAll("td.cell")[index]?.classList.toggle("col", head.dataset.plugin === name);
   });
   let first = null;
   for (const line of document.querySelectorAll(".yaml [data-plugins]")) {
@@ -95,7 +171,8 @@ function choosePlugin(name, push = true) {
   if (first) first.parentElement.scrollTop = first.offsetTop - first.parentElement.offsetTop - 40;
   if (push) {
     const address = new URL(location.href);
-    if (name) address.searchParams.set("plugin", name); else address.searchParams.delete("plugin");
+    if (name) address.searchParams.set("plugin", name);
+    else address.searchParams.delete("plugin");
     address.searchParams.set("point", "filter");
     history.replaceState({ own: true }, "", address);
   }
@@ -104,8 +181,16 @@ function choosePlugin(name, push = true) {
 // Pointing at a line of the YAML shows which plugins read it.
 document.addEventListener("click", (event) => {
   const line = event.target.closest(".yaml [data-plugins]");
-  const shown = line && document.querySelector(".matrix") && line.dataset.plugins.split(" ").find((name) => document.querySelector(`.matrix th.plug[data-plugin="${CSS.escape(name)}"]`));
-  if (shown) { open("filter"); choosePlugin(shown); }
+  const shown =
+    line &&
+    document.querySelector(".matrix") &&
+    line.dataset.plugins
+      .split(" ")
+      .find((name) => document.querySelector(`.matrix th.plug[data-plugin="${CSS.escape(name)}"]`));
+  if (shown) {
+    open("filter");
+    choosePlugin(shown);
+  }
 });
 
 function setUp() {
@@ -115,6 +200,7 @@ function setUp() {
   if (query.get("plugin")) choosePlugin(query.get("plugin"), false);
   if (query.get("node")) list?.search(query.get("node"), false);
   document.querySelectorAll("[data-load]").forEach(load);
+  showAttempt();
 }
 
 // What takes the server longer comes after the page is there.
@@ -125,17 +211,22 @@ async function load(box) {
   else box.querySelector("p").textContent = "The closest nodes could not be looked at.";
 }
 
+// The page as the server made it anew.
+function place(fresh) {
+  const wanted = current();
+  document.getElementById("pod").replaceWith(fresh);
+  first = fresh.dataset.point;
+  setUp();
+  document.dispatchEvent(new Event("podrefreshed"));
+  open(wanted && new URL(location.href).searchParams.has("point") ? wanted : first, false);
+}
+
 // Live: the stepper lights up as the pod's events come in; when its cycle is done the page fills itself.
 async function reload() {
   const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("pod");
   if (!fresh) return;
-  const wanted = current();
-  document.getElementById("pod").replaceWith(fresh);
-  setUp();
-  drawCharts(fresh);
-  document.dispatchEvent(new Event("podrefreshed"));
-  if (wanted && new URL(location.href).searchParams.has("point")) open(wanted, false);
+  place(fresh);
   for (const item of steps()) if (!item.querySelector(".off")) item.classList.add("arriving");
 }
 
@@ -145,7 +236,9 @@ if (page.dataset.live) {
   follow(page.dataset.live, Number(page.dataset.seq), {
     pod: page.dataset.pod,
     onEvents(events) {
-      for (const event of events) if (POINTS.includes(event.type)) document.querySelector(`[data-step="${event.type}"]`)?.classList.add("arriving");
+      for (const event of events)
+        if (POINTS.includes(event.type))
+          document.querySelector(`[data-step="${event.type}"]`)?.classList.add("arriving");
       if (events.some((event) => event.type === "cycle.finished" || event.type === "run.finished")) {
         clearTimeout(due);
         due = setTimeout(reload, 60);

@@ -1,10 +1,13 @@
 // A run in progress: counts move with every frame of events; tables and charts follow at a pace the page can keep.
-import { redraw } from "./charts.js";
+// Of a run in time only the events of the run itself are followed: a day has a million, and its clock tells how far it is.
+import { drawCharts, redraw } from "./charts.js";
 import { follow } from "./socket.js";
 
 const page = document.getElementById("run");
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
 const latest = new Map(); // pod -> outcome of its newest cycle
+const inTime = page.dataset.inTime !== undefined;
+const NOBODY = "-/-"; // no pod has this name
 let cycles = null;
 
 function tally(events) {
@@ -22,8 +25,9 @@ function show() {
   const progress = document.getElementById("progress");
   progress.max = total || 1;
   progress.value = cycles;
-  part("cycles").firstChild.textContent = number.format(cycles);
-  part("cycles").querySelector("span").textContent = ` / ${number.format(total)}`;
+  part("cycles").firstChild.textContent = `${number.format(cycles)} `;
+  const of = part("cycles").querySelector("span");
+  if (of && total) of.textContent = `/ ${number.format(total)}`;
 }
 
 // Exchanges what the server renders, part by part: nothing that the person holds (search, focus, scroll) is touched.
@@ -34,6 +38,8 @@ async function refresh() {
     const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
     if (now && now.innerHTML !== old.innerHTML) old.innerHTML = now.innerHTML;
   }
+  const bar = fresh.getElementById("progress");
+  if (inTime && bar) Object.assign(document.getElementById("progress"), { max: bar.max, value: bar.value });
   for (const old of document.querySelectorAll('script[type="application/json"]')) {
     const now = fresh.getElementById(old.id);
     if (now && now.textContent !== old.textContent) {
@@ -41,6 +47,7 @@ async function refresh() {
       document.querySelectorAll(`[data-chart="${old.id}"]`).forEach(redraw);
     }
   }
+  document.querySelectorAll("[data-source]").forEach(redraw);
   const table = document.querySelector("#pods");
   if (table && !table.contains(document.activeElement)) {
     const now = fresh.querySelector("#pods");
@@ -59,22 +66,35 @@ function live() {
   async function pace() {
     while (!over) {
       const began = performance.now();
-      if (changed && !document.hidden) { changed = false; await refresh().catch(() => { changed = true; }); }
+      if ((changed || inTime) && !document.hidden) {
+        changed = false;
+        await refresh().catch(() => {
+          changed = true;
+        });
+      }
       await new Promise((resolve) => setTimeout(resolve, Math.max(1200, 3 * (performance.now() - began))));
     }
     await refresh().catch(() => location.reload());
   }
   follow(page.dataset.live, Number(page.dataset.seq), {
+    pod: inTime ? NOBODY : "",
     onEvents(events) {
-      tally(events);
       changed = true;
+      if (inTime) return;
+      tally(events);
       if (painting) return;
       painting = true;
-      requestAnimationFrame(() => { painting = false; show(); });
+      requestAnimationFrame(() => {
+        painting = false;
+        show();
+      });
     },
-    onEnd() { over = true; },
+    onEnd() {
+      over = true;
+    },
   });
   pace();
 }
 
+drawCharts(document);
 if (page.dataset.live) live();

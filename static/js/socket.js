@@ -12,18 +12,29 @@ export function follow(path, since, { pod = "", onEvents, onEnd, onState = () =>
     const socket = new WebSocket(address);
     socket.onmessage = ({ data }) => {
       const { events = [], error } = JSON.parse(data);
-      if (error) { over = true; onState(error); return; }
+      if (error) {
+        over = true;
+        onState(error);
+        return;
+      }
       const fresh = events.filter((event) => event.seq > seen);
       if (!fresh.length) return;
       wait = 250;
       seen = fresh.at(-1).seq;
       onEvents(fresh);
-      if (fresh.at(-1).type === "run.finished") { over = true; onEnd?.(); }
+      if (fresh.at(-1).type === "run.finished") {
+        over = true;
+        onEnd?.();
+      }
     };
     socket.onopen = () => onState("");
     socket.onclose = ({ code }) => {
       if (code === 1000) over = true;
-      if (over) { onEnd?.(); onEnd = null; return; }
+      if (over) {
+        onEnd?.();
+        onEnd = null;
+        return;
+      }
       onState("Reconnecting …");
       setTimeout(connect, wait);
       wait = Math.min(wait * 2, 8000);

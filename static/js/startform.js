@@ -18,9 +18,13 @@ function pickList() {
   };
   form.querySelector("#pick").addEventListener("input", (event) => {
     const words = event.target.value.toLowerCase().split(/\s+/);
-    labels.forEach((label, index) => { label.hidden = !words.every((word) => texts[index].includes(word)); });
+    labels.forEach((label, index) => {
+      label.hidden = !words.every((word) => texts[index].includes(word));
+    });
   });
-  form.querySelector("#pick").addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+  form.querySelector("#pick").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
   form.querySelector("#pick-all").addEventListener("click", () => {
     for (const label of labels) if (!label.hidden) label.control.checked = true;
     tell();
@@ -33,8 +37,18 @@ function pickList() {
   tell();
 }
 
+// After a mistake: its field in the middle of the view and focused, whatever it is folded into.
+function showMistake() {
+  const field = form.querySelector("[aria-invalid]");
+  if (!field) return;
+  for (let part = field.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  field.focus({ preventScroll: true });
+  field.scrollIntoView({ block: "center" });
+}
+
 if (form) {
   form.addEventListener("change", showFields);
   showFields();
   pickList();
+  showMistake();
 }

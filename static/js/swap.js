@@ -11,8 +11,13 @@ export async function swap(url, selector, { push = true } = {}) {
     const response = await fetch(url, { headers: { "X-Requested-With": "fetch" } });
     if (mine !== latest) return;
     const fresh = new DOMParser().parseFromString(await response.text(), "text/html").querySelector(selector);
-    if (!fresh || !part) { location.assign(url); return; }
-    const focused = part.contains(document.activeElement) ? document.activeElement.id || document.activeElement.name : "";
+    if (!fresh || !part) {
+      location.assign(url);
+      return;
+    }
+    const focused = part.contains(document.activeElement)
+      ? document.activeElement.id || document.activeElement.name
+      : "";
     const caret = document.activeElement?.selectionStart;
     part.replaceWith(fresh);
     if (focused) {

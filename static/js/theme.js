@@ -2,4 +2,6 @@
 try {
   const theme = localStorage.getItem("theme");
   if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
-} catch { /* storage may be closed to us; the system's choice holds then */ }
+} catch {
+  /* storage may be closed to us; the system's choice holds then */
+}

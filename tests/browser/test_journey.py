@@ -87,10 +87,44 @@ def test_edit_a_node_in_place(page: Page, recorded: dict[str, Any]) -> None:
 
 def test_charts_are_drawn(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
-    expect(page.locator('[data-chart="timeline"] .trace.bars').first).to_be_attached()
-    expect(page.locator('[data-chart="heat"] .hm image')).to_be_attached()
+    timeline = page.locator('[data-chart="timeline"]')
+    expect(timeline.locator(".legend span")).to_contain_text(["placed", "no node"])
+    expect(timeline.locator("path").first).to_be_attached()
+    page.locator('[data-chart="heat"]').scroll_into_view_if_needed()
+    expect(page.locator('[data-chart="heat"] .hm image')).to_be_attached(timeout=20_000)
     page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/?point=score")
-    expect(page.locator('[data-chart="score-chart"] .trace.bars').first).to_be_attached()
+    bars = page.locator(".score-bars .parts")
+    assert bars.count() > 1
+    widths = [
+        bars.nth(i).evaluate("bar => bar.lastElementChild.getBoundingClientRect().right") for i in range(bars.count())
+    ]
+    assert widths == sorted(widths, reverse=True)  # the best node on top has the longest bar
+
+
+def test_a_bar_tells_its_pod_and_leads_to_it(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/")
+    chart = page.locator('[data-chart="timeline"]')
+    path = chart.locator("path").first
+    expect(path).to_be_attached()
+    box = path.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 3, box["y"] + box["height"] - 3)
+    expect(chart.locator(".tip")).to_contain_text("shop/front-3, score")
+    page.mouse.click(box["x"] + 3, box["y"] + box["height"] - 3)
+    page.wait_for_url("**/pods/shop/front-3/")
+
+
+def test_the_chart_library_comes_last_and_only_where_it_draws(page: Page, recorded: dict[str, Any]) -> None:
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/?point=score", wait_until="networkidle")
+    assert not any("plotly" in address for address in loaded)
+    page.goto(f"/runs/{recorded['run']}/")
+    page.locator('[data-chart="heat"]').scroll_into_view_if_needed()
+    expect(page.locator('[data-chart="heat"] .hm image')).to_be_attached(timeout=20_000)
+    page.locator('[data-chart="heat"] .nsewdrag').hover()
+    expect(page.locator('[data-chart="heat"] .hovertext')).to_contain_text("%")
+    assert "plotly" in [address for address in loaded if address.endswith(".js")][-1]
 
 
 def test_a_plugin_points_to_its_lines_in_the_yaml_and_back(page: Page, recorded: dict[str, Any]) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.pixels import decoded, middle_of
 from tests.browser.test_look import FAINT, NAMELESS, OUTSIDE
-from tests.kubesched_ui.instance import Instance
+from tests.kubesched_ui.instance import Instance, until
+from tests.kubesched_ui.recordings import node, pod
 
 STORY = b"""
 apiVersion: kubesched.dev/v1alpha1
@@ -86,7 +89,10 @@ def test_scrubbing_changes_the_lanes(page: Page, story: int) -> None:
     go(page, 241)
     expect(lane(page, "bound").locator("a.moved")).to_have_text(["late"])
     told = page.locator("[data-told] li")
-    expect(told.filter(has_text="NodeAdd")).to_contain_text("because node n2 was created")
+    expect(told).to_contain_text(
+        ["step 3 of the scenario: create Node n2", "node n2 was created", "unschedulable → active NodeAdd"]
+    )
+    expect(told.filter(has_text="NodeAdd")).to_have_class(re.compile("deep-2"))
 
 
 def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: int) -> None:
@@ -157,6 +163,183 @@ def test_hostile_names_stay_text_in_time(page: Page, site: Instance) -> None:
     chip.click()
     expect(page.locator("[data-rows] tr").filter(has_text="NodeAdd")).to_contain_text(f"node {evil} was created")
     assert page.locator("img").count() == 0
+
+
+# Left and right edge of whatever is drawn over time, of the slider's way, and where the line is.
+EDGES = """() => {
+  const of = (element) => { const { left, right } = element.getBoundingClientRect(); return [left, right]; };
+  const slider = document.querySelector("#lanes-t");
+  const [left, right] = of(slider);
+  const half = parseFloat(getComputedStyle(slider).getPropertyValue("--thumb")) / 2;
+  const line = of(document.querySelector(".now-line"));
+  return {
+    pictures: [...document.querySelectorAll("#lanes [data-scrub]")].map(of),
+    slider: [left + half, right - half],
+    line: (line[0] + line[1]) / 2,
+    lines: document.querySelectorAll(".now-line").length,
+  };
+}"""
+ACCENT = (11, 99, 107)  # --accent on light paper
+
+
+@pytest.mark.parametrize("width", [390, 800, 1440, 2560])
+def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: int, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 1000})
+    for t in (0, 70, 240, 300):
+        page.goto(f"/runs/{story}/?t={t}")
+        expect(page.locator("[data-clock]")).not_to_have_text("" if t else "-")
+        expect(page.get_by_label("Moment of the run")).to_have_attribute("aria-valuetext", re.compile("bound|active"))
+        found = page.evaluate(EDGES)
+        left, right = found["slider"]
+        assert right - left > width / 4
+        assert len(found["pictures"]) >= 10  # six lanes, the axis, three rows of the track
+        for edges in found["pictures"]:
+            assert abs(edges[0] - left) < 0.5
+            assert abs(edges[1] - right) < 0.5
+        place = left + (right - left) * t / 300
+        assert found["lines"] == 1
+        assert abs(found["line"] - place) < 1
+        box = page.locator("#lanes-t").bounding_box()
+        assert box
+        picture = page.screenshot(clip={**box, "height": box["height"] / 2})  # below, the line is thin on the thumb
+        assert abs(box["x"] + middle_of(decoded(picture), ACCENT) - place) <= 1
+
+
+def test_a_finished_run_opens_at_its_end_or_at_the_moment_in_the_address(page: Page, story: int) -> None:
+    page.goto(f"/runs/{story}/")
+    expect_pods(page, "bound", ["late", "boss"])
+    expect(page.locator("[data-clock]")).to_have_text("5:00")
+    assert "t=" not in page.url
+    page.goto(f"/runs/{story}/?t=70")
+    expect(page.locator("[data-clock]")).to_have_text("1:10")
+    expect(page.locator("[data-told-title]")).to_have_text("What happened at 1:00, the last moment before 1:10")
+    page.get_by_role("button", name="To the end").click()
+    expect(page.locator("[data-clock]")).to_have_text("5:00")
+    page.get_by_role("button", name="To the beginning").click()
+    expect(page).to_have_url(re.compile(r"\?t=0$"))
+    page.get_by_role("button", name="The next moment").click()
+    expect(page).to_have_url(re.compile(r"\?t=60$"))
+    page.reload()
+    expect(page.locator("[data-clock]")).to_have_text("1:00")
+
+
+def marks(page: Page, row: str) -> Locator:
+    return page.locator(f'[data-track="{row}"] .mark')
+
+
+def test_the_track_of_events(page: Page, story: int) -> None:
+    page.goto(f"/runs/{story}/?t=0")
+    expect(marks(page, "scenario")).to_have_count(3)
+    expect(marks(page, "nodes")).to_have_count(1)
+    expect(marks(page, "evictions")).to_have_count(1)
+    expect(page.locator('[data-track="warnings"]')).to_have_count(0)
+    expect(page.locator('[data-said="scenario"]')).to_have_text("")
+    evicted = marks(page, "evictions").first
+    expect(evicted).to_have_class(re.compile("mark-preempted"))
+    said = "1:00: default/worker was evicted from n1 (preempted, for default/boss)"
+    expect(evicted).to_have_attribute("aria-label", said)
+    evicted.hover()
+    expect(page.locator('[data-said="evictions"]')).to_have_text(said)
+    evicted.click()
+    expect(page).to_have_url(re.compile(r"\?t=60$"))
+    expect(page.locator('[data-said="scenario"]')).to_have_text("1:00: step 1 of the scenario: create Pod default/boss")
+    first = marks(page, "scenario").first
+    first.focus()
+    first.press("ArrowRight")
+    expect(marks(page, "scenario").nth(1)).to_be_focused()
+    page.keyboard.press("End")
+    expect(page.locator('[data-said="scenario"]')).to_have_text("4:00: step 3 of the scenario: create Node n2")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"\?t=240$"))
+    expect(page.locator("[data-legend]")).to_contain_text("pod preempted")
+
+
+def test_what_happened_is_told_with_links(page: Page, story: int) -> None:
+    page.goto(f"/runs/{story}/?t=90")
+    told = page.locator("[data-told] li")
+    gone = told.filter(has_text="default/worker left n1 (preempted)")
+    expect(gone).to_contain_text("because default/worker was evicted from n1 (preempted, for default/boss), 1:00")
+    gone.get_by_role("link", name="1:00").click()
+    expect(page.locator("[data-told-title]")).to_have_text("What happened at 1:00")
+    expect(told.first).to_have_text("step 1 of the scenario: create Pod default/boss")
+    expect(told.filter(has_text="attempt 1 of")).to_contain_text("Nominated to n1")
+    told.filter(has_text="was evicted").get_by_role("link", name="n1").click()
+    page.wait_for_url("**/nodes/n1/?t=60")
+    page.go_back()
+    told.first.get_by_role("link", name="default/boss").click()
+    page.wait_for_url("**/pods/default/boss/?t=60")
+
+
+def test_one_looks_closer(page: Page, story: int) -> None:
+    page.goto(f"/runs/{story}/?t=60")
+    slider = page.get_by_label("Moment of the run")
+    expect(slider).to_have_attribute("max", "300")
+    page.get_by_role("button", name="Look closer").click()
+    expect(slider).to_have_attribute("max", "120")
+    expect(slider).to_have_attribute("min", "45")
+    found = page.evaluate(EDGES)
+    left, right = found["slider"]
+    assert abs(found["line"] - (left + (right - left) / 5)) < 1
+    expect(marks(page, "scenario")).to_have_count(2)
+    page.get_by_role("button", name="To the end").click()  # the part that is shown goes along
+    expect(slider).to_have_attribute("max", "300")
+    expect(slider).to_have_attribute("min", "225")
+    page.get_by_role("button", name="Whole run").click()
+    expect(slider).to_have_attribute("min", "0")
+
+
+def test_how_many_more_there_are(page: Page, site: Instance) -> None:
+    objects = [node("n1", cpu="200"), *(pod(f"there-{n:02}", nodeName="n1") for n in range(40))]
+    spec = {"until": 60, "objects": objects, "timeline": [{"at": 30, "cordon": "n1"}]}
+    text = json.dumps({"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec})
+    run = site.api("POST", f"/scenarios/{site.api('POST', '/scenarios', text.encode())['id']}/runs", {})["id"]
+    site.finished(run)
+    page.goto(f"/runs/{run}/")
+    expect(page.locator('[data-count="bound"]')).to_have_text("40")
+    expect(lane(page, "bound").locator(".chip")).to_have_count(24)
+    expect(page.locator('[data-more="bound"]')).to_have_text("and 16 more")
+    expect(page.locator('[data-more="bound"]')).to_be_in_viewport()
+    expect(page.locator('[data-said="nodes"]')).to_contain_text("node n1: ")
+
+
+@pytest.fixture(scope="package")
+def busy(site: Instance) -> int:
+    """A scenario of more moves than one stretch holds: 7,000 pods come, run a little and go."""
+    arrivals = [
+        {"name": "job", "every": "1s", "count": 7000, "duration": "5s", "template": {"spec": pod("x")["spec"]}},
+    ]
+    timeline = [{"at": 100 * n, "cordon" if n % 2 else "uncordon": "n2"} for n in range(1, 60)]
+    spec = {"until": "2h", "objects": [node("n1", cpu="64"), node("n2")], "timeline": timeline, "arrivals": arrivals}
+    text = json.dumps({"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec})
+    number: int = site.api("POST", "/scenarios", text.encode())["id"]
+    return number
+
+
+def test_a_long_run_is_followed_and_then_looked_at_in_stretches(page: Page, site: Instance, busy: int) -> None:
+    run = site.api("POST", f"/scenarios/{busy}/runs", {})["id"]
+    page.goto(f"/runs/{run}/")
+    seen = page.locator('[data-part="clock"]')
+    expect(seen).to_have_text(re.compile(r"^\s*at\s+[\d:. s]+\s+of\s+2:00:00\s*$"), timeout=60_000)
+    assert "0 / 0" not in page.locator(".stats").inner_text()
+    until(lambda: site.api("GET", f"/runs/{run}")["state"] == "done", "the end", 300)
+    expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=60_000)
+    expect(seen).to_have_text("2:00:00")
+    expect(page.locator("[data-clock]")).to_have_text("2:00:00", timeout=20_000)  # it was followed
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/lanes/stretch" in request.url else None)
+    page.goto(f"/runs/{run}/?t=3600")
+    expect(page.locator('[data-count="bound"]')).to_have_text("5")
+    expect(lane(page, "bound").locator("a.chip:not(.passed)").first).to_have_text("job-3600")
+    go(page, 6800)
+    expect(lane(page, "bound").locator("a.chip:not(.passed)").first).to_have_text("job-6800")
+    assert len(asked) == 2
+    page.get_by_role("button", name="The next moment").click()
+    expect(page.locator("[data-clock]")).to_have_text("1:53:21")
+    expect(page.locator(".lanes.reading")).to_have_count(0)
+    expect(marks(page, "nodes").first).to_have_class(re.compile("mark-cordon"))
+    total = sum(int(text) for text in marks(page, "scenario").locator("text").all_text_contents())
+    singles = marks(page, "scenario").count() - marks(page, "scenario").locator("text").count()
+    assert total + singles == 59
 
 
 @pytest.mark.parametrize("width", [390, 800, 1440, 2560])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from kubesched_ui import isolated
+from kubesched_ui.scenarios import isolated
 
 
 def crash(*args: Any) -> int:
@@ -29,7 +29,7 @@ def hog(*args: Any) -> int:
 
 def instead(read_and_store: Any, args: Any) -> int:
     """`isolated.read` with its bounds, around something else."""
-    from kubesched_ui import uploads
+    from kubesched_ui.scenarios import making
 
-    uploads.read_and_store = read_and_store
+    making.read_and_store = read_and_store
     return isolated.read(*args)

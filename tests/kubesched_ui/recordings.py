@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubesched_ui.eventlog import RunLog
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.tasks import record, record_in_time
+from kubesched_ui.recording.eventlog import RunLog
+from kubesched_ui.runs.tasks import record, record_in_time
 
 
 def node(name: str, cpu: str = "4", memory: str = "8Gi", **spec: Any) -> dict[str, Any]:

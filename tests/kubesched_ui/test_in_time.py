@@ -12,13 +12,13 @@ import jsonschema
 import pytest
 from django.test import Client
 
-from kubesched_ui import runs
-from kubesched_ui.chronicle import LANES
 from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.samples import FOLDER
-from kubesched_ui.tasks import execute_run
-from scheduler_core.scenario_run import ScenarioRun
+from kubesched_ui.recording.lanes import LANES
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios.samples import FOLDER
+from scheduler_core.time.scenario_run import ScenarioRun
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,7 @@ def client() -> Client:
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs are executed by the tests themselves."""
-    monkeypatch.setattr(execute_run, "delay", lambda run_id: None)
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +117,26 @@ def test_lanes_are_what_the_events_say(client: Client, name: str) -> None:
     assert [move for move in moves if move[2] in LANES[:4]] == queued
     bound = {e["pod"] for e in found.values() if e["type"] == "pod.bound"}
     assert {pod for _, pod, lane, seq in moves if lane == "bound" and seq > 1} == bound
+
+
+def test_a_pod_that_is_being_deleted_is_skipped(client: Client) -> None:
+    gone = pod("gone")
+    gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    run = ran(client, upload(client, as_list(node("n1"), gone, pod("a"))), in_time=True)
+    assert (run["placed"], run["unschedulable"], run["cycles_done"]) == (1, 0, 1)
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "websocket.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate({"events": events(client, run)})
+    (skipped,) = events(client, run, type="pod.skipped")
+    said = "skip schedule deleting pod: default/gone"
+    assert (skipped["pod"], skipped["data"]["message"]) == ("default/gone", said)
+    assert said in " ".join(events(client, run)[0]["data"]["warnings"])
+    story = client.get(f"{run['url']}/pods/default/gone/history").json()
+    assert [(h["lane"], h["text"]) for h in story["happened"]] == [
+        ("gone", f"default/gone is being deleted and was skipped ({said})")
+    ]
+    drawn = client.get(f"{run['url']}/lanes").json()
+    mine = [LANES[lane] for _, index, lane, _ in drawn["moves"] if drawn["pods"][index] == "default/gone"]
+    assert mine == ["active", "gone"]
 
 
 def test_what_wakes_a_pod_is_its_cause(client: Client) -> None:
@@ -265,7 +285,7 @@ def test_a_snapshot_runs_in_one_pass_unless_time_is_asked_for(client: Client) ->
     owner["spec"] = {"replicas": 3, "selector": {"matchLabels": {"app": "site"}}, "template": template}  # type: ignore[assignment]
     scenario = upload(client, as_list(node("n1"), pod("fits"), pod("big", "64"), pod("other"), owner))
     once = ran(client, scenario)
-    assert (once["in_time"], once["until"], once["cycles_done"]) == (False, None, 3)
+    assert (once["in_time"], once["until"], once["cycles_done"]) == (False, None, 6)
     timed = ran(client, scenario, in_time=True, until=400, pods=["default/big"])
     assert (timed["until"], timed["placed"], timed["unschedulable"]) == (400.0, 0, 1)
     assert timed["cycles_done"] == 2  # after five minutes it is tried once more
@@ -409,5 +429,135 @@ def test_only_what_unfolds_has_time() -> None:
 
 def test_runs_defaults_of_a_snapshot_are_none() -> None:
     scenario = Scenario.objects.create(name="s")
-    assert runs.defaults(scenario) == {}
-    assert runs.defaults(scenario, True)["until"] == 600
+    assert lifecycle.defaults(scenario) == {}
+    assert lifecycle.defaults(scenario, True)["until"] == 600
+
+
+# ------------------------------------------------------------------------------------------------ asked of the time
+
+
+def said(parts: list[Any]) -> str:
+    return "".join(part if isinstance(part, str) else next(iter(part.values())) for part in parts)
+
+
+def test_what_happened_at_a_moment_is_told_in_order_with_its_causes(client: Client) -> None:
+    run = sample(client, "17-taint-eviction")
+    found = client.get(f"{run['url']}/moment", {"t": 65}).json()
+    assert found["t"] == 60.0
+    lines = [(line["depth"], said(line["said"])) for line in found["told"]]
+    assert lines[:4] == [
+        (0, "step 2 of the scenario: patch Node n1"),
+        (1, "node n1: condition Ready: True → Unknown"),
+        (
+            2,
+            "node n1: taint node.kubernetes.io/unreachable:NoSchedule added, "
+            "taint node.kubernetes.io/unreachable:NoExecute added",
+        ),
+        (3, "default/impatient is to be evicted from n1 at 90 s"),
+    ]
+    assert found["told"][0]["said"][2] == {"node": "n1"}
+    assert [line["seq"] for line in found["told"]] == sorted(line["seq"] for line in found["told"])
+    assert found["before"] < 60 < found["after"]
+    again = client.get(f"{run['url']}/moment", {"t": found["after"]}).json()
+    assert again["before"] == 60.0
+    late = [line["cause"] for line in again["told"] if line["cause"]]
+    assert all(cause["t"] < again["t"] for cause in late)
+
+
+def test_what_happened_is_told_in_portions(client: Client) -> None:
+    run = sample(client, "16-preemption-in-time")
+    whole = client.get(f"{run['url']}/moment", {"t": 10}).json()
+    assert whole["next"] is None
+    told: list[Any] = []
+    since = 0
+    while since is not None:
+        part = client.get(f"{run['url']}/moment", {"t": 10, "limit": 3, "since": since}).json()
+        assert len(part["told"]) <= 3
+        told, since = told + part["told"], part["next"]
+    assert [line["seq"] for line in told] == [line["seq"] for line in whole["told"]]
+    every = [e["seq"] for e in events(client, run) if e["t"] == 10]
+    assert {line["seq"] for line in told} <= set(every)
+    kinds = {e["type"] for e in events(client, run) if e["seq"] in {line["seq"] for line in told}}
+    assert {"scenario.step", "pod.created", "queue.moved", "cycle.finished", "pod.evicted"} <= kinds
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_moment_is_told_whole(client: Client, name: str) -> None:
+    """Going from moment to moment tells every event that can be told, each once."""
+    from kubesched_ui.reading.moment import TOLD
+
+    run = sample(client, name)
+    expected = [e["seq"] for e in events(client, run) if e["type"] in TOLD]
+    t, seqs = 0.0, []
+    while t is not None:
+        found = client.get(f"{run['url']}/moment", {"t": t, "limit": 1000}).json()
+        assert found["t"] == t
+        seqs += [line["seq"] for line in found["told"]]
+        t = found["after"]
+    assert seqs == [seq for seq in expected if seq in set(seqs)]
+    by_seq = {e["seq"]: e for e in events(client, run)}
+    # what moves no pod and is not marked does not make a moment of its own
+    assert {by_seq[seq]["type"] for seq in set(expected) - set(seqs)} <= {
+        "object.changed", "pod.updated", "eviction.timed", "eviction.cancelled", "nodes.listed",
+    }  # fmt: skip
+
+
+def test_pods_that_were_bound_before_are_counted(client: Client) -> None:
+    there = [pod(f"there-{n}") | {"spec": pod("x")["spec"] | {"nodeName": "n1"}} for n in range(30)]
+    timeline = [{"at": 10, "delete": {"kind": "Pod", "name": "there-3", "namespace": "default"}}]
+    run = ran(client, upload(client, document(node("n1", "64"), pod("new"), *there, timeline=timeline, until=60)))
+    found = client.get(f"{run['url']}/lanes/overview", {"bins": 60}).json()
+    bound = dict(zip(found["lanes"], found["sizes"], strict=True))["bound"]
+    assert (bound[0], bound[39], bound[41]) == (31, 31, 30)  # for 30 seconds it is still going
+    assert (found["pods"], found["clock"]) == (31, 60)
+    stretch = client.get(f"{run['url']}/lanes/stretch").json()
+    assert stretch["counts"][LANES.index("bound")] == 30
+    assert len(stretch["there"][LANES.index("bound")]) == 25  # the newest, and the one that goes
+    page = client.get(f"/runs/{run['id']}/nodes/n1/").content.decode()
+    assert "there-3" in page
+
+
+@pytest.mark.parametrize("query", ["t=-1", "t=x", "t=nan", "t=inf", "since=-1", "limit=0", "limit=100000"])
+def test_moments_that_are_none_are_refused(client: Client, query: str) -> None:
+    run = sample(client, "15-hints")
+    assert client.get(f"{run['url']}/moment?{query}").status_code == 422
+    assert client.get(f"{run['url']}/lanes/overview?bins=0").status_code == 422
+    assert client.get(f"{run['url']}/lanes/stretch?t=1e400").status_code == 422
+    assert client.get(f"{run['url']}/lanes/stretch?t=1e9").status_code == 200
+
+
+def test_marks_of_the_track(client: Client) -> None:
+    run = sample(client, "17-taint-eviction")
+    rows = {row["row"]: row["marks"] for row in client.get(f"{run['url']}/lanes/overview").json()["track"]}
+    steps = [(mark["t"], mark["kind"], mark["texts"]) for mark in rows["scenario"]]
+    assert steps == [
+        (30, "step", ["step 1 of the scenario: create Node n2"]),
+        (60, "step", ["step 2 of the scenario: patch Node n1"]),
+    ]
+    assert [(mark["t"], mark["kind"]) for mark in rows["nodes"]] == [(30, "created"), (60, "condition"), (60, "taint")]
+    assert [(mark["t"], mark["kind"], mark["count"]) for mark in rows["evictions"]] == [
+        (90, "tainted", 1), (360, "tainted", 2),
+    ]  # fmt: skip
+
+
+def test_recordings_of_old_become_columns(client: Client) -> None:
+    """What was stored as lists of names is read as columns after the migration."""
+    from importlib import import_module
+
+    from django.apps import apps as now
+
+    from kubesched_ui.fields import pack
+    from kubesched_ui.models import Moves
+
+    run = Run.objects.create(scenario=Scenario.objects.create(name="old"), in_time=True, until=60, clock=60)
+    batches = [[[0.0, "a/x", 0, 5], [1.0, "a/x", 5, 9]], [[0.0, "a/y", 5, 1], [2.0, "a/y", 6, 12]]]
+    for batch in batches:
+        Moves.objects.create(run=run, first_seq=batch[0][3], data=pack(json.dumps(batch).encode()))
+    import_module("kubesched_ui.migrations.0004_moves_in_columns").to_columns(now, None)
+    found = client.get(f"/api/runs/{run.pk}/lanes").json()
+    moves = [[t, found["pods"][pod], found["lanes"][lane], seq] for t, pod, lane, seq in found["moves"]]
+    assert moves == [
+        [0.0, "a/y", "bound", 1], [0.0, "a/x", "active", 5], [1.0, "a/x", "bound", 9], [2.0, "a/y", "gone", 12],
+    ]  # fmt: skip
+    sizes = client.get(f"/api/runs/{run.pk}/lanes/overview?bins=60").json()["sizes"]
+    assert sizes[LANES.index("bound")][:4] == [1, 2, 2, 1]

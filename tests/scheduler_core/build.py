@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.objects import Pod, decode_all
 from scheduler_core.releases import get_release
 
 Raw = dict[str, Any]

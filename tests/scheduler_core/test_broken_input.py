@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
-from scheduler_core.trace import CycleTrace
 from tests.scheduler_core.build import Raw, node, pod, selector
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -7,9 +7,9 @@ import pytest
 
 from scheduler_core.__main__ import main
 from scheduler_core.errors import InputError
-from scheduler_core.framework.out_of_tree import enabling, load_plugin, with_plugins
 from scheduler_core.framework.per_node import PerNode, per_node
-from scheduler_core.plugins import REGISTRY
+from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.out_of_tree import enabling, load_plugin, with_plugins
 from scheduler_core.simulation import Simulation
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -30,7 +30,7 @@ def pod(name, on="", priority=0, **labels):
 
 def run(objects, spec, **more):
     registry = with_plugins([spec])
-    names = [name for name in registry if name not in REGISTRY]
+    names = [name for name in registry if name not in PLUGINS]
     return list(Simulation(objects, registry=registry, config=enabling(names), tie_break="name", **more).run())
 
 
@@ -107,7 +107,7 @@ def test_a_configuration_may_give_weight_and_arguments():
         ],
     }
     objects = [node("n1"), node("n2"), pod("new")]
-    (trace,) = Simulation(objects, registry={**REGISTRY, "Loud": Loud}, config=config).run()
+    (trace,) = Simulation(objects, registry={**PLUGINS, "Loud": Loud}, config=config).run()
     assert trace.scores["Loud"].weight == 7
     assert trace.scores["Loud"].raw.tolist() == [3, 90]
     assert trace.node == "n2"
@@ -122,7 +122,7 @@ def test_a_failing_filter_is_the_error_of_the_cycle():
             return 1 // 0
 
     (trace,) = Simulation(
-        [node("n1"), pod("new")], registry={**REGISTRY, "Broken": Broken}, config=enabling(["Broken"])
+        [node("n1"), pod("new")], registry={**PLUGINS, "Broken": Broken}, config=enabling(["Broken"])
     ).run()
     assert trace.result == "error"
     assert "Broken failed: ZeroDivisionError" in trace.error
@@ -139,7 +139,7 @@ def test_a_score_out_of_range_names_plugin_and_node(points, problem):
 
     objects = [node("n1"), node("n2"), pod("new")]
     with pytest.raises(InputError, match=f"plugin Odd: score_node of pod default/new on node n1: .*{problem}"):
-        list(Simulation(objects, registry={**REGISTRY, "Odd": Odd}, config=enabling(["Odd"])).run())
+        list(Simulation(objects, registry={**PLUGINS, "Odd": Odd}, config=enabling(["Odd"])).run())
 
 
 def test_a_plugin_that_answers_nothing_is_refused():

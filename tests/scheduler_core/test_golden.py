@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.replay import replay_case
+from scheduler_core.commands.replay import replay_case
 
 HERE = Path(__file__).parents[1] / "golden"
 SHARED = Path(__file__).parents[3] / "shared"

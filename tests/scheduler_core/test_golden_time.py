@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.replay_time import replay_case
+from scheduler_core.commands.replay_time import replay_case
 
 HERE = Path(__file__).parents[1] / "golden" / "time"
 SHARED = Path(__file__).parents[3] / "shared" / "golden" / "time"

@@ -11,7 +11,7 @@ BROUGHT = {"typing_extensions", "cython_runtime"}
 
 
 @pytest.mark.parametrize(
-    "module", ["scheduler_core", "scheduler_core.__main__", "scheduler_core.simulation", "scheduler_core.trace"]
+    "module", ["scheduler_core", "scheduler_core.__main__", "scheduler_core.simulation", "scheduler_core.cycle.trace"]
 )
 def test_import_loads_only_the_listed_libraries(module: str) -> None:
     program = (
@@ -25,7 +25,7 @@ def test_import_loads_only_the_listed_libraries(module: str) -> None:
 
 def test_import_time_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """Printed, not asserted: half a second is meant to be enough for everything."""
-    for module in ("scheduler_core", "scheduler_core.simulation", "scheduler_core.trace"):
+    for module in ("scheduler_core", "scheduler_core.simulation", "scheduler_core.cycle.trace"):
         command = [sys.executable, "-X", "importtime", "-c", f"import {module}"]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stderr.splitlines()
         took = {name.strip(): int(total) for _, total, name in (line[12:].split("|") for line in lines[1:]) if "|"}

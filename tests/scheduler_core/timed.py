@@ -4,9 +4,10 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.scenario import Scenario, load_scenario
-from scheduler_core.scenario_run import ScenarioRun
-from scheduler_core.timeline import Record
+from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.time.scenario import Scenario, load_scenario
+from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.time.timeline import Record
 from tests.scheduler_core.build import Raw
 
 
@@ -23,8 +24,8 @@ def scenario(*objects: Raw, timeline: list[Raw] | None = None, until: Any = 600,
 class Played:
     """A scenario that was run to its end."""
 
-    def __init__(self, *objects: Raw, registry: Any = None, **spec: Any) -> None:
-        more = {"registry": registry} if registry is not None else {}
+    def __init__(self, *objects: Raw, registry: Any = None, choices: Choices = AS_UPSTREAM, **spec: Any) -> None:
+        more: Any = {"choices": choices} | ({"registry": registry} if registry is not None else {})
         self.run = ScenarioRun(scenario(*objects, **spec), **more)
         self.records: list[Record] = list(self.run.run())
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from kubesched_ui.samples import load_samples
+from kubesched_ui.scenarios.samples import load_samples
 
 
 class Command(BaseCommand):

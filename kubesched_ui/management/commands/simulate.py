@@ -13,12 +13,16 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from kubesched_ui import runs, uploads
-from kubesched_ui.ingest import IngestError
+from kubesched_ui.ingest import IngestError, outlook
 from kubesched_ui.models import PodResult, Run, Scenario
-from kubesched_ui.tasks import execute_run
+from kubesched_ui.reading.recorded import warnings_of
+from kubesched_ui.runs import lifecycle, simulations
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios import uploads
+from kubesched_ui.scenarios.making import File
+from scheduler_core.commands.simulate import write_row
+from scheduler_core.config import UnknownPlugins
 from scheduler_core.errors import InputError
-from scheduler_core.simulate import write_row
 
 PENDING, BAD_INPUT = 1, 2
 COLUMNS = ("pod", "result", "node", "score", "margin", "message")
@@ -33,7 +37,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help="kubectl output, dumps, archives; - is stdin")
         parser.add_argument("--release", help="the release whose scheduler decides (default: 1.34, or the scenario's)")
-        parser.add_argument("--config", default="", metavar="FILE", help="a KubeSchedulerConfiguration")
+        configuration = parser.add_mutually_exclusive_group()
+        configuration.add_argument(
+            "--config", metavar="FILE", help="a KubeSchedulerConfiguration (default: the one that is in the files)"
+        )
+        configuration.add_argument(
+            "--default-config", action="store_true", help="the release's own, even if the files hold another"
+        )
+        parser.add_argument("--leave-out-unknown", action="store_true", help="leave out plugins that do not exist here")
         parser.add_argument("--seed", type=int)
         parser.add_argument("--tie-break", choices=Run.TieBreak.values)
         parser.add_argument("--percentage", type=int, help="percentageOfNodesToScore")
@@ -43,6 +54,16 @@ class Command(BaseCommand):
         parser.add_argument("--in-time", action="store_true", help="let a snapshot's pods wait, back off and retry")
         parser.add_argument("--one-pass", action="store_true", help="one cycle a pod, also of a Scenario with time")
         parser.add_argument("--until", type=float, metavar="SECONDS", help="when a run in time ends")
+        parser.add_argument(
+            "--take-other-schedulers",
+            action="store_true",
+            help="pods of schedulers that are not configured are scheduled by the default profile",
+        )
+        parser.add_argument(
+            "--absent-claims",
+            choices=Run.AbsentClaims.values,
+            help="what to take claims for that pods name and the files do not hold (default: error)",
+        )
         parser.add_argument("--keep", action="store_true", help="keep scenario and run, to be looked at in the browser")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -55,6 +76,8 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=BAD_INPUT) from None
         try:
             run = run_to_the_end(scenario, options)
+            for warning in [*remarks_of(scenario), *warnings_of(run)]:
+                self.stderr.write(warning)
             (print_time if run.in_time else print_table)(run)
         finally:
             if not options["keep"]:
@@ -64,9 +87,19 @@ class Command(BaseCommand):
             sys.exit(PENDING)
 
 
-def read(name: str) -> uploads.File:
+def read(name: str) -> File:
     """A file as an upload."""
     return ("stdin", sys.stdin.buffer.read()) if name == "-" else (Path(name).name, Path(name))
+
+
+def remarks_of(scenario: Scenario) -> list[str]:
+    """What is to be said of the files; what the run says itself is left out."""
+    return [remark["message"] for remark in outlook.of_files(scenario.warnings)]
+
+
+def read_text(name: str | None) -> str | None:
+    """The text of a file that was named."""
+    return None if name is None else Path(name).read_text()
 
 
 def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
@@ -75,7 +108,8 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
         in_time = False if options["one_pass"] else options["in_time"] or None
         given = {
             "release": options["release"],
-            "config": Path(options["config"]).read_text() if options["config"] else None,
+            "config": "" if options["default_config"] else read_text(options["config"]),
+            "unknown_plugins": "leave_out" if options["leave_out_unknown"] else None,
             "seed": options["seed"],
             "tie_break": options["tie_break"],
             "preemption": False if options["no_preemption"] else None,
@@ -83,10 +117,15 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
             "pods": options["pods"],
             "unbind": options["unbind"],
             "until": options["until"],
+            "other_schedulers": Run.OtherSchedulers.TAKE if options["take_other_schedulers"] else None,
+            "absent_claims": options["absent_claims"],
         }
         chosen = {name: value for name, value in given.items() if value is not None}
-        wanted = runs.RunSettings(**runs.defaults(scenario, in_time) | chosen)
-        run = runs.create_run(scenario, wanted, send=False)
+        wanted = lifecycle.RunSettings(**lifecycle.defaults(scenario, in_time) | chosen)
+        run = lifecycle.create_run(scenario, wanted, send=False)
+    except UnknownPlugins as error:
+        way_out = "" if error.rest else "; --leave-out-unknown goes on without them"
+        raise CommandError(f"{error}{way_out}", returncode=BAD_INPUT) from None
     except (InputError, OSError, UnicodeDecodeError) as error:
         raise CommandError(str(error), returncode=BAD_INPUT) from None
     execute_run(run.pk)
@@ -101,7 +140,7 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
 
 def print_time(run: Run) -> None:
     """A line for each thing that happens, as `python -m scheduler_core simulate` prints it, and a line of totals."""
-    for record in runs.scenario_run_of(run)[0].run():
+    for record in simulations.begin_in_time(run)[0].run():
         write_row(record, sys.stdout)
     print()
     print(totals(run))

@@ -148,7 +148,7 @@ def test_most_kubelets_give_the_version() -> None:
 def test_duplicates_the_last_wins() -> None:
     second = {**POD, "spec": {"nodeName": "n1"}}
     result = read(text([NODE, POD, second]))
-    assert [obj["spec"] for obj in result.objects if obj["kind"] == "Pod"] == [{"nodeName": "n1"}]
+    assert [obj["spec"]["nodeName"] for obj in result.objects if obj["kind"] == "Pod"] == ["n1"]
     (warning,) = result.warnings
     assert (warning.code, warning.kind, warning.namespace, warning.name) == ("duplicate", "Pod", "shop", "p1")
     assert "item 3 (Pod shop/p1)" in warning.message

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
 from kubesched_ui.ingest.internal import external
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from kubesched_ui.samples import FOLDER
+from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.ingest.hostile import tarred, zipped
 
 OBJECTS = [obj for path in sorted(FOLDER.glob("*.yaml")) for obj in ingest_files([(path.name, path)]).objects]

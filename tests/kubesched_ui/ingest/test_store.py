@@ -34,9 +34,9 @@ def test_stores_all_that_was_read() -> None:
     assert (scenario.kubernetes, scenario.counts) == ("v1.30.0", {"Node": 1, "Pod": 1})
     assert list(scenario.objects_of()) == result.objects
     assert [pod["metadata"]["name"] for pod in scenario.objects_of(["Pod"])] == ["p"]
-    assert [remark["code"] for remark in scenario.warnings] == ["broken", "dropped", "unknown"]
-    assert scenario.warnings[1]["notes"] == ["1 value of an environment variable"]
-    assert scenario.warnings[2]["counts"] == {"Foo.example.org": 1}
+    assert [remark["code"] for remark in scenario.warnings] == ["broken", "filled", "dropped", "unknown"]
+    assert scenario.warnings[2]["notes"] == ["1 value of an environment variable"]
+    assert scenario.warnings[3]["counts"] == {"Foo.example.org": 1}
 
 
 def test_command(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from scheduler_core.api.objects import Metadata, Pod, decode_all
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.lifecycle import ImpossibleMove, Lifecycle, State
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.objects import Metadata, Pod, decode_all
 from scheduler_core.releases import get_release
 from tests.scheduler_core.build import node
 

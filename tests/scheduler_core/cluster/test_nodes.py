@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scheduler_core import selectors
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import LabelSelector, Namespace, Node, Requirement, decode
+from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_columns import (
@@ -19,9 +21,7 @@ from scheduler_core.cluster.pod_columns import (
 )
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
-from scheduler_core.objects import LabelSelector, Namespace, Node, Requirement, decode
 from scheduler_core.releases import get_release
-from scheduler_core.selectors import Selector
 from tests.scheduler_core.build import HOSTNAME, REGION, ZONE, Raw, cluster, info, node, pod, selector
 
 RELEASE = get_release("1.34")

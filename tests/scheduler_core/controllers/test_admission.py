@@ -6,9 +6,9 @@ plugin/pkg/admission/priority (admission_test.go), plugin/pkg/admission/defaultt
 
 import pytest
 
+from scheduler_core.api.objects import Metadata, Pod, PodSpec, PriorityClass, Toleration
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.errors import InputError
-from scheduler_core.objects import Metadata, Pod, PodSpec, PriorityClass, Toleration
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.timed import Played
 

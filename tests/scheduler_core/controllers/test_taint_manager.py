@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.api.objects import Taint, Toleration
 from scheduler_core.controllers.taint_manager import tolerated_seconds
-from scheduler_core.objects import Taint, Toleration
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.timed import Played
 

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
+from scheduler_core.api.objects import decode_all
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import Answer, explain, render
-from scheduler_core.objects import decode_all
 from scheduler_core.simulation import Simulation
-from scheduler_core.trace import CycleTrace
 from tests.scheduler_core.build import HOSTNAME, ZONE, node, pod, selector
 
 

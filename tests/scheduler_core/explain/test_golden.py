@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.explain import explain, render
-from scheduler_core.objects import Pod, decode_all
 from scheduler_core.simulation import Simulation
 
 GOLDEN = Path(__file__).parents[2] / "golden"

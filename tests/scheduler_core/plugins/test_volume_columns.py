@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core import quantity, selectors
+from scheduler_core.api import quantity, selectors
+from scheduler_core.api.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod, decode
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict, unschedulable
-from scheduler_core.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod, decode
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins import volumes as vol
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits, limit_key

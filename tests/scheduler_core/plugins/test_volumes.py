@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.api.objects import decode_all
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import (
@@ -18,7 +19,6 @@ from scheduler_core.framework.interface import (
     PreFilterResult,
     Status,
 )
-from scheduler_core.objects import decode_all
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits, limit_key

@@ -1,0 +1,144 @@
+"""The debugger's benchmark: questions to a large run, over HTTP, as a person's browser asks them.
+
+    python benchmarks/debugger.py [--nodes 5000] [--pods 10000] [--workload basic] [--update docs/performance.md]
+
+Starts the product with a data folder of its own, uploads a snapshot, runs it with every node looked at and asks. Cold
+is the first such question after the product was started again. Prints one JSON line; times are milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.app import call, free_port, peak_memory  # noqa: E402
+from scheduler_core.commands.bench import workload  # noqa: E402
+
+EXPRESSIONS = {
+    "by_result": 'result == "unschedulable" && refused_by("NodeAffinity")',
+    "by_score": 'node.startsWith("node-") && score < 300',
+    "ties": "tied > 1 && margin == 0",
+    "refused_on_a_node": 'refused_on("node-02500")',
+    "by_reason": 'reason("Insufficient cpu") || message.contains("taint")',
+    "by_label": 'labels[?"app"].orValue("") == "a3" && requests["cpu"] >= 100',
+    "every_variable": "pod == '' || name == '' || namespace == '' || owner == 'x' || priority > 9 || attempt > 9 || "
+    "cycle < 0 || t > 9 || result == '' || nominated != '' || message == 'x' || feasible < 0 || nodes < 0 || "
+    "looked < 0 || score < 0 || margin < 0 || tied < 0 || duration_ms < 0 || size(victims) > 9 || size(refusals) > 9",
+}
+
+
+@contextmanager
+def product(var: Path) -> Iterator[str]:
+    """The running product; its address."""
+    port = free_port()
+    environment = {**os.environ, "VAR_DIR": str(var), "PORT": str(port)}
+    command = [sys.executable, "manage.py", "run", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("KubeSched is at"):
+                break
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+
+def timed(url: str) -> float:
+    """Milliseconds of a question."""
+    return round(call(url)[1] * 1e3, 1)
+
+
+def median(urls: list[str]) -> float:
+    return round(statistics.median(map(timed, urls)), 1)
+
+
+def find_url(run: str, where: str) -> str:
+    return f"{run}/find?{urllib.parse.urlencode({'where': where})}"
+
+
+def ran(address: str, objects: list[dict[str, Any]]) -> str:
+    """A finished run's address in the API, without the host."""
+    document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
+    scenario, _ = call(f"{address}/api/scenarios", document)
+    settings = {"release": "1.34", "percentage": 100, "seed": 1}
+    run, _ = call(f"{address}/api/scenarios/{scenario['id']}/runs", settings)
+    while call(f"{address}{run['url']}")[0]["state"] in ("queued", "running"):
+        time.sleep(0.5)
+    return str(run["url"])
+
+
+def cold(var: Path, question: str) -> float:
+    """A question that is the first of its kind to a product that has just been started."""
+    with product(var) as address:
+        call(f"{address}/api/runs")
+        return timed(f"{address}{question}")
+
+
+def state(var: Path, path: str, cycles: int) -> dict[str, Any]:
+    """The cluster at any cycle, and what changed since another."""
+    moments = [1 + cycles * i // 20 for i in range(21)]
+    found = {"cold": cold(var, f"{path}/state?cycle={cycles // 2}")}
+    with product(var) as address:
+        run = f"{address}{path}"
+        timed(f"{run}/state")
+        found["median"] = median([f"{run}/state?cycle={k}" for k in moments])
+        found["slowest"] = max(timed(f"{run}/state?cycle={k}") for k in moments)
+        found["since_the_cycle_before"] = median([f"{run}/state?cycle={k + 1}&since={k}" for k in moments[:-1]])
+        found["since_the_beginning"] = median([f"{run}/state?cycle={k}&since=1" for k in moments])
+        found["web_memory_mb"] = round(peak_memory(var)["web"])
+    return found
+
+
+def find(var: Path, path: str) -> dict[str, Any]:
+    """Each expression over all cycles."""
+    found: dict[str, Any] = {"cold": cold(var, find_url(path, EXPRESSIONS["by_result"]))}
+    with product(var) as address:
+        timed(find_url(f"{address}{path}", "true"))
+        for name, where in EXPRESSIONS.items():
+            found[name] = median([find_url(f"{address}{path}", where)] * 3)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The debugger's benchmark.")
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--pods", type=int, default=10000)
+    parser.add_argument("--workload", default="basic", help="as of python -m scheduler_core bench")
+    parser.add_argument("--update", type=Path, help="the document whose figures are replaced")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        var = Path(folder) / "var"
+        with product(var) as address:
+            path = ran(address, workload(given.workload, given.nodes, given.pods))
+            cycles = call(f"{address}{path}")[0]["cycles_done"]
+        figures = {"nodes": given.nodes, "pods": given.pods, "workload": given.workload, "cycles": cycles}
+        figures |= {"state": state(var, path, cycles), "find": find(var, path)}
+    print(json.dumps(figures))
+    if given.update:
+        told = [(f"{part} {name}", value) for part in ("state", "find") for name, value in figures[part].items()]
+        rows = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in told)
+        body = f"<!-- debugger -->\n| question | ms |\n| --- | --: |\n{rows}\n<!-- /debugger -->"
+        text = given.update.read_text()
+        given.update.write_text(re.sub(r"<!-- debugger -->.*<!-- /debugger -->", lambda _: body, text, flags=re.S))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The HTTP API: a file per resource. Its documentation is served at /api/docs.
+
+Every refusal is JSON, {"error": a sentence}, with a 4xx status.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from kubesched_ui.api import debugger, events, pods, runs, scenarios, time
+from kubesched_ui.asking.finder import Busy
+from kubesched_ui.asking.recordings import NotRecorded
+from kubesched_ui.ingest import IngestError
+from scheduler_core.config import UnknownPlugins
+from scheduler_core.debugger.find import WrongExpression
+from scheduler_core.errors import InputError
+
+api = NinjaAPI(
+    title="KubeSched",
+    version="1",
+    description="Upload a cluster, run a scheduler on it, read every decision. Events also stream over the websocket "
+    "at `/ws/runs/{id}` (see docs/websocket.md).",
+    urls_namespace="api",
+)
+
+for resource in (scenarios, runs, events, pods, time, debugger):
+    api.add_router("", resource.router)
+
+
+def refusal(request: HttpRequest, problem: str, status: int, **more: Any) -> HttpResponse:
+    """{"error": problem}."""
+    return api.create_response(request, {"error": problem, **more}, status=status)
+
+
+@api.exception_handler(UnknownPlugins)
+def unknown_plugins(request: HttpRequest, error: UnknownPlugins) -> HttpResponse:
+    """Names each of them, and how to go on without them."""
+    named = [{"name": plugin.name, "what": plugin.what} for plugin in error.plugins]
+    way_out = "" if error.rest else '; "unknown_plugins": "leave_out" goes on without them'
+    return refusal(request, f"{error}{way_out}", 400, unknown_plugins=named)
+
+
+@api.exception_handler(InputError)
+@api.exception_handler(IngestError)
+def bad_input(request: HttpRequest, error: Exception) -> HttpResponse:
+    return refusal(request, str(error), 400)
+
+
+@api.exception_handler(WrongExpression)
+def wrong_expression(request: HttpRequest, error: WrongExpression) -> HttpResponse:
+    """With the place in the expression."""
+    return refusal(request, str(error), 400, line=error.line, column=error.column)
+
+
+@api.exception_handler(NotRecorded)
+def not_recorded(request: HttpRequest, error: NotRecorded) -> HttpResponse:
+    return refusal(request, str(error), 409)
+
+
+@api.exception_handler(Busy)
+def busy(request: HttpRequest, error: Busy) -> HttpResponse:
+    return refusal(request, "Others are searching; ask again in a moment.", 503)
+
+
+@api.exception_handler(ValidationError)
+def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """Names the field and what is wrong with it."""
+    problems = [f"{'.'.join(map(str, e['loc'][1:])) or e['loc'][0]}: {e['msg']}" for e in error.errors[:10]]
+    return refusal(request, "; ".join(problems), 422, fields=problems)
+
+
+@api.exception_handler(HttpError)
+def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return refusal(request, str(error), error.status_code)
+
+
+@api.exception_handler(Http404)
+def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
+    return refusal(request, str(error) or "There is nothing at this address.", 404)
+
+
+@api.exception_handler(RequestDataTooBig)
+def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return refusal(request, "The request body is too large.", 413)
+
+
+@api.exception_handler(BadRequest)
+@api.exception_handler(MultiPartParserError)
+@api.exception_handler(SuspiciousOperation)
+def bad_request(request: HttpRequest, error: Exception) -> HttpResponse:
+    return refusal(request, str(error) or "The request cannot be read.", 400)

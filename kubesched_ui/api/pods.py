@@ -1,0 +1,72 @@
+"""The pods of a run: their outcomes, every decision on one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Field, ModelSchema, Query, Router, Schema
+
+from kubesched_ui.api.common import REFUSALS, Text, find
+from kubesched_ui.models import Cycle, PodResult, Run
+from scheduler_core.cycle.trace import CycleTrace
+
+router = Router(tags=["runs"])
+
+
+class PodOut(ModelSchema):
+    url: str = ""
+
+    class Meta:
+        model = PodResult
+        exclude = ["id", "run"]
+
+    @staticmethod
+    def resolve_url(pod: PodResult) -> str:
+        return f"/api/runs/{pod.run_id}/pods/{pod.namespace}/{pod.name}"
+
+
+class PodPage(Schema):
+    total: int
+    page: int
+    pods: list[PodOut]
+
+
+class PodQuery(Schema):
+    result: Literal["scheduled", "unschedulable", "gated", "error"] | None = None
+    node: Text | None = None
+    namespace: Text | None = None
+    q: Text = Field("", description="Part of namespace/name, node or message.")
+    sort: Literal[
+        "position", "namespace", "name", "result", "node", "score", "margin", "attempts", "duration", "feasible",
+        "-position", "-namespace", "-name", "-result", "-node", "-score", "-margin", "-attempts", "-duration",
+        "-feasible",
+    ] = "position"  # fmt: skip
+    page: int = Field(1, ge=1, le=1_000_000)
+    page_size: int = Field(100, ge=1, le=1000)
+
+
+class PodDetail(Schema):
+    result: PodOut
+    cycles: list[dict[str, Any]] = Field(description="One per attempt, with the keys of docs/formats.md.")
+
+
+@router.get("/runs/{int:run_id}/pods", response={200: PodPage, **REFUSALS})
+def pods(request: HttpRequest, run_id: int, wanted: Query[PodQuery]) -> dict[str, Any]:
+    """The outcome per pod, filtered, sorted, a page at a time."""
+    rows = find(Run, run_id).pod_results.matching(wanted.q, wanted.result, wanted.node, wanted.namespace)
+    start = (wanted.page - 1) * wanted.page_size
+    shown = rows.order_by(wanted.sort, "position")[start : start + wanted.page_size]
+    return {"total": rows.count(), "page": wanted.page, "pods": shown}
+
+
+@router.get("/runs/{int:run_id}/pods/{namespace}/{name}", response={200: PodDetail, **REFUSALS})
+def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
+    """Every decision on one pod: each plugin's verdict and score on every node."""
+    run = find(Run, run_id)
+    result = get_object_or_404(run.pod_results, namespace=namespace, name=name)
+    cycles = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("number")
+    lists = {version: run.nodes_at(version) for version in {c.nodes_version for c in cycles}}
+    traces = [CycleTrace.decode(bytes(c.trace)).golden(lists[c.nodes_version]) for c in cycles]
+    return {"result": result, "cycles": traces}

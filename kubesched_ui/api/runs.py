@@ -1,0 +1,164 @@
+"""Runs: started, listed, cancelled, deleted, exported."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from typing import Any, Literal
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Field, ModelSchema, Query, Router, Schema, Status
+
+from kubesched_ui.api.common import REFUSALS, Text, find
+from kubesched_ui.models import MAX_NAME, Run, Scenario
+from kubesched_ui.reading import export, recorded
+from kubesched_ui.runs import lifecycle
+from scheduler_core.config import Unknown
+
+router = Router(tags=["runs"])
+
+
+class RunIn(Schema):
+    """Settings of a run. What is left out has the default shown; of a run in time, what the scenario says of it."""
+
+    model_config = {"extra": "forbid"}
+
+    name: Text = Field("", max_length=MAX_NAME, description="What to call the run.")
+    release: Text = Field("1.34", max_length=40, examples=["1.34", "1.27"])
+    config: Text | None = Field(
+        None,
+        description="A KubeSchedulerConfiguration, YAML or JSON text; empty: the release's default one; "
+        "null: the one that came with the upload, where there is one that can be used.",
+    )
+    unknown_plugins: Unknown = Field(
+        "error", description="What to do with plugins of the configuration that do not exist here."
+    )
+    seed: int = Field(0, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
+    tie_break: Literal["seed", "name"] = Field("seed", description="The pick among nodes of equal score.")
+    preemption: bool = True
+    percentage: int | None = Field(None, ge=0, le=100, description="percentageOfNodesToScore; 0 is upstream's rule.")
+    pods: list[Text] | None = Field(None, description='"namespace/name" in the order of scheduling; null: all pending.')
+    unbind: list[Text] = Field([], description="Bound pods to be placed again.")
+    template: Text = Field(
+        "", description="A Pod, YAML or JSON text, of which `copies` are added; or a Deployment, Job ... and its pods."
+    )
+    copies: int = Field(0, ge=0)
+    in_time: bool | None = Field(
+        None, description="Pods wait, back off and retry on a virtual clock; null: if the scenario has time."
+    )
+    until: float | None = Field(None, gt=0, description="Virtual seconds after which a run in time ends.")
+    other_schedulers: Literal["leave", "take"] = Field(
+        "leave", description="Pods that wait for a scheduler which is not configured: the default profile takes them."
+    )
+    absent_claims: Literal["error", "bound"] = Field(
+        "error", description="Claims that pods name and the snapshot does not hold are bound, to volumes that fit."
+    )
+
+
+class RunChange(Schema):
+    model_config = {"extra": "forbid"}
+
+    name: Text = Field(max_length=MAX_NAME, description="Empty: it is called by its number.")
+
+
+class RunStarted(Schema):
+    id: int
+    url: str
+    ws_url: str
+    notes: list[str] = Field(description="What is to be said of the settings: a configuration that was left out.")
+
+
+class RunOut(ModelSchema):
+    url: str
+    ws_url: str
+    eta_s: float | None = Field(description="Seconds until done at the present pace.")
+    stalled: bool = Field(description="Waits for a worker; it is taken up again as soon as there is one.")
+    differs: list[str] = Field(description="What sets it apart from a run with default settings.")
+
+    class Meta:
+        model = Run
+        exclude = ["node_names", "worker", "starts", "pods", "unbind", "template", "summary"]
+
+
+class RunDetail(RunOut):
+    pods: list[str] | None
+    unbind: list[str]
+    template: str
+    settings: RunIn = Field(description="To be posted again, for another run with these settings.")
+    node_names: list[str] | None = Field(description="Nodes in the order of the snapshot.")
+    warnings: list[str] = Field(description="Remarks on its settings, its cluster, its configuration.")
+    left: dict[str, int] = Field(description="Schedulers that are not configured -> pods left to them.")
+
+    @staticmethod
+    def resolve_warnings(run: Run) -> list[str]:
+        return recorded.warnings_of(run)
+
+    @staticmethod
+    def resolve_left(run: Run) -> dict[str, int]:
+        return recorded.left_of(run)
+
+    @staticmethod
+    def resolve_settings(run: Run) -> dict[str, Any]:
+        return asdict(lifecycle.settings_of(run))
+
+
+@router.post("/scenarios/{int:scenario_id}/runs", response={202: RunStarted, **REFUSALS})
+def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[Run]:
+    """Checks the settings, queues a run and answers at once."""
+    scenario = find(Scenario, scenario_id)
+    given = wanted.model_dump(exclude_unset=True)
+    values = wanted.model_dump() | lifecycle.defaults(scenario, given.pop("in_time", None)) | given
+    values["in_time"] = bool(values["in_time"])
+    name = values.pop("name").strip()
+    with transaction.atomic():
+        return Status(202, lifecycle.create_run(scenario, lifecycle.RunSettings(**values), name=name))
+
+
+@router.get("/runs", response=list[RunOut])
+def list_runs(request: HttpRequest, limit: int = Query(100, ge=1, le=1000)) -> QuerySet[Run]:
+    """The newest runs."""
+    return Run.objects.defer("node_names")[:limit]
+
+
+@router.get("/runs/{int:run_id}", response={200: RunDetail, **REFUSALS}, url_name="run")
+def run(request: HttpRequest, run_id: int) -> Run:
+    return find(Run, run_id)
+
+
+@router.patch("/runs/{int:run_id}", response={200: RunDetail, **REFUSALS})
+def change_run(request: HttpRequest, run_id: int, change: RunChange) -> Run:
+    """Gives the run another name. Its settings and what was recorded stay."""
+    run = find(Run, run_id)
+    run.name = change.name.strip()
+    run.save(update_fields=["name"])
+    return run
+
+
+@router.delete("/runs/{int:run_id}", response={204: None, **REFUSALS})
+def delete_run(request: HttpRequest, run_id: int) -> Status[None]:
+    """Deletes a run with everything recorded of it; a worker that is at it stops."""
+    find(Run, run_id).delete()
+    return Status(204, None)
+
+
+@router.post("/runs/{int:run_id}/cancel", response={200: RunDetail, **REFUSALS})
+def cancel_run(request: HttpRequest, run_id: int) -> Run:
+    """Asks for the run to stop; one that is over stays as it is."""
+    run = find(Run, run_id)
+    lifecycle.cancel(run)
+    return run
+
+
+@router.get("/runs/{int:run_id}/export")
+def export_run(
+    request: HttpRequest, run_id: int, format: Literal["jsonl", "simulator"] = "jsonl"
+) -> StreamingHttpResponse:
+    """All cycles as JSON lines, or the pods with kube-scheduler-simulator's result annotations as a v1 List."""
+    run = find(Run, run_id)
+    lines: AsyncIterator[bytes] = export.jsonl(run) if format == "jsonl" else export.simulator(run)
+    kind = "application/x-ndjson" if format == "jsonl" else "application/json"
+    response = StreamingHttpResponse(lines, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.{"jsonl" if format == "jsonl" else "json"}"'
+    return response

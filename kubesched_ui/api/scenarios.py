@@ -1,0 +1,98 @@
+"""Scenarios: uploaded, listed, exported, deleted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from ninja import Field, ModelSchema, Router, Schema, Status
+
+from kubesched_ui.api.common import REFUSALS, Text, find
+from kubesched_ui.models import MAX_NAME, Scenario
+from kubesched_ui.reading import export
+from kubesched_ui.scenarios import uploads
+
+router = Router(tags=["scenarios"])
+
+
+class ScenarioOut(ModelSchema):
+    url: str = ""
+
+    class Meta:
+        model = Scenario
+        fields = ["id", "name", "description", "origin", "parent", "kubernetes", "config", "counts", "created_at"]
+
+    @staticmethod
+    def resolve_url(scenario: Scenario) -> str:
+        return f"/api/scenarios/{scenario.pk}"
+
+
+class ScenarioDetail(ScenarioOut):
+    warnings: list[Any] = Field(
+        description="Remarks on the upload: {code, message, ...}. First what a run would be told of the cluster."
+    )
+    runs: list[int] = Field(description="The scenario's runs, newest first.")
+
+    @staticmethod
+    def resolve_runs(scenario: Scenario) -> list[int]:
+        return list(scenario.runs.values_list("pk", flat=True))
+
+
+class ScenarioChange(Schema):
+    model_config = {"extra": "forbid", "str_strip_whitespace": True}
+
+    name: Annotated[Text, Field(min_length=1, max_length=MAX_NAME)] | None = None
+    description: Annotated[Text, Field(max_length=20_000)] | None = None
+
+
+@router.get("/scenarios", response=list[ScenarioOut])
+def scenarios(request: HttpRequest) -> QuerySet[Scenario]:
+    """All scenarios, newest first."""
+    return Scenario.objects.all()
+
+
+FILE = {"type": "string", "format": "binary"}
+FORM = {"type": "object", "properties": {"file": {"type": "array", "items": FILE}}, "required": ["file"]}
+UPLOAD = {"multipart/form-data": {"schema": FORM}, "application/octet-stream": {"schema": FILE}}
+
+
+@router.post(
+    "/scenarios",
+    response={201: ScenarioDetail, **REFUSALS},
+    openapi_extra={"requestBody": {"required": True, "content": UPLOAD}},
+)
+def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> Status[Scenario]:
+    """Makes a scenario of uploaded files: multipart form data with one or more `file`, or the file as the body.
+
+    Objects as JSON or YAML, gz, zip, tar.gz; kubectl output, cluster-info dumps, kube-scheduler-simulator exports.
+    """
+    return Status(201, uploads.scenario_from_request(request, name, origin=Scenario.Origin.API))
+
+
+@router.get("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS}, url_name="scenario")
+def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
+    return find(Scenario, scenario_id)
+
+
+@router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})
+def change_scenario(request: HttpRequest, scenario_id: int, change: ScenarioChange) -> Scenario:
+    """Gives the scenario another name or description. Its objects stay: changed ones make a new scenario."""
+    scenario = find(Scenario, scenario_id)
+    for field, text in change.model_dump(exclude_none=True).items():
+        setattr(scenario, field, text)
+    scenario.save(update_fields=["name", "description"])
+    return scenario
+
+
+@router.delete("/scenarios/{int:scenario_id}", response={204: None, **REFUSALS})
+def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
+    """Deletes a scenario with all of its runs."""
+    find(Scenario, scenario_id).delete()
+    return Status(204, None)
+
+
+@router.get("/scenarios/{int:scenario_id}/export")
+def export_scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """The scenario's objects as a v1 List; it can be uploaded again."""
+    return HttpResponse(export.scenario(find(Scenario, scenario_id)), content_type="application/json")

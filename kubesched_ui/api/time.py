@@ -1,0 +1,170 @@
+"""A run in time: the lanes of its queue, what happened at a moment, the way of one pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Field, Query, Router, Schema
+
+from kubesched_ui.api.common import MAX_ID, REFUSALS, find
+from kubesched_ui.models import Run
+from kubesched_ui.reading import history, lanes, moment
+
+MAX_BINS = 2000
+MAX_TOLD = 1000
+
+router = Router(tags=["runs"])
+
+Said = list[str | dict[str, str]]
+
+
+class Lanes(Schema):
+    """Documented here, as the others are; the answer is encoded at once."""
+
+    until: float | None = Field(description="When the run ends, in virtual seconds.")
+    clock: float = Field(description="The virtual second that it has reached.")
+    pods: list[str]
+    moves: list[tuple[float, int, int, int]] = Field(
+        description="(t, index of the pod, code of the lane, seq); those of seq 1 are the pods that were bound before"
+    )
+    lanes: list[str] = Field(description="A lane's code is its index.")
+    note: str = Field(description="What was left out, empty for nothing.")
+
+
+class Mark(Schema):
+    kind: str = Field(description="step, created, deleted, cordon, taint, allocatable, ...: recording/marks.py")
+    t: float = Field(description="Of the first.")
+    to: float = Field(description="Of the last.")
+    count: int = Field(description="Marks of a kind in one part of the time are told as one.")
+    texts: list[str] = Field(description="What happened, of the first three.")
+
+
+class TrackRow(Schema):
+    row: str = Field(description="scenario, nodes, evictions, nominations or warnings")
+    marks: list[Mark]
+
+
+class Overview(Schema):
+    until: float | None
+    clock: float
+    from_: float = Field(alias="from", description="The second at which the first part begins.")
+    to: float
+    lanes: list[str]
+    pods: int = Field(description="Number of pods that were ever in a lane.")
+    moves: int = Field(description="Number of moves between lanes.")
+    sizes: list[list[int]] = Field(description="Of each lane, its largest size in each part of the time.")
+    track: list[TrackRow]
+
+
+class StretchMoves(Schema):
+    """Columns: entry i of each is move i."""
+
+    t: list[float]
+    pod: list[int] = Field(description="Index into the stretch's `pods`.")
+    lane: list[int]
+    seq: list[int]
+
+
+class Stretch(Schema):
+    from_: float = Field(alias="from")
+    to: float = Field(description="The second at which the next stretch begins, or that the run has reached.")
+    lanes: list[str]
+    pods: list[str] = Field(description="Those that move in this stretch, and of the others the newest of each lane.")
+    counts: list[int] = Field(description="Size of each lane when the stretch begins: of all pods.")
+    there: list[list[int]] = Field(description="Of each lane, which of `pods` are in it then; who came last is last.")
+    moves: StretchMoves
+    moments: list[float] = Field(description="When something moves or is marked, in order.")
+
+
+class Cause(Schema):
+    seq: int
+    t: float
+    said: Said
+
+
+class Line(Schema):
+    seq: int
+    type: str
+    depth: int = Field(description="How far in it stands: below what caused it.")
+    said: Said = Field(description='What happened: text, {"pod": "ns/name"} and {"node": name}.')
+    label: str = Field(description="Upstream's name of the event that moved a pod, or empty.")
+    lane: str = Field(description="The lane that a pod came into, or empty.")
+    cause: Cause | None = Field(description="What led to it, where that does not stand above.")
+
+
+class Moment(Schema):
+    t: float
+    before: float | None = Field(description="The moment before at which something happened.")
+    after: float | None
+    told: list[Line]
+    next: int | None = Field(description="The `since` that continues; null when all is told.")
+
+
+class History(Schema):
+    moves: list[dict[str, Any]] = Field(description="{t, from, to, event, seq, cause_seq, cause}")
+    happened: list[dict[str, Any]] = Field(description="{t, seq, type, lane, text}: outside of the queue")
+    attempts: list[dict[str, Any]] = Field(
+        description="{t, number, result, came_to, node, message, seq, plugins}; `came_to`: the result once Permit and "
+        "binding are over: scheduled (bound), waiting, binding, refused (by Permit), unbound (binding failed) ..."
+    )
+    preempted: list[dict[str, Any]] = Field(description="Its victims: {t, pod, node, seq}")
+    preempted_by: dict[str, Any] | None = Field(description="{t, pod, node, seq, cause_seq}")
+    critical_path: list[dict[str, Any]] = Field(description="{from_t, to_t, where, waiting_for}")
+    note: str = Field(description="What was left out, empty for nothing.")
+
+
+def answer(found: Any) -> HttpResponse:
+    """Encoded without being validated once more."""
+    return HttpResponse(msgspec.json.encode(found), content_type="application/json")
+
+
+SECOND = Query(0.0, ge=0, allow_inf_nan=False)
+
+
+@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/history", response={200: History, **REFUSALS})
+def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
+    """A pod's way through a run in time: its moves and what caused them, its attempts, what it waited for."""
+    found = history.history(find(Run, run_id), namespace, name)
+    if not (found["moves"] or found["attempts"] or found["happened"]):
+        raise Http404(f"Nothing happened to pod {namespace}/{name} in this run.")
+    return found
+
+
+@router.get("/runs/{int:run_id}/lanes", response={200: Lanes, **REFUSALS})
+def every_move(
+    request: HttpRequest, run_id: int, start: float = Query(0.0, ge=0, allow_inf_nan=False, alias="from")
+) -> HttpResponse:
+    """Which pod of a run in time was in which part of the queue (or waiting, bound, gone) from when."""
+    return answer(lanes.moves(find(Run, run_id), start))
+
+
+@router.get("/runs/{int:run_id}/lanes/overview", response={200: Overview, **REFUSALS})
+def overview(
+    request: HttpRequest,
+    run_id: int,
+    bins: int = Query(600, ge=1, le=MAX_BINS),
+    start: float = Query(0.0, ge=0, allow_inf_nan=False, alias="from"),
+    end: float | None = Query(None, ge=0, allow_inf_nan=False, alias="to"),
+) -> HttpResponse:
+    """How large the lanes were over time, and what happened to nodes and by the scenario, in `bins` parts of it."""
+    return answer(lanes.overview(find(Run, run_id), bins, start, end))
+
+
+@router.get("/runs/{int:run_id}/lanes/stretch", response={200: Stretch, **REFUSALS})
+def stretch(request: HttpRequest, run_id: int, t: float = SECOND) -> HttpResponse:
+    """Every move of a stretch of time around `t`, and who was where when it began."""
+    return answer(lanes.stretch(find(Run, run_id), t))
+
+
+@router.get("/runs/{int:run_id}/moment", response={200: Moment, **REFUSALS})
+def what_happened(
+    request: HttpRequest,
+    run_id: int,
+    t: float = SECOND,
+    since: int = Query(0, ge=0, le=MAX_ID),
+    limit: int = Query(200, ge=1, le=MAX_TOLD),
+) -> HttpResponse:
+    """What happened at the last moment until `t`, in order, each with what led to it."""
+    return answer(moment.at(find(Run, run_id), t, since, limit))

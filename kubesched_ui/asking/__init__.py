@@ -1,0 +1,1 @@
+"""Questions to a recorded run, answered by the core from what was stored; bounded, and remembered for a while."""

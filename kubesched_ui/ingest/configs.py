@@ -1,0 +1,93 @@
+"""The scheduler configurations of an upload, of which one counts: documents of their own, and texts in ConfigMaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.ingest.errors import IngestError, Where, printable
+from kubesched_ui.ingest.formats import Config
+from kubesched_ui.ingest.json_values import Json, read_object
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.config.finding import Found, chosen, configurations_in, passed_over
+from scheduler_core.config.finding import may_hold_bytes as may_hold
+from scheduler_core.config.schema import KIND
+from scheduler_core.errors import InputError
+
+__all__ = ["Configs", "may_hold"]
+
+MAX_KEPT = 100
+
+
+class Configs:
+    """What was found so far. `max_depth`: of their objects."""
+
+    def __init__(self, max_depth: int) -> None:
+        self.max_depth = max_depth
+        self._found: list[Found] = []
+
+    def document(self, config: Config) -> None:
+        """A configuration that stands for itself, as an object or (in a Scenario) as text."""
+        where = config.where.at(kind=KIND)
+        if bytes(config.value[:1]) == b'"':
+            text = msgspec.json.decode(config.value)
+            self._add(Found({"kind": KIND}, text=text))
+        else:
+            raw = read_object(config.value, where, self.max_depth)
+            self._add(Found(_without_keys(raw), text=to_yaml(_without_keys(raw))))
+
+    def config_map(self, value: Json, where: Where) -> None:
+        """Those in the data of a ConfigMap; nothing else of it is kept. Raises IngestError for one that is broken."""
+        obj = read_object(value, where, self.max_depth)
+        try:
+            for found in configurations_in({**obj, "kind": "ConfigMap"}):
+                raw = _without_keys(found.raw)
+                self._add(Found(raw, found.place, found.text if raw == found.raw else to_yaml(raw)))
+        except InputError as error:
+            raise IngestError(where, f"its scheduler configuration is not read: {on_one_line(str(error))}") from None
+
+    def _add(self, found: Found) -> None:
+        if len(self._found) < MAX_KEPT:
+            self._found.append(found)
+
+    @property
+    def text(self) -> str:
+        """The one that counts; "" where there is none."""
+        return printable(chosen(self._found).text, "\n\r\t") if self._found else ""
+
+    @property
+    def remark(self) -> str:
+        """Where it was, and which others are left out; "" where there is nothing to say."""
+        if not self._found:
+            return ""
+        found = chosen(self._found)
+        said = [f"The scheduler configuration comes from {found.place}"] if found.place else []
+        if len(self._found) > 1:
+            said.append(passed_over(found, self._found))
+        return on_one_line("; ".join(said))
+
+
+def on_one_line(text: str) -> str:
+    """Uploaded text on one line, bounded."""
+    return printable(text[:1000])
+
+
+def _without_keys(raw: dict[str, Any]) -> dict[str, Any]:
+    """Without the private keys that extenders may have in them."""
+    extenders = raw.get("extenders")
+    if not isinstance(extenders, list) or not any(isinstance(e, dict) and _has_key(e) for e in extenders):
+        return raw
+    return {**raw, "extenders": [_keyless(e) if isinstance(e, dict) else e for e in extenders]}
+
+
+def _has_key(extender: dict[str, Any]) -> bool:
+    tls = extender.get("tlsConfig")
+    return isinstance(tls, dict) and "keyData" in tls
+
+
+def _keyless(extender: dict[str, Any]) -> dict[str, Any]:
+    if not _has_key(extender):
+        return extender
+    tls = {key: value for key, value in extender["tlsConfig"].items() if key != "keyData"}
+    return {**extender, "tlsConfig": tls}

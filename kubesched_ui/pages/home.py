@@ -1,0 +1,41 @@
+"""The first page, and the upload behind its drop zone."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from kubesched_ui.ingest import IngestError
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.scenarios import uploads
+
+# What the scheduler reads of a cluster, and the events that tell what it said, as kubectl names them.
+SNAPSHOT_KINDS = [
+    "nodes", "pods", "events", "ns", "svc", "rc", "rs", "sts", "pv", "pvc", "sc",
+    "csinodes", "csidrivers", "csistoragecapacities", "pdb", "pc",
+]  # fmt: skip
+
+
+def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
+    """The first page, perhaps with what was wrong about an upload."""
+    samples = Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id")
+    runs = Run.objects.listed()[:8]
+    context = {"samples": samples, "runs": runs, "error": error, "pasted": pasted}
+    context["kinds"] = SNAPSHOT_KINDS
+    return render(request, "home.html", context, status=status)
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    return front(request)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: HttpRequest) -> HttpResponse:
+    """Makes a scenario of the files or the text sent and goes to its page."""
+    if request.method != "POST":
+        return redirect("home")
+    try:
+        scenario = uploads.scenario_from_request(request)
+    except IngestError as error:
+        return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
+    return redirect("scenario", scenario.pk)

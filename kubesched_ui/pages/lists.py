@@ -1,0 +1,61 @@
+"""The lists of scenarios and of runs: searched while one types, filtered, sorted, a page at a time."""
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs.digest import digest
+
+ROWS = 50
+MODES = {"once": False, "time": True}
+# How a list can be sorted: key in the address -> field.
+RUN_SORTS = {
+    "run": "pk", "name": "name", "state": "state", "scenario": "scenario__name", "release": "release",
+    "placed": "placed", "unschedulable": "unschedulable", "gated": "gated", "cycles": "cycles_done",
+    "started": "created_at",
+}  # fmt: skip
+SCENARIO_SORTS = {
+    "name": "name", "origin": "origin", "nodes": "counts__Node", "pods": "counts__Pod", "runs": "run_count",
+    "kubernetes": "kubernetes", "added": "created_at",
+}  # fmt: skip
+
+
+def asked(request: HttpRequest, *names: str) -> dict[str, str]:
+    return {name: request.GET.get(name, "").replace("\0", "")[:300] for name in names}
+
+
+def order(sort: str, sorts: dict[str, str]) -> list[str]:
+    """The fields to order by; newest first where the address says nothing that we know."""
+    field = sorts.get(sort.removeprefix("-"))
+    return [f"-{field}" if sort.startswith("-") else field, "-pk"] if field else ["-created_at", "-pk"]
+
+
+@require_GET
+def runs(request: HttpRequest) -> HttpResponse:
+    """All runs, each with what sets it apart."""
+    values = asked(request, "q", "state", "mode", "sort")
+    rows = Run.objects.listed().matching(values["q"], values["state"], MODES.get(values["mode"]))
+    page = Paginator(rows.order_by(*order(values["sort"], RUN_SORTS)), ROWS).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {
+        "page": page,
+        "states": Run.State.values,
+        "any": page.object_list or Run.objects.exists(),
+    }
+    return render(request, "runs.html", context | values)
+
+
+@require_GET
+def scenarios(request: HttpRequest) -> HttpResponse:
+    """All scenarios."""
+    values = asked(request, "q", "origin", "sort")
+    rows = Scenario.objects.matching(values["q"], values["origin"]).annotate(run_count=Count("runs"))
+    page = Paginator(rows.order_by(*order(values["sort"], SCENARIO_SORTS)), ROWS).get_page(request.GET.get("page"))
+    lines = [(scenario, digest(scenario.config, "1.34", "leave_out")) for scenario in page.object_list]
+    context: dict[str, Any] = {"page": page, "lines": lines, "origins": Scenario.Origin.values}
+    context["any"] = lines or Scenario.objects.exists()
+    return render(request, "scenarios.html", context | values)

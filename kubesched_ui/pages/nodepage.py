@@ -1,0 +1,83 @@
+"""What the page of a node in a run shows: its pods, how full it is, what it said to each pod that was tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.paginator import Paginator
+
+from kubesched_ui.models import ClusterObject, Cycle, Run
+from kubesched_ui.reading import occupancy, recorded
+from kubesched_ui.scenarios import clusterview
+from kubesched_ui.scenarios.clusterview import NodeLine, Use
+
+CYCLES_SHOWN = 50
+
+
+def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """Everything node.html needs; None if the cluster has no such node."""
+    view = clusterview.of_scenario(run.scenario)
+    versions = {0: run.node_names or []} | dict(run.node_lists.values_list("version", "names"))
+    node = view.nodes.get(name)
+    if node is None and any(name in names for names in versions.values()):
+        node = NodeLine(name, {}, {}, [], cordoned=False, ready=True)  # it came later
+    if node is None:
+        return None
+    requests = occupancy.requests_of(run, view)
+    before, after = occupancy.occupants(run, view)
+    cycles = Cycle.objects.filter(run=run).order_by("number")
+    page = Paginator(cycles, CYCLES_SHOWN).get_page(query.get("page"))
+    rows = {version: names.index(name) for version, names in versions.items() if name in names}
+    verdicts = [
+        {"cycle": cycle, **recorded.on_node(recorded.trace_of(cycle), rows[cycle.nodes_version])}
+        for cycle in page.object_list
+        if cycle.nodes_version in rows
+    ]
+    return {
+        "run": run,
+        "node": node,
+        "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),
+        "uses": []
+        if run.in_time  # what pods that came later request is not kept
+        else uses(
+            node,
+            [requests.get(key, {}) for key, place in before.items() if place == name],
+            [requests.get(key, {}) for key, place in after.items() if place == name],
+        ),
+        "here": [entry(key, before, after, requests, name) for key in on_node(before, after, name)],
+        "page": page,
+        "verdicts": verdicts,
+        "said": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),
+    }
+
+
+def on_node(before: dict[str, str], after: dict[str, str], name: str) -> list[str]:
+    """The pods that were or are on the node: those the run brought first, then by name."""
+    keys = {key for places in (before, after) for key, place in places.items() if place == name}
+    return sorted(keys, key=lambda key: (before.get(key) == name, key))
+
+
+def entry(
+    key: str, before: dict[str, str], after: dict[str, str], requests: Mapping[str, Any], name: str
+) -> dict[str, Any]:
+    """A pod on the node: whether it was there, came or went, and what it asks for."""
+    came, went = before.get(key) != name, after.get(key) != name
+    change = "gone" if went else "placed by this run" if came else "was there"
+    namespace, _, pod = key.partition("/")
+    asks = clusterview.asks(requests.get(key, {}))
+    return {"namespace": namespace, "name": pod, "change": change, "asks": asks, "came": came}
+
+
+def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int]]) -> list[tuple[Use, Use]]:
+    """Each resource of the node before and after the run."""
+    first, last = Counter[str](), Counter[str]()
+    for total, pods in ((first, before), (last, after)):
+        for requests in pods:
+            total.update(requests)
+    names = ["cpu", "memory", "pods", *(r for r in node.allocatable if "/" in r or first[r] or last[r])]
+    return [
+        (Use(r, first[r], node.allocatable.get(r, 0)), Use(r, last[r], node.allocatable.get(r, 0)))
+        for r in dict.fromkeys(names)
+    ]

@@ -1,0 +1,284 @@
+"""What the page of a pod in a run shows: the answer, and every extension point of one attempt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
+from kubesched_ui.reading import attempts, figures, history, plugin_notes, recorded, why
+from kubesched_ui.reading.attempts import Attempt, Place
+from kubesched_ui.reading.cycleview import (
+    POINTS,
+    Matrix,
+    ScoreRow,
+    decisive_point,
+    duel,
+    matrix,
+    preemption,
+    score_rows,
+    steps,
+)
+from kubesched_ui.runs import simulations
+from kubesched_ui.scenarios import clusterview
+from scheduler_core.api.duration import clock
+from scheduler_core.releases import get_release
+
+GROUPS_SHOWN = 60
+SCORES_SHOWN = 25
+TONES = {"scheduled": "ok", "waiting": "live", "binding": "live", "unschedulable": "bad", "refused": "bad"}
+TONES |= {"unreserved": "bad", "gated": "warn", "error": "odd", "unbound": "odd"}
+KEPT = ("point", "plugin", "t")
+# Which lines of a pod's YAML a Filter or Score plugin reads: key of the line -> plugins.
+READ_BY = {
+    "schedulingGates": "SchedulingGates",
+    "nodeName": "NodeName",
+    "tolerations": "TaintToleration NodeUnschedulable",
+    "nodeSelector": "NodeAffinity",
+    "nodeAffinity": "NodeAffinity",
+    "podAffinity": "InterPodAffinity",
+    "podAntiAffinity": "InterPodAffinity",
+    "hostPort": "NodePorts",
+    "requests": "NodeResourcesFit NodeResourcesBalancedAllocation",
+    "overhead": "NodeResourcesFit NodeResourcesBalancedAllocation",
+    "topologySpreadConstraints": "PodTopologySpread",
+    "volumes": "VolumeBinding VolumeRestrictions VolumeZone NodeVolumeLimits",
+    "image": "ImageLocality",
+    "priority": "DefaultPreemption",
+    "priorityClassName": "DefaultPreemption",
+    "preemptionPolicy": "DefaultPreemption",
+    "resourceClaims": "DynamicResources",
+}
+
+
+def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """Everything pod.html needs; None if neither the run nor its scenario knows the pod."""
+    key = f"{namespace}/{name}"
+    rows = list(Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("number").defer("trace"))
+    result = PodResult.objects.filter(run=run, namespace=namespace, name=name).first()
+    stored = ClusterObject.objects.filter(scenario=run.scenario_id, kind="Pod", namespace=namespace, name=name).first()
+    pod = stored.data if stored else added_pod(run, key)
+    if not rows and pod is None:
+        return None
+    events = list(history.events_of(run, key))
+    groups = attempts.grouped(events)
+    came_to = [attempts.attempt_of(group) for group in groups]
+    came_to += [Attempt(row.result) for row in rows[len(came_to) :]]  # beyond the events that are looked at
+    at = chosen(rows, query)
+    page: dict[str, Any] = {
+        "run": run,
+        "namespace": namespace,
+        "name": name,
+        "strip": strip(rows, came_to, at),
+        "cycle_row": rows[at] if rows else None,
+        "came_to": came_to[at] if rows else None,
+        "result": result,
+        "place": place(run, result, events, came_to[-1].result if came_to else ""),
+        "kept": kept(query),
+    }
+    page |= about_pod(run, key, pod, result) | neighbours(run, result)
+    if not rows:
+        return page | {"point": ""}
+    group = groups[at] if at < len(groups) else []
+    return page | about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group)
+
+
+def chosen(rows: Sequence[Cycle], query: Mapping[str, str]) -> int:
+    """Index of the attempt that the address asks for by the number of its cycle or its own; else the last."""
+    for key, number in (("cycle", lambda row: row.number), ("attempt", lambda row: row.attempt)):
+        found = [index for index, row in enumerate(rows) if str(number(row)) == query.get(key)]
+        if found:
+            return found[-1]
+    return len(rows) - 1
+
+
+def strip(rows: Sequence[Cycle], came_to: Sequence[Attempt], at: int) -> dict[str, Any]:
+    """The attempts, each with its address, and the way between them: first, previous, next, last."""
+    often = Counter(row.attempt for row in rows)  # a pod made again under its name begins with 1 again
+    entries = [
+        {
+            "number": row.attempt,
+            "attempt": row.attempt if often[row.attempt] == 1 else None,
+            "cycle": row.number if often[row.attempt] > 1 else None,
+            "result": came.result,
+            "nominated": came.nominated,
+            "current": index == at,
+        }
+        for index, (row, came) in enumerate(zip(rows, came_to, strict=False))
+    ]
+    ways = {"first": 0, "prev": at - 1, "next": at + 1, "last": len(entries) - 1}
+    return {
+        "entries": entries,
+        "at": at + 1,
+        **{way: entries[to] if 0 <= to < len(entries) and to != at else None for way, to in ways.items()},
+    }
+
+
+def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], came_to: str) -> Place | None:
+    """Where the pod is now. Of one pass there is only something to say if it is not where its last attempt left it."""
+    if run.in_time:
+        return attempts.place_of(events, run.clock, not run.active)
+    if result is None:
+        return None
+    if result.evicted_by:
+        return Place("evicted", f"Evicted later in this run, to make room for {result.evicted_by}.", result.node)
+    return Place(came_to or result.result, "", result.node)
+
+
+def kept(query: Mapping[str, str]) -> str:
+    """The part of the address that goes along to another pod: the point, the plugin, the moment."""
+    going = {key: query[key][:300] for key in KEPT if query.get(key)}
+    return f"?{urlencode(going)}" if going else ""
+
+
+def added_pod(run: Run, key: str) -> dict[str, Any] | None:
+    """The pod of this name that the run added to its scenario's, if there is one."""
+    return next((pod for pod in simulations.added_pods(run) if simulations.pod_key(pod) == key), None)
+
+
+def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:
+    """The pod's YAML, and what the snapshot said of it."""
+    known = clusterview.of_scenario(run.scenario).pods.get(key)
+    said = known.message if known else result.recorded_message if result else ""
+    bound = known.node if known else ""
+    return {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said}
+
+
+def yaml_lines(obj: dict[str, Any]) -> list[dict[str, str]]:
+    """The object's lines, each with the plugins that read the field it stands in."""
+    lines, plugins, depth = [], "", -1
+    for text in to_yaml(obj).splitlines():
+        indent = len(text) - len(text.lstrip(" -"))
+        if depth >= 0 and indent <= depth:
+            plugins, depth = "", -1
+        key = text.strip().removeprefix("- ").partition(":")[0]
+        if depth < 0 and key in READ_BY:
+            plugins, depth = READ_BY[key], indent
+        lines.append({"text": text, "plugins": plugins})
+    return lines
+
+
+def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
+    """The pods before and after this one in the run."""
+    if result is None:
+        return {}
+    others = PodResult.objects.filter(run=run).only("namespace", "name")
+    before = others.filter(position__lt=result.position).order_by("-position").first()
+    return {"before": before, "after": others.filter(position__gt=result.position).order_by("position").first()}
+
+
+def about_cycle(
+    run: Run, row: Cycle, query: Mapping[str, str], page_bound: str, came_to: Attempt, events: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """The answer and the panels of one attempt."""
+    nodes = row.nodes
+    trace = recorded.trace_of(row)
+    cycle = recorded.cycle_dict(trace, nodes)
+    verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario)
+    wanted, after = query.get("point", ""), came_to.points
+    return {
+        "cycle": cycle,
+        "cycle_at": clock(trace.time),
+        "landed": cycle.get("selected") or (cycle.get("postfilter") or {}).get("nominated_node"),
+        "tone": TONES.get(came_to.result, ""),
+        "answer": answer(why.answer(run, row, trace, nodes).sentence, trace.node, came_to),
+        "steps": steps(cycle, row.result, len(nodes), after),
+        "point": wanted if wanted in POINTS else decisive_point(cycle, row.result, after),
+        "plugin_shown": query.get("plugin", ""),
+        "notes": notes(run, verdicts, cycle),
+        "matrix": verdicts,
+        "matrix_groups": verdicts.groups[:GROUPS_SHOWN],
+        "hidden_groups": max(0, len(verdicts.groups) - GROUPS_SHOWN),
+        "unseen": verdicts.nodes - verdicts.looked_at,
+        "matrix_data": matrix_data(verdicts),
+        "preemption": preemption(cycle, {key: pod.priority for key, pod in view.pods.items()}),
+        "facts": facts(events, came_to),
+        "there": there(cycle, verdicts, page_bound) if page_bound else "",
+        "tie": "by name" if tie == "name" else "by the run's seed",
+    } | about_scores(score_rows(cycle), query)
+
+
+def answer(sentence: str, node: str, came_to: Attempt) -> str:
+    """The cycle's answer, and what followed it: a pod is only called placed if it was bound."""
+    if came_to.result in (attempts.BINDING, attempts.UNBOUND):
+        sentence = sentence.replace(f"Placed on {node}", f"{node} was chosen", 1)
+    if came_to.held and came_to.sentence:
+        return f"{node} was chosen. {came_to.sentence}"
+    return f"{sentence} {came_to.sentence}".rstrip()
+
+
+def there(cycle: Mapping[str, Any], verdicts: Matrix, node: str) -> str:
+    """What this cycle thought of the node that the real cluster had chosen."""
+    if node == cycle.get("selected"):
+        return "This run chose the same node."
+    if status := (cycle.get("filter") or {}).get(node):
+        return f"Here that node refuses the pod: {'; '.join(status.get('reasons') or ())}."
+    if (total := cycle.get("total")) and node in total:
+        rank = 1 + sum(value > total[node] for value in total.values())
+        return f"Here that node scores {total[node]:,}, rank {rank} of {len(total):,}."
+    return ""
+
+
+def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """point -> (plugin, what it does there) of the plugins concerned."""
+    default = [name for name, _ in get_release(run.release).default_plugins]
+    asked = {
+        "filter": [*verdicts.plugins, *verdicts.skipped],
+        "score": [*(cycle.get("score") or {}), *(cycle.get("skipped_score") or ())],
+    }
+    return {key: plugin_notes.of(asked.get(key, default), label) for key, label in POINTS.items()}
+
+
+def facts(events: Sequence[dict[str, Any]], came_to: Attempt) -> dict[str, list[tuple[str, str]]]:
+    """What the recorded events of the points without a panel of their own say, as (label, text)."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for event in events:
+        if event["type"] in ("reserve", "permit", "prebind", "bind", "postbind"):
+            status = event["data"].get("status")
+            by = f" by {status['plugin']}" if status and status["plugin"] else ""
+            said = f"{status['code']}{by}" if status else "Success"
+            told = [("node", event["data"].get("node", "")), ("status", said)]
+            found.setdefault(event["type"], []).extend(told)
+    return found | {point: [*found.get(point, []), *more] for point, more in came_to.facts.items()}
+
+
+def matrix_data(verdicts: Matrix) -> dict[str, Any]:
+    """The matrix for the list of nodes: each row's cells once, and the nodes that share it."""
+    return {
+        "plugins": verdicts.plugins,
+        "groups": [
+            {
+                "state": group.state,
+                "plugin": group.plugin,
+                "why": group.heading,
+                "cells": [cell.kind for cell in group.cells],
+                "nodes": group.nodes,
+            }
+            for group in verdicts.groups
+        ],
+    }
+
+
+def about_scores(rows: list[ScoreRow], query: Mapping[str, str]) -> dict[str, Any]:
+    """The table of scores (searched, a page of it), the chart of the top nodes, the winner against another node."""
+    if not rows:
+        return {"score_total": 0}
+    sought = query.get("q", "").strip().lower()
+    found = [row for row in rows if sought in row.node.lower()] if sought else rows
+    match = duel(rows, query.get("node"))
+    totals = {row.node: row.total for row in rows}
+    return {
+        "score_total": len(rows),
+        "score_head": rows[0].cells,
+        "score_query": query.get("q", ""),
+        "score_page": Paginator(found, SCORES_SHOWN).get_page(query.get("page")),
+        "score_chart": figures.score_bars(rows),
+        "duel": match,
+        "duel_totals": (totals[match.node], totals[match.other]) if match else (),
+        "asked": [(key, query[key]) for key in ("cycle", "attempt", "node") if query.get(key)],
+    }

@@ -1,0 +1,105 @@
+"""What the page of a run shows beside its progress: charts and the table of pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from urllib.parse import quote
+
+from django.urls import reverse
+
+from kubesched_ui.models import PodResult, Run
+from kubesched_ui.reading import figures, occupancy
+from kubesched_ui.scenarios import clusterview
+from kubesched_ui.scenarios.clusterview import ClusterView, PodLine
+from scheduler_core.api import duration
+
+SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
+RESOURCES = ("cpu", "memory", "pods")
+
+
+def sort_of(wanted: str | None) -> str:
+    """`wanted` if the table can be sorted by it."""
+    return wanted if wanted and wanted.removeprefix("-") in SORTS else "position"
+
+
+def outcome_counts(run: Run) -> list[dict[str, Any]]:
+    """The pods of a run by their latest outcome, as the filter above the table offers them."""
+    counted = Counter(PodResult.objects.filter(run=run).values_list("result", flat=True))
+    dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "warn", "error": "odd", "waiting": ""}
+    return [{"result": r, "label": figures.NAMES[r], "dot": dots[r], "count": counted[r]} for r in figures.NAMES]
+
+
+def progress(run: Run) -> dict[str, Any]:
+    """How far the run is, for its bar: `done` of `most`; in time `clock` of `until`; `left`, or how long it took."""
+    seconds = run.eta_s if run.active else took(run)
+    left = "" if seconds is None else f"about {duration.span(round(seconds))}" if run.active else duration.span(seconds)
+    if not run.in_time:
+        return {"done": run.cycles_done, "most": run.cycles_total or 1, "left": left}
+    until = run.until or 0.0
+    reached = duration.clock(run.clock)
+    return {
+        "done": run.clock,
+        "most": until or 1,
+        "clock": f"at {reached}" if run.active or run.clock < until else reached,
+        "until": duration.clock(until) if run.active or run.clock < until else "",
+        "left": left,
+    }
+
+
+def timeline(run: Run) -> figures.Bars:
+    """The chart of pods in the order in which they were taken."""
+    fields = ("position", "namespace", "name", "result", "score")
+    pods = list(PodResult.objects.filter(run=run).order_by("position").values(*fields))
+    base = reverse("run", args=[run.pk])
+    return figures.timeline(pods, lambda pod: f"{base}pods/{quote(pod['namespace'])}/{quote(pod['name'])}/")
+
+
+def reasons(run: Run) -> list[tuple[str, str, int]]:
+    """(plugin, reason, pods) of pods that found no node, each pod counted once a reason, most pods first."""
+    counted: Counter[tuple[str, str]] = Counter()
+    rows = PodResult.objects.filter(run=run, result=PodResult.Result.UNSCHEDULABLE)
+    for found in rows.values_list("reasons", flat=True).iterator(chunk_size=2000):
+        counted.update({(entry["plugin"], entry["reason"]) for entry in found})
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))  # equals keep their place while it streams
+    return [(plugin, reason, pods) for (plugin, reason), pods in ordered]
+
+
+def utilisation(run: Run) -> figures.Figure | None:
+    """The heatmap of nodes before and after the run; None for a cluster without nodes.
+
+    None in time, too: what pods that came later request is not kept.
+    """
+    if run.in_time:
+        return None
+    view = clusterview.of_scenario(run.scenario)
+    if not view.nodes:
+        return None
+    requests = occupancy.requests_of(run, view)
+    before, after = (occupancy.usage(view, places, requests) for places in occupancy.occupants(run, view))
+
+    def percents(used: dict[str, Counter[str]], names: list[str], resource: str) -> list[float]:
+        return [clusterview.percent(used[n][resource], view.nodes[n].allocatable.get(resource, 0)) for n in names]
+
+    order = sorted(view.nodes)
+    fullest = dict(zip(order, zip(*(percents(after, order, r) for r in ("cpu", "memory")), strict=True), strict=True))
+    names = sorted(order, key=lambda name: -max(fullest[name]))
+    moments = (("before", before), ("after", after))
+    rows = [(f"{r} {when}", percents(used, names, r)) for r in RESOURCES for when, used in moments]
+    base = reverse("run", args=[run.pk])
+    return figures.utilisation(names, rows, lambda name: f"{base}nodes/{quote(name)}/")
+
+
+def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:
+    """The pods on a node by name, each with what the scenario knows of it (nothing for copies of a template)."""
+    return [(key, view.pods.get(key)) for key in sorted(places) if places[key] == node]
+
+
+def charts(run: Run) -> dict[str, Any]:
+    """The chart of the run page, and why pods found no node; the heatmap is asked for when it comes into view."""
+    return {"timeline": timeline(run), "reasons": reasons(run)}
+
+
+def took(run: Run) -> float | None:
+    """Seconds from start to end; None before the end."""
+    return (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None

@@ -1,0 +1,143 @@
+"""A run, a pod in it, a node in it; starting, cancelling and deleting runs."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kubesched_ui.models import Cycle, Run, Scenario
+from kubesched_ui.pages import nodepage, podpage, runpage
+from kubesched_ui.pages.errors import readable
+from kubesched_ui.pages.naming import name_in
+from kubesched_ui.pages.scenarios import overview
+from kubesched_ui.reading import recorded, why
+from kubesched_ui.runs import lifecycle, startform
+from scheduler_core.errors import InputError
+
+PODS_SHOWN = 100
+
+
+def find(run_id: int) -> Run:
+    """The run with its scenario; a 404 that says so where there is none."""
+    run = Run.objects.select_related("scenario").filter(pk=run_id).first()
+    if run is None:
+        raise Http404(f"There is no run {run_id}.")
+    return run
+
+
+@require_GET
+def run(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Progress, charts and the table of pods."""
+    found = find(run_id)
+    asked = {key: request.GET.get(key, "") for key in ("q", "result", "sort")}
+    sort = runpage.sort_of(asked["sort"])
+    rows = found.pod_results.matching(asked["q"], asked["result"] or None).order_by(sort, "position")
+    page = Paginator(rows.defer("reasons"), PODS_SHOWN).get_page(request.GET.get("page"))
+    context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
+    context |= {
+        "counts": runpage.outcome_counts(found),
+        "progress": runpage.progress(found),
+        "warnings": recorded.warnings_of(found),
+        "left": recorded.left_of(found),
+    }
+    return render(request, "run.html", context | runpage.charts(found))
+
+
+@require_GET
+def heat(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The heatmap of nodes, for the run's page to draw when it comes into view."""
+    figure = runpage.utilisation(find(run_id))
+    if figure is None:
+        raise Http404("How full the nodes are is told for runs in one pass, of scenarios with nodes.")
+    return JsonResponse(figure)
+
+
+@require_GET
+@readable
+def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
+    """One pod: the answer, then every extension point of each attempt."""
+    context = podpage.context(find(run_id), namespace, name, request.GET)
+    if context is None:
+        raise Http404(f"Run {run_id} knows no pod {namespace}/{name}.")
+    return render(request, "pod.html", context)
+
+
+@require_GET
+@readable
+def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
+    """What would let the pod in: a part of its page, fetched by itself because it needs the cluster built again."""
+    found = find(run_id)
+    rows = Cycle.objects.filter(run=found, namespace=namespace, name=name).order_by("-number")
+    row = (
+        rows.filter(attempt=int(asked)).first()
+        if (asked := request.GET.get("attempt", "")).isdecimal()
+        else rows.first()
+    )
+    if row is None:
+        raise Http404(f"Run {run_id} has not tried pod {namespace}/{name}.")
+    told = why.in_full(found, row)
+    context = {"run": found, "namespace": namespace, "name": name, "told": told}
+    return render(request, "why.html", context | {"alone": [b for b in told.blockers if b.alone][:3]})
+
+
+@require_GET
+@readable
+def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
+    """One node: what runs there, how full it is, which pods it refused and why."""
+    context = nodepage.context(find(run_id), name, request.GET)
+    if context is None:
+        raise Http404(f"The cluster of run {run_id} has no node {name}.")
+    return render(request, "node.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Starts a run from the form on the scenario's page; on a mistake shows the form again with what is wrong.
+
+    Its address, at which a person is then, opens the empty form.
+    """
+    if request.method != "POST":
+        return overview(request, scenario_id)
+    form = startform.StartForm(request.POST)
+    if form.is_valid():
+        try:
+            with transaction.atomic():
+                made = lifecycle.create_run(_scenario(scenario_id), form.settings(), name=form.cleaned_data["name"])
+                return redirect("run", made.pk)
+        except InputError as error:
+            form.refuse(error)
+    return overview(request, scenario_id, form, status=400)
+
+
+def _scenario(scenario_id: int) -> Scenario:
+    found = Scenario.objects.filter(pk=scenario_id).first()
+    if found is None:
+        raise Http404(f"There is no scenario {scenario_id}.")
+    return found
+
+
+@require_POST
+def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
+    lifecycle.cancel(find(run_id))
+    return redirect("run", run_id)
+
+
+@require_POST
+def rename(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Gives the run another name; an empty one takes it away."""
+    found = find(run_id)
+    found.name = name_in(request)
+    found.save(update_fields=["name"])
+    return redirect("run", run_id)
+
+
+@require_POST
+def delete(request: HttpRequest, run_id: int) -> HttpResponse:
+    found: Any = find(run_id)
+    found.delete()
+    messages.info(request, f"Run {run_id} is deleted.")
+    return redirect("scenario", found.scenario_id)

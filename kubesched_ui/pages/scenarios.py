@@ -1,0 +1,160 @@
+"""A scenario: overview, its nodes, pods and objects, editing an object."""
+
+from collections import Counter
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kubesched_ui.ingest import IngestError, outlook
+from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
+from kubesched_ui.pages.naming import name_in
+from kubesched_ui.runs.startform import StartForm
+from kubesched_ui.scenarios import clusterview, editing
+from scheduler_core.errors import InputError
+
+ROWS = 50
+
+
+def find(scenario_id: int) -> Scenario:
+    """The scenario; a 404 that says so where there is none."""
+    scenario = Scenario.objects.filter(pk=scenario_id).select_related("parent").first()
+    if scenario is None:
+        raise Http404(f"There is no scenario {scenario_id}.")
+    return scenario
+
+
+def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = None, status: int = 200) -> HttpResponse:
+    """Counts, warnings, zones, pending pods, and the form that starts a run."""
+    scenario = find(scenario_id)
+    view = clusterview.of_scenario(scenario)
+    context = {
+        "scenario": scenario,
+        "tab": "overview",
+        "states": clusterview.state_counts(view),
+        "zones": view.zones,
+        "pending": [pod for pod in view.pods.values() if pod.state in ("pending", "gated")][:20],
+        "bound": [pod for pod in view.pods.values() if pod.state == "bound"][:2000],
+        "totals": clusterview.totals(view),
+        "runs": scenario.runs.listed()[:10],
+        "form": form or empty_form(scenario, view, request.GET.get("like", "")),
+    }
+    return render(request, "scenario.html", context | remarks(scenario), status=status)
+
+
+def remarks(scenario: Scenario) -> dict[str, Any]:
+    """What there is to say of the upload: `told` of the cluster as to a run, with its numbers, and of the files."""
+    told = outlook.of_snapshot(scenario.warnings)
+    counted = {remark["code"]: remark["counts"] for remark in told}
+    return {
+        "told": told,
+        "others": counted.get("other-schedulers", {}),
+        "absent": counted.get("absent-claims", {}).get("claims", 0),
+        "makes_pods": "workloads" in counted,
+        "about_files": outlook.of_files(scenario.warnings),
+    }
+
+
+def empty_form(scenario: Scenario, view: clusterview.ClusterView, like: str) -> StartForm:
+    """The form as it is shown first: with what suits the scenario, or with the settings of the run numbered `like`."""
+    defaults = StartForm.defaults(scenario, view)
+    run = Run.objects.filter(pk=int(like)).first() if is_number(like) else None
+    if run is None:
+        return StartForm(initial=defaults)
+    again = StartForm.like(run)
+    if run.scenario_id != scenario.pk and again["which"] == "unbind":
+        again |= {"which": defaults["which"], "unbind": ""}  # those pods are another cluster's
+    return StartForm(initial=defaults | again)
+
+
+@require_GET
+def scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    return overview(request, scenario_id)
+
+
+@require_GET
+def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """The nodes with requested and allocatable, taints, labels, zones."""
+    asked = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
+    scenario = find(scenario_id)
+    found = clusterview.find_nodes(clusterview.of_scenario(scenario), **asked)
+    page = Paginator(found, ROWS).get_page(request.GET.get("page"))
+    return render(request, "nodes.html", {"scenario": scenario, "tab": "nodes", "page": page, **asked})
+
+
+@require_GET
+def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """The pods by state, each with the message recorded in the cluster."""
+    scenario = find(scenario_id)
+    view = clusterview.of_scenario(scenario)
+    asked = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
+    page = Paginator(clusterview.find_pods(view, **asked), ROWS).get_page(request.GET.get("page"))
+    context = {"scenario": scenario, "tab": "pods", "page": page, "states": clusterview.state_counts(view)}
+    return render(request, "pods.html", context | asked)
+
+
+@require_GET
+def objects(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """All objects, by kind and name."""
+    scenario, q, kind = find(scenario_id), request.GET.get("q", "").replace("\0", ""), request.GET.get("kind", "")
+    rows = scenario.cluster_objects.order_by("kind", "namespace", "name").defer("data")
+    if kind:
+        rows = rows.filter(kind=kind)
+    if q:
+        rows = rows.filter(name__icontains=q) | rows.filter(namespace__icontains=q)
+    page = Paginator(rows, 100).get_page(request.GET.get("page"))
+    kinds = sorted(Counter(scenario.counts).items())
+    context = {"scenario": scenario, "tab": "objects", "page": page, "q": q, "kind": kind, "kinds": kinds}
+    return render(request, "objects.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, scenario_id: int, object_id: int) -> HttpResponse:
+    """One object as YAML. Saving makes a new version of the scenario; the old one and its runs stay as they are."""
+    scenario = find(scenario_id)
+    obj = ClusterObject.objects.filter(scenario=scenario, pk=object_id).first()
+    if obj is None:
+        raise Http404("The scenario has no such object.")
+    context = {"scenario": scenario, "tab": "objects", "object": obj, "text": editing.as_yaml(obj.data)}
+    if request.method == "GET":
+        return render(request, "object.html", context)
+    text = request.POST.get("text", "")
+    try:
+        version = editing.edited(scenario, obj, None if "remove" in request.POST else text)
+    except (IngestError, InputError) as error:
+        return render(request, "object.html", context | {"text": text, "error": str(error)}, status=400)
+    messages.info(request, f"This is a new version of “{scenario.name}”, with {obj} changed.")
+    return redirect("scenario", version.pk)
+
+
+@require_GET
+def object_named(request: HttpRequest, scenario_id: int, kind: str, name: str, namespace: str = "") -> HttpResponse:
+    """From an object's name to the page that shows it."""
+    wanted = {"kind": kind, "namespace": namespace, "name": name}
+    obj = ClusterObject.objects.filter(scenario_id=scenario_id, **wanted).only("pk").first()
+    if obj is None:
+        raise Http404(f"Scenario {scenario_id} has no {kind} {namespace}/{name}.")
+    return redirect("object", scenario_id, obj.pk)
+
+
+@require_POST
+def rename(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Gives the scenario another name."""
+    found = find(scenario_id)
+    if name := name_in(request):
+        found.name = name
+        found.save(update_fields=["name"])
+    else:
+        messages.error(request, "A scenario needs a name; it keeps the one that it had.")
+    return redirect("scenario", scenario_id)
+
+
+@require_POST
+def delete(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    scenario = find(scenario_id)
+    scenario.delete()
+    messages.info(request, f"“{scenario.name}” and its runs are deleted.")
+    return redirect("scenarios")

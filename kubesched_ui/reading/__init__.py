@@ -1,0 +1,1 @@
+"""What was recorded, read back and arranged for the eye."""

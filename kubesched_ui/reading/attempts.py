@@ -1,0 +1,166 @@
+"""What each attempt of a pod came to once its cycle was over, and where the pod is now: read from its events.
+
+A cycle that finds a node ends with the pod assumed there. Permit may hold it, binding takes its time and may fail: in
+time those are events of their own, and only they tell what became of the attempt. Pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduler_core.api.duration import clock, span
+from scheduler_core.explain.words import listing
+
+Event = dict[str, Any]
+
+# What an attempt came to beside a cycle's own results.
+BINDING, UNRESERVED, REFUSED, UNBOUND = "binding", "unreserved", "refused", "unbound"
+FAILS = {"reserve": UNRESERVED, "permit": REFUSED, "prebind": UNBOUND, "bind": UNBOUND}
+
+
+@dataclass
+class Attempt:
+    """`result`: what it came to: a cycle's result (`scheduled` only for a pod that was bound), `binding` (under way),
+    `unreserved` (refused by Reserve), `refused` (by Permit) or `unbound` (binding failed). `points`: extension point
+    -> (state, figure) of what followed the cycle. `sentence`: that in words, "" for nothing. `held`: Permit had the
+    pod wait. `nominated`: the node that preemption makes room on. `facts`: point -> [(label, text)]."""
+
+    result: str = ""
+    points: dict[str, tuple[str, str]] = field(default_factory=dict)
+    sentence: str = ""
+    held: bool = False
+    nominated: str = ""
+    facts: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a pod is: `badge` as templates/parts/result.html knows them, `sentence` for the headline."""
+
+    badge: str
+    sentence: str
+    node: str = ""
+
+
+def grouped(events: Iterable[Event]) -> list[list[Event]]:
+    """The pod's events by attempt, each with what followed until the next one; in the order of its cycles."""
+    groups: list[list[Event]] = []
+    current: list[Event] = []
+    for event in events:
+        if event["type"] == "cycle.started":
+            groups.append(current := [])
+        elif event["type"] == "pod.created":
+            current = []  # another pod of the same name
+        current.append(event)
+    return groups
+
+
+def attempt_of(events: Sequence[Event]) -> Attempt:
+    """What an attempt came to, from its events."""
+    found: dict[str, Event] = {}
+    for event in events:
+        found.setdefault(event["type"], event)
+    if "cycle.finished" not in found:
+        return Attempt()
+    finished = found["cycle.finished"]
+    made = Attempt(finished["data"]["result"], nominated=finished["data"]["nominated_node"])
+    if made.result not in ("scheduled", "waiting"):
+        made.result = next((came for point, came in FAILS.items() if failed(found.get(point))), made.result)
+        return made
+    since, node = finished["t"], finished["data"]["node"]
+    end = next((found[name] for name in ("pod.bound", "permit.rejected", "bind.failed") if name in found), None)
+    held = _held(found, end, made)
+    t, message = (end["t"], end["data"].get("message", "")) if end else (since, "")
+    after = f" after {span(t - since)}" if t > since else ""
+    match end["type"] if end else "":
+        case "pod.bound":
+            made.result = "scheduled"
+            made.points |= {"prebind": ("pass", ""), "bind": ("pass", node), "postbind": ("pass", "")}
+            then = f"bound there at {clock(t)}"
+            made.sentence = f"{held}, then it was {then}." if held else f"It was {then}." if after else ""
+        case "permit.rejected":
+            made.result = REFUSED
+            made.points |= {"reserve": ("skip", "given back"), "permit": ("reject", "refused" + after)}
+            made.facts.setdefault("permit", []).append(("refused", f"at {clock(t)}: {message}"))
+            made.sentence = f"{held or 'Permit held it'}, then it gave its place back: {message}."
+        case "bind.failed":
+            made.result = UNBOUND
+            made.points |= {"reserve": ("skip", "given back"), "prebind": ("pass", ""), "bind": ("reject", "failed")}
+            made.points["postbind"] = ("none", "")
+            made.facts.setdefault("bind", []).append(("failed", f"at {clock(t)}: {message}"))
+            made.sentence = f"{held}, then its" if held else "Its"
+            made.sentence += f" binding failed{after}: {message}."
+        case _ if made.result == "waiting":
+            made.points["permit"] = ("wait", "waits")
+        case _ if "postbind" not in found:
+            made.result = BINDING
+            made.points |= {"prebind": ("wait", "under way"), "bind": ("wait", node), "postbind": ("none", "")}
+            made.sentence = "Its binding was still under way."
+    return made
+
+
+def failed(event: Event | None) -> bool:
+    """Whether the event of a point carries a status that ends the attempt."""
+    status = event["data"].get("status") if event else None
+    return status is not None and status["code"] not in ("Success", "Skip", "Wait")
+
+
+def _held(found: dict[str, Event], end: Event | None, made: Attempt) -> str:
+    """Notes that Permit held the pod, and for how long; the words for it, "" if it did not."""
+    waiting = found.get("permit.waiting")
+    if waiting is None:
+        return ""
+    made.held = True
+    plugins = list(waiting["data"]["plugins"])
+    facts = [("held by", f"{name} for at most {span(most)}") for name, most in waiting["data"]["plugins"].items()]
+    made.facts["permit"] = facts
+    if end is None:
+        return ""
+    held = span(end["t"] - waiting["t"])
+    if end["type"] != "permit.rejected":
+        made.points["permit"] = ("pass", f"after {held}")
+        facts.append(("allowed", f"at {clock(end['t'])}, after {held}"))
+    return f"{listing(plugins) or 'Permit'} held it in Permit for {held}"
+
+
+def place_of(events: Iterable[Event], until: float, over: bool) -> Place | None:
+    """Where the pod of a run in time is, at second `until` of it; None if nothing happened to it."""
+    place: Place | None = None
+    evicted = ""
+    for event in events:
+        data, t = event["data"], clock(event["t"])
+        on = f" on {data['node']}" if data.get("node") else ""
+        match event["type"]:
+            case "pod.created":
+                evicted = ""
+                place = Place("scheduled", f"on {data['node']} since {t}", data["node"]) if on else Place("active", "")
+            case "pod.bound":
+                place = Place("scheduled", f"bound{on} since {t}", data["node"])
+            case "permit.waiting":
+                who = listing(list(data["plugins"]))
+                place = Place("waiting", f"held in Permit by {who} since {t}, with a place{on}", data["node"])
+            case "cycle.finished" if data["result"] == "scheduled":
+                place = Place(BINDING, f"being bound to {data['node']} since {t}", data["node"])
+            case "queue.moved" if data["to"] in QUEUED:
+                place = Place(data["to"], f"{QUEUED[data['to']]} since {t}")
+            case "pod.evicted":
+                whom = f" for {data['by']}" if data["by"] else ""
+                evicted = f"evicted from {data['node']} at {t} ({data['reason']}{whom})"
+                place = Place("evicted", f"{evicted}, still ending", data["node"])
+            case "pod.deleted":
+                how = f"gone since {t} ({data['reason']})"
+                place = Place("gone", f"{evicted}, {how}" if evicted else how)
+    if place is None or not place.sentence:
+        return place
+    when = f"At the end of the run ({clock(until)})" if over else f"So far ({clock(until)})"
+    return Place(place.badge, f"{when}: {place.sentence}.", place.node)
+
+
+QUEUED = {
+    "active": "in activeQ",
+    "backoff": "in backoffQ",
+    "unschedulable": "among the unschedulable pods, waiting for an event that may help,",
+    "gated": "held back by its scheduling gates",
+}

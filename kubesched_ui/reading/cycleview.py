@@ -1,0 +1,372 @@
+"""One scheduling cycle, arranged for the eye: steps, the filter matrix, scores, preemption.
+
+Pure functions from a cycle with the golden format's keys to small structures that
+templates and figures read. Nothing here touches the database or decides anything about scheduling.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Cycle = Mapping[str, Any]
+
+POINTS = {
+    "preenqueue": "PreEnqueue",
+    "prefilter": "PreFilter",
+    "filter": "Filter",
+    "postfilter": "PostFilter",
+    "prescore": "PreScore",
+    "score": "Score",
+    "reserve": "Reserve",
+    "permit": "Permit",
+    "prebind": "PreBind",
+    "bind": "Bind",
+    "postbind": "PostBind",
+}
+
+# The decision order of the default profiles; plugins not named here follow in the order in which they are met.
+FILTER_ORDER = [
+    "NodeUnschedulable",
+    "NodeName",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "DynamicResources",
+]
+
+PASSING = ("Success", "Skip", "Wait")
+NOTHING_AFTER: Mapping[str, tuple[str, str]] = {}
+
+PASS, HOT, ALSO, LATE, UNSEEN = "pass", "hot", "also", "late", "skip"
+CELLS = {
+    PASS: ("✓", "passes"),
+    HOT: ("✕", "decided: refuses"),
+    ALSO: ("!", "would refuse too"),
+    LATE: ("·", "not evaluated; would pass"),
+    UNSEEN: ("–", "not evaluated"),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """An extension point as the stepper shows it. `state`: pass, reject, skip, wait or none (not reached)."""
+
+    key: str
+    label: str
+    state: str
+    figure: str = ""
+
+    @property
+    def mark(self) -> str:
+        return {"pass": "✓", "reject": "✕", "skip": "–", "wait": "⋯", "none": "·"}[self.state]
+
+    @property
+    def spoken(self) -> str:
+        words = {"pass": "passed", "reject": "rejected", "skip": "skipped", "wait": "waits", "none": "not reached"}
+        return words[self.state]
+
+
+@dataclass(frozen=True)
+class Cell:
+    plugin: str
+    kind: str
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def glyph(self) -> str:
+        return CELLS[self.kind][0]
+
+    @property
+    def title(self) -> str:
+        return f"{self.plugin}: {CELLS[self.kind][1]}" + (f" ({'; '.join(self.reasons)})" if self.reasons else "")
+
+
+@dataclass
+class Group:
+    """Nodes with the same row in the matrix. `state`: feasible, refused or unseen."""
+
+    state: str
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+    cells: list[Cell]
+    nodes: list[str] = field(default_factory=list)
+    chosen: bool = False
+
+    @property
+    def heading(self) -> str:
+        if self.state == "feasible":
+            return "fit the pod"
+        if self.state == "unseen":
+            return "were not looked at"
+        return "; ".join(self.reasons) or "left out by PreFilter"
+
+
+@dataclass(frozen=True)
+class Matrix:
+    plugins: list[str]
+    skipped: list[str]
+    groups: list[Group]
+    feasible: int
+    looked_at: int
+    nodes: int
+
+    @property
+    def refused(self) -> int:
+        return self.looked_at - self.feasible
+
+
+def steps(cycle: Cycle, result: str, nodes: int, after: Mapping[str, tuple[str, str]] = NOTHING_AFTER) -> list[Step]:
+    """The extension points of a cycle in order, each with its state and one short figure.
+
+    `result` is the cycle's outcome (scheduled, unschedulable, gated, error, waiting), `nodes` the number of nodes.
+    `after`: point -> (state, figure) of what followed the cycle (`attempts.Attempt.points`).
+    """
+    feasible = len(cycle.get("feasible") or ())
+    looked_at = feasible + len(cycle.get("filter") or ())
+    states: dict[str, tuple[str, str]] = {}
+    if cycle.get("preenqueue"):
+        states["preenqueue"] = ("reject", cycle["preenqueue"]["plugin"])
+    else:
+        states["preenqueue"] = ("pass", "")
+        rejected = cycle.get("prefilter")
+        states["prefilter"] = ("reject", rejected["plugin"]) if rejected else ("pass", "")
+        if not rejected and not (cycle.get("error") and not looked_at):
+            states["filter"] = ("pass" if feasible else "reject", f"{feasible} of {looked_at} fit")
+    if cycle.get("postfilter"):
+        won = cycle["postfilter"].get("nominated_node")
+        states["postfilter"] = ("pass", f"nominates {won}") if won else ("reject", "no help")
+    if feasible:
+        states["postfilter"] = ("skip", "not needed")
+        if cycle.get("total"):
+            states["prescore"] = ("pass", "")
+            states["score"] = ("pass", f"best {max(cycle['total'].values())}")
+        else:
+            states["prescore"] = states["score"] = ("skip", "one node fits")
+    late = ["reserve", "permit", "prebind", "bind"]
+    rejecting = next((key for key in late if (cycle.get(key) or {}).get("code", "Success") not in PASSING), None)
+    if rejecting:
+        states |= dict.fromkeys(late[: late.index(rejecting)], ("pass", ""))
+        states["reserve"] = ("skip", "given back")
+        states[rejecting] = ("reject", cycle[rejecting].get("plugin") or "failed")
+    elif result == "waiting":
+        states |= {"reserve": ("pass", ""), "permit": ("wait", "waits")}
+    elif result == "scheduled":
+        states |= dict.fromkeys(("reserve", "permit", "prebind", "bind", "postbind"), ("pass", ""))
+        states["bind"] = ("pass", cycle.get("selected") or "")
+    if cycle.get("permit_waits") and states.get("permit", ("",))[0] == "pass":
+        states["permit"] = ("pass", "waited")
+    states |= after
+    return [Step(key, label, *states.get(key, ("none", ""))) for key, label in POINTS.items()]
+
+
+def decisive_point(cycle: Cycle, result: str, after: Mapping[str, tuple[str, str]] = NOTHING_AFTER) -> str:
+    """The point to open first: where the pod was refused or waits, or Score where there was a choice."""
+    found = steps(cycle, result, 0, after)
+    rejected = [step.key for step in found if step.state == "reject"]
+    if rejected:
+        return "filter" if "filter" in rejected else rejected[0]
+    if waiting := [step.key for step in found if step.state == "wait"]:
+        return waiting[0]
+    return "score" if cycle.get("total") else "filter"
+
+
+def in_order(plugins: Iterable[str], order: Sequence[str] = FILTER_ORDER) -> list[str]:
+    """`plugins` without repeats, first those that `order` names, in its order."""
+    met = dict.fromkeys(plugins)
+    return [name for name in order if name in met] + [name for name in met if name not in order]
+
+
+def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
+    """The Filter point as groups of nodes that share every verdict.
+
+    `nodes` are all node names in snapshot order; the cycle's `filter_order`, where known, is the order in which Filter
+    plugins were asked.
+    Groups come as: those that fit, then refusals by how many nodes share the reason, then nodes not looked at.
+    """
+    refused, wider, order = cycle.get("filter") or {}, cycle.get("filter_all") or {}, FILTER_ORDER
+    skipped = set(cycle.get("skipped_filter") or ())
+    named = (plugin for verdicts in wider.values() for plugin in verdicts)
+    decisive = (status.get("plugin", "") for status in refused.values())
+    asked = cycle.get("filter_order")
+    plugins = list(asked) if asked else in_order([*order, *decisive, *named], order)
+    plugins = [name for name in plugins if name and name not in skipped]
+    feasible = set(cycle.get("feasible") or ())
+    groups: dict[tuple[Any, ...], Group] = {}
+    for node in nodes:
+        status, others = refused.get(node), wider.get(node) or {}
+        state = "refused" if status else "feasible" if node in feasible else "unseen"
+        key = (state, _signature(status), tuple((name, tuple(s.get("reasons") or ())) for name, s in others.items()))
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _group(state, status, others, plugins)
+        group.nodes.append(node)
+        group.chosen |= node == cycle.get("selected")
+    rank = {"feasible": 0, "refused": 1, "unseen": 2}
+    sizes = Counter[tuple[str, ...]]()
+    for group in groups.values():
+        sizes[(group.plugin, *group.reasons)] += len(group.nodes)
+    ordered = sorted(
+        groups.values(),
+        key=lambda g: (rank[g.state], -sizes[(g.plugin, *g.reasons)], g.plugin, g.reasons, -len(g.nodes)),
+    )
+    looked_at = sum(len(g.nodes) for g in ordered if g.state != "unseen")
+    return Matrix(plugins, in_order(skipped, order), ordered, len(feasible), looked_at, len(nodes))
+
+
+def _signature(status: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    return (status.get("plugin", ""), tuple(status.get("reasons") or ())) if status else ()
+
+
+def _group(state: str, status: Mapping[str, Any] | None, others: Mapping[str, Any], plugins: list[str]) -> Group:
+    status = status or {}
+    decisive = status.get("plugin", "")
+    cells, decided = [], state == "unseen"
+    for plugin in plugins:
+        reasons = tuple((others.get(plugin) or {}).get("reasons") or ())
+        if plugin == decisive:
+            cells.append(Cell(plugin, HOT, tuple(status.get("reasons") or reasons)))
+            decided = True
+        elif plugin in others:
+            cells.append(Cell(plugin, ALSO, reasons))
+        else:
+            late = UNSEEN if state == "unseen" or (state == "refused" and not decisive) else LATE
+            cells.append(Cell(plugin, late if decided or late == UNSEEN else PASS))
+    return Group(state, decisive, status.get("code", ""), tuple(status.get("reasons") or ()), cells)
+
+
+@dataclass(frozen=True)
+class ScoreCell:
+    plugin: str
+    weight: int
+    raw: int
+    normalized: int
+
+    @property
+    def weighted(self) -> int:
+        return self.weight * self.normalized
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    rank: int
+    node: str
+    cells: list[ScoreCell]
+    total: int
+    chosen: bool
+    best: bool
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two nodes compared: one line a plugin, the widest differences first."""
+
+    node: str
+    other: str
+    margin: int
+    lines: list[tuple[ScoreCell, ScoreCell, int, float]]
+
+
+def score_rows(cycle: Cycle) -> list[ScoreRow]:
+    """Scored nodes by total downwards, among equals the chosen one first, then in snapshot order."""
+    scores, total = cycle.get("score") or {}, cycle.get("total") or {}
+    chosen, best = cycle.get("selected"), set(cycle.get("best") or ())
+    ordered = sorted(total, key=lambda node: (-total[node], node != chosen))
+    return [
+        ScoreRow(rank, node, _cells(scores, node), total[node], node == chosen, node in best)
+        for rank, node in enumerate(ordered, start=1)
+    ]
+
+
+def _cells(scores: Mapping[str, Any], node: str) -> list[ScoreCell]:
+    return [
+        ScoreCell(name, s["weight"], s["raw"].get(node, 0), s["normalized"].get(node, 0)) for name, s in scores.items()
+    ]
+
+
+def duel(rows: Sequence[ScoreRow], other: str | None = None) -> Duel | None:
+    """The chosen node (or the best) against `other`, by default the runner-up; None if there are not two nodes."""
+    if len(rows) < 2:
+        return None
+    winner = next((row for row in rows if row.chosen), rows[0])
+    rest = [row for row in rows if row is not winner]
+    loser = next((row for row in rest if row.node == other), rest[0])
+    lines = [(a, b, a.weighted - b.weighted) for a, b in zip(winner.cells, loser.cells, strict=True)]
+    widest = max((abs(line[2]) for line in lines), default=0) or 1
+    lines.sort(key=lambda line: -abs(line[2]))
+    return Duel(
+        winner.node, loser.node, winner.total - loser.total, [(a, b, d, 50 * abs(d) / widest) for a, b, d in lines]
+    )
+
+
+@dataclass(frozen=True)
+class Victim:
+    pod: str
+    priority: int | None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    node: str
+    victims: list[Victim]
+    violations: int
+    highest: int | None
+    total: int | None
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Preemption:
+    nominated: str
+    message: str
+    candidates: list[Candidate]
+    rejected: list[tuple[str, str, list[str]]]
+    rule: str
+
+
+def preemption(cycle: Cycle, priorities: Mapping[str, int]) -> Preemption | None:
+    """The PostFilter point: candidates in the order of upstream's rules, the chosen one first.
+
+    `priorities`: pod -> priority, for the pods that may be victims. None if PostFilter did not run.
+    """
+    found = cycle.get("postfilter")
+    if not found:
+        return None
+    chosen = found.get("nominated_node") or ""
+    candidates = [
+        _candidate(node, entry, chosen, priorities) for node, entry in (found.get("candidates") or {}).items()
+    ]
+    candidates.sort(key=lambda c: (not c.chosen, c.violations, c.highest or 0, c.total or 0, len(c.victims), c.node))
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for node, status in (found.get("rejected") or {}).items():
+        key = (status.get("plugin", ""), "; ".join(status.get("reasons") or ()))
+        grouped.setdefault(key, []).append(node)
+    rejected = sorted(((*key, names) for key, names in grouped.items()), key=lambda entry: -len(entry[2]))
+    status = found.get("status") or {}
+    rule = cycle.get("rule") or ("the only candidate" if len(candidates) == 1 else "")
+    return Preemption(chosen, "; ".join(status.get("reasons") or ()), candidates, rejected, rule)
+
+
+def _candidate(node: str, entry: Mapping[str, Any], chosen: str, priorities: Mapping[str, int]) -> Candidate:
+    victims = [Victim(pod, priorities.get(pod)) for pod in entry.get("victims") or ()]
+    known = [victim.priority for victim in victims if victim.priority is not None]
+    # Upstream shifts every priority above zero before it adds, so that one more victim never makes the sum smaller.
+    total = sum(p + 2**31 for p in known) if len(known) == len(victims) else None
+    return Candidate(
+        node,
+        victims,
+        entry.get("pdb_violations") or 0,
+        max(known, default=None),
+        total,
+        bool(chosen) and node == chosen,
+    )

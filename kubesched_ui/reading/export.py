@@ -1,0 +1,163 @@
+"""What can be taken away: a scenario as a v1 List, a run as JSON lines or as kube-scheduler-simulator's annotations."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+from asgiref.sync import sync_to_async
+
+from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.models import Cycle, Run, Scenario
+from kubesched_ui.runs.simulations import added_pods, cluster_of, pod_key
+from scheduler_core.cycle.trace import CycleTrace
+
+PREFIX = "kube-scheduler-simulator.sigs.k8s.io"
+PASSED, SUCCESS = "passed", "success"
+CHUNK = 50
+
+encode = msgspec.json.encode
+
+
+def scenario(scenario: Scenario) -> bytes:
+    """A v1 List of the scenario's objects, or a Scenario document if it has time; either can be uploaded again."""
+    if scenario.time:
+        about = (scenario.description, scenario.kubernetes, scenario.config, scenario.time)
+        return encode(scenario_document(scenario.name, scenario.objects_of(), *about))
+    return b'{"apiVersion":"v1","kind":"List","items":[%s]}' % b",\n".join(map(encode, scenario.objects_of()))
+
+
+def jsonl(run: Run) -> AsyncIterator[bytes]:
+    """A line for the run ({run, kubernetes, seed, node_order}), then one per cycle with the keys of docs/formats.md."""
+    return in_thread(jsonl_lines(run))
+
+
+def simulator(run: Run) -> AsyncIterator[bytes]:
+    """A v1 List of the run's pods, each with the annotations of its last cycle and its node."""
+    return in_thread(simulator_text(run))
+
+
+async def in_thread(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """`parts`, a chunk at a time, made in a thread as the database needs it."""
+    while chunk := await sync_to_async(lambda: list(islice(parts, CHUNK)))():
+        yield b"".join(chunk)
+
+
+def golden_cycles(run: Run) -> Iterator[dict[str, Any]]:
+    """All cycles in order, with the golden format's keys."""
+    version, nodes = 0, run.nodes_at(0)
+    traces = Cycle.objects.filter(run=run).order_by("number").values_list("number", "trace", "nodes_version")
+    after = 0
+    while chunk := list(traces.filter(number__gt=after)[:CHUNK]):  # no cursor is kept open between chunks
+        after = chunk[-1][0]
+        for _, data, listed in chunk:
+            if listed != version:
+                version, nodes = listed, run.nodes_at(listed)
+            trace = CycleTrace.decode(bytes(data))
+            yield trace.golden(nodes) | ({"time": trace.time} if run.in_time else {})
+
+
+def jsonl_lines(run: Run) -> Iterator[bytes]:
+    yield encode({"run": run.pk, "kubernetes": run.release, "seed": run.seed, "node_order": run.node_names}) + b"\n"
+    for cycle in golden_cycles(run):
+        yield encode(cycle) + b"\n"
+
+
+def simulator_text(run: Run) -> Iterator[bytes]:
+    objects = [*cluster_of(run).objects, *added_pods(run)]
+    pods = {pod_key(obj): obj for obj in objects if obj.get("kind") == "Pod"}
+    yield b'{"apiVersion":"v1","kind":"List","items":['
+    before = b""
+    last: dict[str, int] = {}
+    for number, namespace, name in (
+        Cycle.objects.filter(run=run).order_by("number").values_list("number", "namespace", "name")
+    ):
+        last[f"{namespace}/{name}"] = number
+    for key, number in last.items():
+        stored = Cycle.objects.get(run=run, number=number)
+        nodes = run.nodes_at(stored.nodes_version)
+        cycle = CycleTrace.decode(bytes(stored.trace)).golden(nodes)
+        yield before + encode(annotated(pods.get(key) or bare(key), cycle, nodes))
+        before = b",\n"
+    yield b"]}"
+
+
+def bare(key: str) -> dict[str, Any]:
+    """A pod that came while the run went on: its name."""
+    namespace, _, name = key.partition("/")
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace, "name": name}}
+
+
+def annotated(pod: dict[str, Any], cycle: dict[str, Any], nodes: list[str]) -> dict[str, Any]:
+    """The pod with its result annotations; bound if it was placed."""
+    metadata = pod.get("metadata") or {}
+    annotations = (metadata.get("annotations") or {}) | annotations_of(cycle, nodes)
+    spec = (pod.get("spec") or {}) | ({"nodeName": cycle["selected"]} if cycle.get("selected") else {})
+    return pod | {"metadata": metadata | {"annotations": annotations}, "spec": spec}
+
+
+def annotations_of(cycle: dict[str, Any], nodes: list[str]) -> dict[str, str]:
+    """The simulator's annotations: JSON texts, scores as strings.
+
+    Source: kube-scheduler-simulator, simulator/scheduler/plugin (annotation, resultstore). Only what a cycle records is
+    said: plugins that pass every node are in `filter-result` where they are known from another node's refusal.
+    """
+    selected = cycle.get("selected") or ""
+    score = cycle.get("score") or {}
+    placed = {"DefaultBinder": SUCCESS} if selected else {}
+    post = cycle.get("postfilter") or {}
+    values: dict[str, Any] = {
+        "prefilter-result": {},
+        "prefilter-result-status": status_of(cycle.get("prefilter")),
+        "filter-result": filter_result(cycle, nodes),
+        "postfilter-result": {
+            node: {"DefaultPreemption": "preemption victim"} for node in [post.get("nominated_node")] if node
+        },
+        "prescore-result": dict.fromkeys(score, SUCCESS) | dict.fromkeys(cycle.get("skipped_score") or [], ""),
+        "score-result": by_node({plugin: s["raw"] for plugin, s in score.items()}),
+        "finalscore-result": by_node(
+            {plugin: {n: v * s["weight"] for n, v in s["normalized"].items()} for plugin, s in score.items()}
+        ),
+        "reserve-result": status_of(cycle.get("reserve")),
+        "permit-result": {},
+        "permit-result-timeout": {},
+        "prebind-result": {},
+        "bind-result": placed,
+    }
+    found = {f"{PREFIX}/{name}": encode(value).decode() for name, value in values.items()}
+    return found | ({f"{PREFIX}/selected-node": selected} if selected else {})
+
+
+def filter_result(cycle: dict[str, Any], nodes: list[str]) -> dict[str, dict[str, str]]:
+    """node -> plugin -> "passed" or why not, for the nodes that were looked at.
+
+    As upstream evaluates, the plugins after the one that decided against a node are not there.
+    """
+    decided, every = cycle.get("filter") or {}, cycle.get("filter_all") or {}
+    plugins = list(dict.fromkeys(plugin for refusals in every.values() for plugin in refusals))
+    found: dict[str, dict[str, str]] = {}
+    for node in cycle.get("feasible") or []:
+        found[node] = dict.fromkeys(plugins, PASSED)
+    for node, status in decided.items():
+        refused = status.get("plugin")
+        if refused:
+            also = every.get(node, {})
+            found[node] = {p: PASSED for p in plugins if p != refused and p not in also}
+            found[node][refused] = ", ".join(status.get("reasons") or [])
+    return {node: found[node] for node in nodes if node in found}
+
+
+def status_of(status: dict[str, Any] | None) -> dict[str, str]:
+    """plugin -> its reasons, of a golden status."""
+    return {status.get("plugin") or "": ", ".join(status.get("reasons") or [])} if status else {}
+
+
+def by_node(by_plugin: dict[str, dict[str, int]]) -> dict[str, dict[str, str]]:
+    """plugin -> node -> n turned into node -> plugin -> "n"."""
+    found: dict[str, dict[str, str]] = {}
+    for plugin, values in by_plugin.items():
+        for node, value in values.items():
+            found.setdefault(node, {})[plugin] = str(value)
+    return found

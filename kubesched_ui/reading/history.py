@@ -1,0 +1,225 @@
+"""One pod's way through a run in time: its moves, its attempts, and where its time went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.fields import unpack
+from kubesched_ui.models import EventBlock, PodResult, Run
+from kubesched_ui.reading import attempts as attempted
+from kubesched_ui.reading import lanes
+from kubesched_ui.reading.moment import causes_of
+from kubesched_ui.recording.events import Event
+from kubesched_ui.recording.lanes import LANE
+from kubesched_ui.recording.sentences import sentence
+
+MAX_EVENTS = 20_000  # of one pod that are read
+QUEUE = ("active", "backoff", "unschedulable", "gated")
+MINUTES = 5
+
+# What happens to a pod beside its moves in the queue -> the lane that it comes into; "" for none.
+HAPPENED = {
+    "permit.waiting": "waiting",
+    "permit.rejected": "",
+    "bind.failed": "",
+    "pod.nominated": "",
+    "pod.bound": "bound",
+    "pod.evicted": "",
+    "pod.deleted": "gone",
+    "pod.skipped": "gone",
+}
+
+
+def occupants(run: Run, start: dict[str, str]) -> dict[str, str]:
+    """pod -> node as far as the run has come; `start`: the same when it began."""
+    columns = lanes.recording_of(run).columns
+    last = dict(zip(columns.names, lanes.state(columns, len(columns.t))[0].tolist(), strict=True))
+    rows = PodResult.objects.filter(run=run).exclude(node="").values_list("namespace", "name", "node")
+    places = start | {f"{namespace}/{name}": node for namespace, name, node in rows}
+    return {pod: node for pod, node in places.items() if last.get(pod) == LANE["bound"]}
+
+
+def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
+    """One pod's way: {moves, happened, attempts, preempted, preempted_by, critical_path, note}.
+
+    `moves`: [{t, from, to, event, seq, cause_seq, cause: {type, pod, node, text} or null}]. `happened`: what befell it
+    outside of the queue, [{t, seq, type, lane, text}]. `attempts`: [{t, number, result, came_to, node, message, seq,
+    plugins}], `came_to` as `Attempt.result`.
+    `preempted`: [{t, pod, node, seq}]; `preempted_by`: {t, pod, node, seq, cause_seq} or null. `critical_path`:
+    [{from_t, to_t, where, waiting_for}].
+    """
+    pod = f"{namespace}/{name}"
+    events = list(events_of(run, pod))
+    attempts = [
+        attempt_of(group) | {"came_to": attempted.attempt_of(whole).result}
+        for group, whole in zip(cycles(events), attempted.grouped(events), strict=False)
+    ]
+    causes = causes_of(run, {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"})
+    return {
+        "moves": [move_of(e, causes) for e in events if e["type"] == "queue.moved"],
+        "happened": [
+            {"t": e["t"], "seq": e["seq"], "type": e["type"], "lane": HAPPENED[e["type"]], "text": sentence(e)}
+            for e in events
+            if e["type"] in HAPPENED
+        ],
+        "attempts": attempts,
+        "preempted": [
+            {"t": e["t"], "pod": victim, "node": e["data"]["nominated_node"], "seq": e["seq"]}
+            for e in events
+            if e["type"] == "postfilter"
+            for victim in e["data"]["victims"]
+        ],
+        "preempted_by": next(
+            (preemption_of(e) for e in events if e["type"] == "pod.evicted" and e["data"]["by"]), None
+        ),
+        "critical_path": critical_path(run, events),
+        "note": "" if len(events) < MAX_EVENTS else f"Only the first {MAX_EVENTS:,} events are looked at.",
+    }
+
+
+def events_of(run: Run, pod: str) -> Iterator[Event]:
+    """The pod's own events, in order."""
+    rows = EventBlock.objects.filter(run=run, pod=pod).order_by("first_seq").values_list("data", flat=True)
+    count = 0
+    for data in rows.iterator(chunk_size=200):
+        for event in msgspec.json.decode(unpack(data)):
+            yield event
+            count += 1
+            if count >= MAX_EVENTS:
+                return
+
+
+def cycles(events: list[Event]) -> Iterator[list[Event]]:
+    """The events of each cycle."""
+    group: list[Event] = []
+    for event in events:
+        if event["type"] == "cycle.started":
+            group = []
+        group.append(event)
+        if event["type"] == "cycle.finished":
+            yield group
+
+
+def attempt_of(group: list[Event]) -> dict[str, Any]:
+    finished = group[-1]
+    said = finished["data"]
+    return {
+        "t": finished["t"],
+        "number": finished["attempt"],
+        "result": said["result"],
+        "node": said["node"],
+        "nominated_node": said["nominated_node"],
+        "message": said["message"],
+        "seq": finished["seq"],
+        "plugins": rejectors(group),
+    }
+
+
+def rejectors(group: list[Event]) -> list[str]:
+    """The plugins that a failed cycle blames, each once."""
+    found: dict[str, None] = {}
+    for event in group:
+        data = event["data"]
+        for status in [data.get("status"), *data.get("refusals", [])]:
+            if (
+                status
+                and event["type"] in ("preenqueue", "prefilter", "filter", "reserve", "permit")
+                and status["plugin"]
+            ):
+                found[status["plugin"]] = None
+    return list(found)
+
+
+def move_of(event: Event, causes: dict[int, Event]) -> dict[str, Any]:
+    data = event["data"]
+    cause = causes.get(data["cause"])
+    told = None
+    if cause is not None:
+        node = cause["data"].get("node", "") or (
+            cause["data"].get("name", "") if cause["type"] == "node.changed" else ""
+        )
+        told = {"type": cause["type"], "pod": cause["pod"], "node": node, "text": sentence(cause)}
+    return {
+        "t": event["t"],
+        "from": data["from"],
+        "to": data["to"],
+        "event": data["event"],
+        "seq": event["seq"],
+        "cause_seq": data["cause"],
+        "cause": told,
+    }
+
+
+def preemption_of(event: Event) -> dict[str, Any]:
+    data = event["data"]
+    return {
+        "t": event["t"], "pod": data["by"], "node": data["node"], "seq": event["seq"], "cause_seq": data["cause"],
+    }  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------ where the time went
+
+
+def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
+    """From its creation until it is bound (or gone, or the run's end): where the pod was, and what for.
+
+    A pod that is created again under its name, or placed again, goes on with a further part.
+    """
+    path: list[dict[str, Any]] = []
+    since, where, what = 0.0, "", ""
+    group: list[Event] = []
+    last: list[Event] = []
+
+    def leave(t: float) -> None:
+        if where and t > since:
+            path.append({"from_t": since, "to_t": t, "where": where, "waiting_for": what})
+
+    for event in events:
+        if event["type"] == "cycle.started":
+            group = []
+        group.append(event)
+        if event["type"] == "cycle.finished":
+            last = list(group)
+        entered = step(event, last)
+        if entered is not None:
+            leave(event["t"])
+            since, (where, what) = event["t"], entered
+    leave(run.clock)
+    return path
+
+
+def step(event: Event, last: list[Event]) -> tuple[str, str] | None:
+    """(where the pod is from then on, what it waits for); ("", "") for nothing to wait for; None for no change.
+
+    `last`: the events of its last cycle.
+    """
+    data = event["data"]
+    match event["type"]:
+        case "queue.moved" if data["to"] in QUEUE:
+            return data["to"], waiting_for(data["to"], data["event"], last)
+        case "cycle.finished" if data["result"] == "scheduled":
+            return "waiting", f"its binding to {data['node']}"
+        case "permit.waiting":
+            return "waiting", f"Permit by {', '.join(data['plugins'])}, with a place on {data['node']}"
+        case "pod.bound" | "pod.deleted" | "pod.skipped":
+            return "", ""
+    return None
+
+
+def waiting_for(part: str, label: str, last: list[Event]) -> str:
+    """What has to come for a pod in a part of the queue."""
+    attempt = last[-1]["attempt"] if last else 0
+    if part == "active":
+        return "its turn"
+    if part == "backoff":
+        return f"the end of its backoff after attempt {attempt}"
+    if part == "gated":
+        return "its scheduling gates to be removed"
+    plugins = ", ".join(rejectors(last)) if last else ""
+    nominated = last[-1]["data"]["nominated_node"] if last else ""
+    if nominated:
+        return f"its victims on {nominated} to leave"
+    return f"an event that helps with {plugins}" if plugins else f"an event, or {MINUTES} minutes to pass"

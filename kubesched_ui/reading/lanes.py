@@ -1,0 +1,189 @@
+"""The lanes of a run in time, read back: their sizes over time, and every move of a stretch of it.
+
+Computed from columns over the run's moves (recording/lanes.py). Whatever its length, a page gets an overview of a run
+in as many steps as it can draw, and stretches that it can hold, each exact.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kubesched_ui.models import Marks, Moves, Run
+from kubesched_ui.recording.lanes import LANE, LANES, NOWHERE, Columns, decode
+from kubesched_ui.recording.marks import TRACK, Mark
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MAX_MOVES = 400_000  # of one answer
+STRETCH = 16_384  # moves of a stretch, beside those of its last moment
+NEWEST = 24  # pods of a lane that are shown
+TOLD = 3  # marks of a bin whose texts are told
+SHOWN = LANES[:-1]  # what is gone needs no size
+
+
+class Recording(NamedTuple):
+    """`begun`: the number of moves that say who was bound when the run began. `moments`: when something moves or is
+    marked, each once, in order; the first is 0. `until`: how far the run has come, in seconds."""
+
+    columns: Columns
+    begun: int
+    marks: list[Mark]
+    moments: Floats
+    until: float
+
+
+def recording_of(run: Run) -> Recording:
+    """What is stored of the run's time so far; callers must not change it."""
+    return _kept(run.pk, run.created_at, run.last_seq, run.clock)
+
+
+@lru_cache(maxsize=4)
+def _kept(run_id: int, created_at: datetime, last_seq: int, reached: float) -> Recording:
+    # created_at is part of the key because a database may give the number of a deleted run to another
+    columns = decode(Moves.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True).iterator())
+    batches = Marks.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True)
+    marks = [Mark(*mark) for batch in batches.iterator() for mark in batch]
+    moments = np.unique(np.concatenate([[0.0], columns.t, np.array([mark.t for mark in marks], np.float64)]))
+    begun = int(np.searchsorted(columns.seq, 1, side="right"))
+    return Recording(columns, begun, marks, moments, max(reached, float(moments[-1])))
+
+
+def state(columns: Columns, done: int) -> tuple[npt.NDArray[np.uint8], Ints]:
+    """(lane, latest move) of each pod after the first `done` moves; NOWHERE and -1 for a pod that has not come yet."""
+    latest = np.full(len(columns.names), -1, np.int64)
+    latest[columns.pod[:done]] = np.arange(done)  # of equal indexes, the last counts
+    lane = np.where(latest < 0, NOWHERE, columns.lane[latest] if done else NOWHERE).astype(np.uint8)
+    return lane, latest
+
+
+def moves(run: Run, start: float) -> dict[str, Any]:
+    """Moves from second `start` on, with the keys that the API documents (api.time.Lanes)."""
+    found = recording_of(run)
+    columns = found.columns
+    first = int(np.searchsorted(columns.t, start, side="left"))
+    last = min(len(columns.t), first + MAX_MOVES)
+    note = ""
+    if last < len(columns.t):
+        note = f"Only {MAX_MOVES:,} moves are here, up to {columns.t[last - 1]:,.3f} s: go on with from."
+    each = (column[first:last].tolist() for column in (columns.t, columns.pod, columns.lane, columns.seq))
+    return {
+        "until": run.until,
+        "clock": run.clock,
+        "pods": columns.names,
+        "moves": list(zip(*each, strict=True)),
+        "lanes": LANES,
+        "note": note,
+    }
+
+
+# ---- over the whole run, or a part of it
+
+
+def overview(run: Run, bins: int, start: float = 0.0, end: float | None = None) -> dict[str, Any]:
+    """The largest size of every lane in each of `bins` equal parts of the time from `start` to `end`, and the marks.
+
+    With the keys that the API documents (api.time.Overview).
+    """
+    found = recording_of(run)
+    end = found.until if end is None else min(end, found.until)
+    start = min(start, end)
+    edges = np.linspace(start, end, bins + 1)
+    return {
+        "until": run.until,
+        "clock": found.until,
+        "from": start,
+        "to": end,
+        "lanes": SHOWN,
+        "pods": len(found.columns.names),
+        "moves": len(found.columns.t) - found.begun,
+        "sizes": [sizes(found.columns, LANE[name], edges).tolist() for name in SHOWN],
+        "track": [{"row": row, "marks": marks} for row, marks in track(found.marks, edges).items()],
+    }
+
+
+def sizes(columns: Columns, lane: int, edges: Floats) -> Ints:
+    """The largest size of a lane from each edge to the next; the last edge is part of the last stretch."""
+    size = np.cumsum((columns.lane == lane).astype(np.int64) - (columns.left == lane))
+    first = np.searchsorted(columns.t, edges[:-1], side="left")
+    end = int(np.searchsorted(columns.t, edges[-1], side="right"))
+    before = np.concatenate([[0], size])[first]
+    within = np.maximum.reduceat(np.append(size[:end], 0), np.minimum(first, end))
+    return np.where(np.append(first[1:], end) > first, np.maximum(before, within), before)
+
+
+def track(marks: list[Mark], edges: Floats) -> dict[str, list[dict[str, Any]]]:
+    """Row of the track -> its marks, those of one kind between two edges as one.
+
+    A mark: {kind, t: of the first, to: of the last, count, texts: of the first few}.
+    """
+    limits = edges.tolist()
+    groups: dict[str, dict[tuple[int, str], dict[str, Any]]] = {row: {} for row in TRACK}
+    row_of = {kind: groups[row] for row, kinds in TRACK.items() for kind in kinds}
+    for mark in marks:
+        if limits[0] <= mark.t <= limits[-1]:
+            key = (bisect_right(limits, mark.t, hi=len(limits) - 1), mark.kind)
+            new = {"kind": mark.kind, "t": mark.t, "to": mark.t, "count": 0, "texts": []}
+            group = row_of[mark.kind].setdefault(key, new)
+            group["count"] += 1
+            group["to"] = mark.t
+            if len(group["texts"]) < TOLD:
+                group["texts"].append(mark.text)
+    return {row: list(found.values()) for row, found in groups.items()}
+
+
+# ---- a stretch
+
+
+def stretch(run: Run, t: float) -> dict[str, Any]:
+    """Every move of a stretch of the run around `t`, and who was where when it began.
+
+    Of the pods that do not move in it, only those are named that a lane may show. With the keys that the API documents
+    (api.time.Stretch).
+    """
+    found = recording_of(run)
+    columns, moments = found.columns, found.moments
+    limits = borders(found)
+    times = [0.0, *columns.t[limits[1:-1]].tolist(), found.until]
+    part = min(max(0, bisect_right(times, t) - 1), len(times) - 2)
+    first, last = limits[part : part + 2]
+    lane, latest = state(columns, first)
+    stays = np.ones(len(columns.names), np.bool_)
+    stays[columns.pod[first:last]] = False
+    shown = [newest(np.flatnonzero((lane == code) & stays), latest) for code in range(len(LANES))]
+    known, local = np.unique(np.concatenate([columns.pod[first:last], *shown]).astype(np.int64), return_inverse=True)
+    there = ((index := np.flatnonzero(lane[known] == code), latest[known[index]]) for code in range(len(LANES)))
+    inside = slice(*np.searchsorted(moments, times[part : part + 2], side="left"))
+    return {
+        "from": times[part],
+        "to": times[part + 1],
+        "lanes": LANES,
+        "pods": [columns.names[index] for index in known.tolist()],
+        "counts": np.bincount(lane[lane != NOWHERE], minlength=len(LANES)).tolist(),
+        "there": [index[np.argsort(order)].tolist() for index, order in there],
+        "moves": {
+            "t": columns.t[first:last].tolist(),
+            "pod": local[: last - first].tolist(),
+            "lane": columns.lane[first:last].tolist(),
+            "seq": columns.seq[first:last].tolist(),
+        },
+        "moments": [*moments[inside].tolist(), *([found.until] if part == len(times) - 2 else [])],
+    }
+
+
+def borders(found: Recording) -> list[int]:
+    """Where stretches begin: indexes of moves, each but the first the first of its moment; then the number of moves."""
+    t = found.columns.t
+    cuts = np.searchsorted(t, t[found.begun + STRETCH :: STRETCH], side="left")
+    return [found.begun, *np.unique(cuts[cuts > found.begun]).tolist(), len(t)]
+
+
+def newest(pods: Ints, latest: Ints) -> Ints:
+    """Of these pods, those that moved last."""
+    return pods[np.argsort(latest[pods])[-NEWEST:]]

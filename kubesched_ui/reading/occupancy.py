@@ -1,0 +1,69 @@
+"""Which pod is on which node at a moment of a run, and what the pods there request."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+from django.db.models import Q
+
+from kubesched_ui.models import Cycle, PodResult, Run
+from kubesched_ui.reading import history
+from kubesched_ui.recording.eventlog import read_blocks
+from kubesched_ui.runs import simulations
+from kubesched_ui.scenarios import clusterview
+from kubesched_ui.scenarios.clusterview import ClusterView
+
+
+def evicted(run: Run, before: int | None) -> set[str]:
+    """Pods that preemption removed, in cycles before the one numbered `before` where that is given."""
+    preemptors = PodResult.objects.filter(run=run).filter(Q(attempts__gt=1) | ~Q(nominated_node=""))
+    gone: set[str] = set()
+    for row in preemptors.only("namespace", "name"):
+        cycles = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name)
+        counted = set((cycles.filter(number__lt=before) if before else cycles).values_list("attempt", flat=True))
+        for _, text in read_blocks(run.pk, 0, f"{row.namespace}/{row.name}"):
+            events = msgspec.json.decode(text)
+            for event in events:
+                if event["type"] == "postfilter" and event["attempt"] in counted:
+                    gone.update(event["data"]["victims"])
+    return gone
+
+
+def occupants(run: Run, view: ClusterView, before: int | None = None) -> tuple[dict[str, str], dict[str, str]]:
+    """pod -> node at the start of the run, and as far as it has come (or when cycle number `before` began).
+
+    Pods to be placed again start on no node.
+    """
+    again = set(run.unbind) | set(run.pods or [])
+    start = {key: pod.node for key, pod in view.pods.items() if pod.state == "bound" and key not in again}
+    if run.in_time:
+        return start, history.occupants(run, start)
+    gone = evicted(run, before)
+    now = {key: node for key, node in start.items() if key not in gone}
+    placed = PodResult.objects.filter(run=run, result=PodResult.Result.SCHEDULED).values_list(
+        "namespace", "name", "node"
+    )
+    nodes = {f"{namespace}/{name}": node for namespace, name, node in placed}
+    cycles = Cycle.objects.filter(run=run, result="scheduled")
+    for namespace, name in (cycles.filter(number__lt=before) if before else cycles).values_list("namespace", "name"):
+        key = f"{namespace}/{name}"
+        if key in nodes and key not in gone:
+            now[key] = nodes[key]
+    return start, now
+
+
+def requests_of(run: Run, view: ClusterView) -> dict[str, dict[str, int]]:
+    """What each pod of the run asks for, those that the run adds included."""
+    found = {key: pod.requests for key, pod in view.pods.items()}
+    added = clusterview.cluster_view(simulations.added_pods(run))
+    return found | {key: pod.requests for key, pod in added.pods.items()}
+
+
+def usage(view: ClusterView, places: dict[str, str], requests: dict[str, dict[str, int]]) -> dict[str, Counter[str]]:
+    """node -> what the pods on it request."""
+    used: dict[str, Counter[str]] = {name: Counter() for name in view.nodes}
+    for pod, node in places.items():
+        if node in used:
+            used[node].update(requests.get(pod, {"pods": 1}))
+    return used

@@ -1,0 +1,33 @@
+"""What each plugin does at each extension point, out of its documentation (docs/plugins.md), for the pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "plugins.md"
+
+
+@cache
+def notes() -> dict[str, dict[str, str]]:
+    """plugin -> extension point (`Filter`, `Score`, ...) -> its text as plain text; empty without the document."""
+    if not DOCUMENT.exists():
+        return {}
+    found: dict[str, dict[str, str]] = {}
+    for section in DOCUMENT.read_text(encoding="utf-8").split("\n## ")[1:]:
+        name, _, body = section.partition("\n")
+        points = re.findall(r"^\* \*\*(\w+)\*\*: (.*?)(?=^\* |\n\n|\Z)", body + "\n", re.M | re.S)
+        found[name.strip()] = {point: _plain(text) for point, text in points}
+    return found
+
+
+def _plain(text: str) -> str:
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"\n\s+\* ", "\n• ", text))
+    return " ".join(text.replace("`", "").split())
+
+
+def of(plugins: Iterable[str], point: str) -> list[tuple[str, str]]:
+    """(plugin, what it does at `point`) of those that are documented."""
+    return [(name, notes()[name][point]) for name in plugins if point in notes().get(name, {})]

@@ -1,0 +1,68 @@
+"""Cycles as they were recorded, read back for the pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.recording.eventlog import read_blocks
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.interface import Status
+
+
+def trace_of(cycle: Cycle) -> CycleTrace:
+    """The decoded trace of a stored cycle."""
+    return CycleTrace.decode(bytes(cycle.trace))
+
+
+def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
+    """The cycle with the golden format's keys, and with what the pages show beyond them.
+
+    `filter_order`: Filter plugins in the order asked. `permit`, `prebind`, `bind`: statuses that rejected. `rule`: what
+    decided among preemption candidates. `nominated`: nodes judged with nominated pods counted in.
+    """
+    more: dict[str, Any] = {
+        "filter_order": list(trace.verdicts),
+        "durations": trace.durations,
+        "nominated": [nodes[row] for row in trace.nominated],
+        "rule": trace.postfilter.rule if trace.postfilter else "",
+        "permit_waits": trace.permit_waits,
+    }
+    for point in ("permit", "prebind", "bind"):
+        status: Status | None = getattr(trace, point)
+        if status is not None:
+            more[point] = {"plugin": status.plugin, "code": status.code, "reasons": list(status.reasons)}
+    return more | trace.golden(nodes)
+
+
+def on_node(trace: CycleTrace, row: int) -> dict[str, Any]:
+    """What a cycle decided about the node of `row`: {kind: chosen|fits|refused|unseen|none, plugin, reasons, total}."""
+    found: dict[str, Any] = {"kind": "none", "plugin": "", "reasons": [], "total": None}
+    if rejected := trace.preenqueue or trace.prefilter:
+        return found | {"plugin": rejected.plugin, "reasons": rejected.reasons}
+    if status := trace.status_at(row):
+        return found | {"kind": "refused", "plugin": status.plugin or "PreFilter", "reasons": status.reasons}
+    place = (trace.feasible_rows() == row).nonzero()[0]
+    if not len(place):
+        return found | {"kind": "unseen"}
+    total = int(trace.total()[place[0]]) if trace.scores else None
+    return found | {"kind": "chosen" if trace.selected_row == row and trace.node else "fits", "total": total}
+
+
+def started(run: Run) -> dict[str, Any]:
+    """The data of `run.started`; what is known of it before that."""
+    for _, text in read_blocks(run.pk, 0, limit=1):
+        return msgspec.json.decode(text)[0]["data"]
+    return {"warnings": run.notes}
+
+
+def warnings_of(run: Run) -> list[str]:
+    """What the run remarked on its settings, its cluster and its configuration when it started."""
+    return started(run).get("warnings") or []
+
+
+def left_of(run: Run) -> dict[str, int]:
+    """Schedulers whose pods the run left to them -> how many."""
+    return started(run).get("left") or {}

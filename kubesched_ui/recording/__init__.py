@@ -1,0 +1,1 @@
+"""What happens becomes events and rows; the socket that sends them on."""

@@ -1,0 +1,222 @@
+"""The event log of a run: written in batches by the worker that holds the run, read by anyone at their own pace.
+
+A run's events are numbered 1, 2, ... without gaps (`seq`). They are stored a block per cycle, in the same transaction
+as the cycle, the pod's outcome and the run's progress, so a reader sees all of a cycle or nothing of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from kubesched_ui.fields import pack, unpack
+from kubesched_ui.models import Cycle, EventBlock, Marks, Moves, NodeList, PodResult, RecordingBlock, Run
+from kubesched_ui.recording import lanes
+from kubesched_ui.recording.events import Event, event
+from kubesched_ui.recording.lanes import Move
+from kubesched_ui.recording.marks import Mark
+from kubesched_ui.recording.rows import COUNTS, CycleRow, Entry, ResultRow
+from scheduler_core.debugger.recording import Block, Recorder
+
+PROGRESS = [
+    "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq", "clock",
+]  # fmt: skip
+BLOCK = ("run_id", "first_seq", "last_seq", "pod", "data")
+# Of another attempt's outcome these stay.
+KEPT = {"recorded_message"}
+
+
+class LostClaim(Exception):
+    """The run belongs to another worker now, or is over: nothing more may be written."""
+
+
+class Cancelled(Exception):
+    """A person asked for the run to stop."""
+
+
+@dataclass
+class RunLog:
+    """Writes a run. Nothing reaches the database but through `flush`, which first proves that the run is still ours.
+
+    `notify(seq)` is called after each committed batch.
+    """
+
+    run: Run
+    notify: Callable[[int], None] = lambda seq: None
+    blocks: list[tuple[Any, ...]] = field(default_factory=list)
+    cycles: list[CycleRow] = field(default_factory=list)
+    results: dict[str, ResultRow] = field(default_factory=dict)
+    evicted: dict[str, str] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    node_lists: list[NodeList] = field(default_factory=list)
+    block: list[Event] = field(default_factory=list)  # of `block_pod`, of a run in time, not numbered yet
+    block_pod: str = ""
+    recorder: Recorder | None = None  # hears what is added before it is added here
+    flushed_at: float = field(default_factory=time.monotonic)
+    began_at: float = field(default_factory=time.monotonic)
+    began_with: int = 0
+
+    def __post_init__(self) -> None:
+        self.began_with = self.run.cycles_done
+
+    def add_events(self, events: list[Event], pod: str = "") -> None:
+        """Numbers `events` ({t, type, pod, attempt, data}) and appends them as one block."""
+        first = self.run.last_seq + 1
+        numbered = [{"seq": seq, **event} for seq, event in enumerate(events, first)]
+        self.run.last_seq += len(events)
+        data = pack(msgspec.json.encode(numbered))
+        self.blocks.append((self.run.pk, first, self.run.last_seq, pod, data))
+
+    def add_cycle(self, cycle: CycleRow, result: ResultRow, events: list[Event], victims: list[str]) -> None:
+        """Appends a cycle with all that came of it; writes when the batch is full or old enough."""
+        run, key = self.run, f"{result.namespace}/{result.name}"
+        if run.cycles_done == self.began_with:
+            self.began_at = time.monotonic()
+        self.cycles.append(cycle)
+        for pod, group in groupby(events, key=itemgetter("pod")):  # an evicted pod's event is its own
+            self.add_events(list(group), pod)
+        self.results[key] = result
+        self.evicted.pop(key, None)  # it is back in the queue: what counts is this cycle
+        self.evicted |= dict.fromkeys(victims, key)
+        count = COUNTS[result.result]
+        setattr(run, count, getattr(run, count) + 1)
+        run.cycles_done += 1
+        if len(self.cycles) >= settings.RUN_BATCH_CYCLES or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
+            self.flush()
+
+    def add_entry(self, entry: Entry, cycles: int, counts: Mapping[str, int]) -> None:
+        """Appends what a record of a run in time came to; the events of a pod that follow each other are a block.
+
+        `cycles`: how many there were so far. `counts`: pods by their latest outcome, as the columns of Run are named.
+        """
+        run = self.run
+        if entry.events and entry.pod != self.block_pod:
+            self.close_block()
+            self.block_pod = entry.pod
+        self.block += entry.events
+        self.add_moves(entry)
+        if entry.nodes is not None:
+            version, names = entry.nodes
+            self.node_lists.append(NodeList(run=run, version=version, names=names))
+        if entry.result is not None:
+            self.results[entry.pod] = entry.result
+        if entry.cycle is not None:
+            self.cycles.append(entry.cycle)
+        run.cycles_done = run.cycles_total = cycles
+        run.clock = entry.t
+        for column in set(COUNTS.values()):
+            setattr(run, column, counts[column])
+        full = max(len(self.cycles), len(self.blocks) // 4) >= settings.RUN_BATCH_CYCLES
+        if full or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
+            self.flush()
+
+    def add_moves(self, entry: Entry) -> None:
+        """Appends the moves between lanes and the marks of an entry."""
+        self.moves += entry.moves
+        self.names += entry.names
+        self.marks += entry.marks
+
+    def close_block(self) -> None:
+        """Numbers the events of the open block."""
+        if self.block:
+            self.add_events(self.block, self.block_pod)
+            self.block = []
+
+    def flush(self, **changes: Any) -> None:
+        """Writes what was added, with the run's progress and `changes`, in one transaction; then notifies.
+
+        Raises LostClaim when another worker holds the run, Cancelled (after writing) when a person asked for it.
+        """
+        run = self.run
+        self.close_block()
+        elapsed = time.monotonic() - self.began_at
+        run.pods_per_s = round((run.cycles_done - self.began_with) / elapsed, 1) if elapsed > 0 else 0
+        values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": timezone.now()} | changes
+        recorded = self.recorder.drain() if self.recorder is not None else []
+        with transaction.atomic():
+            # First, so that the row is locked: whoever else claims or cancels the run comes before or after this batch.
+            if not Run.objects.held(run).update(**values):
+                raise LostClaim
+            insert(EventBlock, BLOCK, self.blocks)
+            insert(Cycle, ("run_id", *CycleRow._fields), ((run.pk, *row) for row in self.cycles))
+            results = ((run.pk, *row) for row in self.results.values())
+            insert(PodResult, ("run_id", *ResultRow._fields), results, unique=("run_id", "namespace", "name"))
+            NodeList.objects.bulk_create(self.node_lists)
+            if self.moves:
+                Moves.objects.create(run=run, first_seq=self.moves[0].seq, data=lanes.encode(self.moves, self.names))
+            insert(RecordingBlock, ("run_id", *Block._fields), ((run.pk, *block) for block in recorded))
+            if self.marks:
+                Marks.objects.create(run=run, first_seq=self.marks[0].seq, data=self.marks)
+            for victim, by in self.evicted.items():
+                namespace, _, name = victim.partition("/")
+                PodResult.objects.filter(run=run, namespace=namespace, name=name).update(evicted_by=by)
+            cancelled = Run.objects.filter(pk=run.pk).values_list("cancel_requested", flat=True).get()
+        self.clear()
+        self.flushed_at = time.monotonic()
+        self.notify(run.last_seq)
+        if cancelled and not changes:
+            raise Cancelled
+
+    def clear(self) -> None:
+        """Lets go of what was added and is not written."""
+        self.blocks, self.cycles, self.results, self.evicted = [], [], {}, {}
+        self.moves, self.names, self.marks, self.node_lists, self.block = [], [], [], [], []
+
+    def finish(self, state: str, error: str = "") -> None:
+        """Writes `run.finished` and ends the run."""
+        self.close_block()
+        run = self.run
+        counts = {name: getattr(run, name) for name in ("placed", "unschedulable", "gated", "errors")}
+        self.add_events([event("run.finished", run.clock, data={"state": state, "error": error, **counts})])
+        self.flush(state=state, error=error, finished_at=timezone.now(), worker="")
+
+
+def insert(
+    model: type[Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]], unique: Sequence[str] = ()
+) -> None:
+    """Inserts rows as they are, replacing (but for KEPT) those with the same `unique` columns.
+
+    What `bulk_create` does, without making and reading an object per row: that took longer than the scheduling.
+    """
+    sql = f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})"
+    if unique:
+        changes = [f"{name} = EXCLUDED.{name}" for name in columns if name not in {*unique, *KEPT}]
+        sql += f" ON CONFLICT ({', '.join(unique)}) DO UPDATE SET {', '.join(changes)}"
+    with connection.cursor() as cursor:
+        cursor.executemany(sql, list(rows))
+
+
+def read_blocks(
+    run_id: int, since: int, pod: str = "", limit: int = 100, types: Collection[str] = ()
+) -> Iterator[tuple[int, bytes]]:
+    """Yields (last seq, JSON list of events) of at most `limit` blocks with events after `since`, in order.
+
+    With `pod`, only that pod's events and those of the run itself; with `types`, only those (a list may be empty).
+    """
+    rows = EventBlock.objects.filter(run_id=run_id, last_seq__gt=since).order_by("first_seq")
+    if pod:
+        rows = rows.filter(pod__in=[pod, ""])
+    for first, last, data in rows.values_list("first_seq", "last_seq", "data")[:limit]:
+        text = unpack(data)
+        if first <= since:  # the reader stopped in the middle of this block
+            text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["seq"] > since])
+        if types:
+            text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["type"] in types])
+        yield last, text
+
+
+def join(texts: list[bytes]) -> bytes:
+    """One JSON list of the events of several blocks, without decoding them."""
+    return b"[" + b",".join(text[1:-1] for text in texts if len(text) > 2) + b"]"

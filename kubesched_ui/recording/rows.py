@@ -1,0 +1,78 @@
+"""What is written of a run, row by row: the types that those who make rows and who write them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kubesched_ui.recording.events import Event
+from kubesched_ui.recording.lanes import Move
+from kubesched_ui.recording.marks import Mark
+
+# result of a pod -> the column of Run that counts it
+COUNTS = {
+    "scheduled": "placed",
+    "waiting": "placed",
+    "unschedulable": "unschedulable",
+    "gated": "gated",
+    "error": "errors",
+}
+
+
+class CycleRow(NamedTuple):
+    """A Cycle to be written; `trace` as the core encoded it."""
+
+    number: int
+    namespace: str
+    name: str
+    attempt: int
+    result: str
+    trace: bytes
+    nodes_version: int = 0
+
+
+class ResultRow(NamedTuple):
+    """A PodResult to be written; `reasons` is JSON text."""
+
+    namespace: str
+    name: str
+    position: int
+    result: str
+    node: str = ""
+    nominated_node: str = ""
+    score: int | None = None
+    runner_up: str = ""
+    margin: int | None = None
+    feasible: int = 0
+    attempts: int = 1
+    message: str = ""
+    reasons: str = "[]"
+    recorded_message: str = ""
+    evicted_by: str = ""
+    duration: float = 0.0
+
+
+class NodeNames(NamedTuple):
+    """A list of nodes that differs from the one before."""
+
+    version: int
+    names: list[str]
+
+
+@dataclass(slots=True)
+class Entry:
+    """What one record comes to. `events` have no numbers yet; the last of them has the number `seq`.
+
+    `names`: the pods that come into a lane for the first time.
+    """
+
+    t: float
+    pod: str
+    seq: int
+    events: list[Event]
+    cycle: CycleRow | None = None
+    result: ResultRow | None = None
+    moves: list[Move] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    nodes: NodeNames | None = None

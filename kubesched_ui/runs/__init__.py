@@ -1,0 +1,1 @@
+"""A run's life: settings, start, claim, tasks, cancelling, being taken up again."""

@@ -1,0 +1,45 @@
+"""Which scheduler configuration a run has: the one that it was given, or the one that came with its cluster."""
+
+from __future__ import annotations
+
+from kubesched_ui.models import Scenario
+from scheduler_core.config import Unknown, UnknownPlugins
+from scheduler_core.config.document import read_documents
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+
+CAME_WITH_IT = "The scheduler configuration that came with the upload is left out"
+
+
+def check(config: str, release: str, unknown: Unknown) -> None:
+    """Raises InputError for a configuration that the release cannot run with; "" is its default."""
+    if config:
+        Simulation([], release=release, config=config, unknown_plugins=unknown)
+
+
+def chosen(scenario: Scenario, given: str | None, release: str, unknown: Unknown) -> tuple[str, list[str]]:
+    """The configuration of a run, and what is to be said of it. `given`: "" is the release's default, None whatever
+    suits the scenario. Only what was given raises InputError; what came with the upload and is of no use is left out.
+    """
+    own = scenario.config
+    if given is not None:
+        check(given, release, unknown)
+        if not own or same(own, given):
+            return given, []
+        return given, [f"{CAME_WITH_IT}: the run has {'one of its own' if given else 'the default one of its release'}"]
+    try:
+        check(own, release, unknown)
+    except UnknownPlugins as error:
+        hint = "" if error.rest else "; leaving these plugins out would let the rest of it count"
+        return "", [f"{CAME_WITH_IT}: {error}{hint}"]
+    except InputError as error:
+        return "", [f"{CAME_WITH_IT}: {error}"]
+    return own, []
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts say the same: browsers change line ends, people go from YAML to JSON."""
+    try:
+        return read_documents(one, "") == read_documents(other, "")
+    except InputError:
+        return one.split() == other.split()

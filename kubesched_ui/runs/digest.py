@@ -1,0 +1,121 @@
+"""What a scheduler configuration changes, in a few words, so that runs can be told apart in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from scheduler_core.config import POINTS, Configuration, Profile, Unknown, load_configuration
+from scheduler_core.config.finding import find
+from scheduler_core.config.schema import GROUP, KIND
+from scheduler_core.errors import InputError
+from scheduler_core.explain.words import count, listing
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import get_release
+
+LONGEST = 200
+DEFAULT = "as default"
+FIT = "NodeResourcesFit"
+MANY = 3  # plugins that score no more are told together
+
+
+@lru_cache(maxsize=256)
+def digest(config: str, release: str, unknown: Unknown = "error") -> str:
+    """`MostAllocated, PodTopologySpread off, ImageLocality ×5`; "as default" if nothing is changed, "" for no text.
+
+    A text that cannot be read has "unreadable".
+    """
+    if not config:
+        return ""
+    page, known = get_release(release), known_plugins(PLUGINS)
+    try:
+        found = load_configuration(config, page, known=known, unknown=unknown)
+        version = find(config)[0].raw.get("apiVersion") or f"{GROUP}/v1"
+        plain = load_configuration({"apiVersion": version, "kind": KIND}, page, known=known)
+    except InputError:
+        return "unreadable"
+    of_old = [f"{version.rpartition('/')[2]} defaults"] if version != f"{GROUP}/v1" else []
+    told = ", ".join(dict.fromkeys([*_changes(found, plain), *of_old])) or DEFAULT
+    return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
+
+
+def _changes(found: Configuration, plain: Configuration) -> Iterator[str]:
+    several = len(found.profiles) > 1
+    if several:
+        yield count(len(found.profiles), "profile")
+    for profile in found.profiles:
+        name = f"{profile.scheduler_name}: " if several else ""
+        yield from (name + change for change in _profile(profile, plain.profiles[0]))
+    if found.percentage_of_nodes_to_score not in (None, plain.percentage_of_nodes_to_score):
+        yield f"{found.percentage_of_nodes_to_score}% of nodes"
+    if found.extenders:
+        yield f"{count(len(found.extenders), 'extender')} left out"
+    for field in ("pod_initial_backoff_seconds", "pod_max_backoff_seconds"):
+        if getattr(found, field) != getattr(plain, field):
+            yield f"backoff from {found.pod_initial_backoff_seconds} to {found.pod_max_backoff_seconds} s"
+
+
+def _profile(profile: Profile, plain: Profile) -> Iterator[str]:
+    strategy = _strategy(profile)
+    if strategy and strategy != _strategy(plain):
+        yield strategy
+    mine, theirs = _points(profile), _points(plain)
+    scoring, silent = _scoring(mine), _scoring(theirs) - _scoring(mine)
+    if len(silent) >= MANY:
+        yield f"{listing(sorted(scoring))} alone score{'s' * (len(scoring) == 1)}" if scoring else "nothing scores"
+    for plugin in sorted(mine.keys() | theirs.keys(), key=[*theirs, *sorted(mine)].index):
+        have, had = mine.get(plugin, {}), theirs.get(plugin, {})
+        gone = [point for point in had if point not in have]
+        if len(silent) >= MANY and set(gone) <= {"preScore", "score"}:
+            gone = []
+        if gone and not have:
+            yield f"{plugin} off"
+        elif gone:
+            yield f"{plugin} off at {', '.join(gone)}"
+        elif have and not had:
+            yield f"{plugin} on"
+        weight = have.get("score", 0)
+        if weight and weight != had.get("score", weight if not had else 0):
+            yield f"{plugin} ×{weight}"
+    for plugin, args in profile.args.items():
+        if (
+            plugin in theirs
+            and plugin in mine
+            and args != plain.args.get(plugin)
+            and (plugin != FIT or not _only_strategy(profile, plain))
+        ):
+            yield f"{plugin} configured"
+    if profile.percentage_of_nodes_to_score is not None:
+        yield f"{profile.percentage_of_nodes_to_score}% of nodes"
+
+
+def _scoring(points: dict[str, dict[str, int]]) -> set[str]:
+    return {plugin for plugin, at in points.items() if "score" in at}
+
+
+def _points(profile: Profile) -> dict[str, dict[str, int]]:
+    """plugin -> point -> weight."""
+    found: dict[str, dict[str, int]] = {}
+    for point in POINTS:
+        for plugin, weight in profile.plugins[point]:
+            found.setdefault(plugin, {})[point] = weight
+    return found
+
+
+def _strategy(profile: Profile) -> str:
+    """`MostAllocated`, with the resources where they are not cpu and memory alike; "" if NodeResourcesFit is off."""
+    strategy: Any = getattr(profile.args.get(FIT), "scoring_strategy", None)
+    if strategy is None:
+        return ""
+    resources = [(resource.name, resource.weight) for resource in strategy.resources]
+    if dict(resources) in ({"cpu": 1, "memory": 1}, {}):
+        return str(strategy.type)
+    return f"{strategy.type} of {' and '.join(f'{name} ×{weight}' for name, weight in resources)}"
+
+
+def _only_strategy(profile: Profile, plain: Profile) -> bool:
+    """Whether the arguments of NodeResourcesFit differ in the strategy alone, which is named already."""
+    mine, theirs = profile.args[FIT], plain.args.get(FIT)
+    names = ("ignored_resources", "ignored_resource_groups")
+    return all(getattr(mine, name, ()) == getattr(theirs, name, ()) for name in names)

@@ -1,0 +1,186 @@
+"""Runs: made from what a person asks for, put into the queue, cancelled, taken up again when their worker is gone."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from kubesched_ui.celery import app
+from kubesched_ui.models import ClusterObject, Run, Scenario
+from kubesched_ui.recording.eventlog import LostClaim, RunLog
+from kubesched_ui.runs import configuring, template, typed
+from kubesched_ui.runs.summary import differences
+from kubesched_ui.scenarios import intime
+from scheduler_core.config import Unknown
+from scheduler_core.config.unknown_plugins import CHOICES
+from scheduler_core.errors import InputError
+from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.snapshot.outlook import Choices
+
+logger = logging.getLogger(__name__)
+
+EXECUTE = "kubesched.execute_run"  # the task's name: who starts runs need not know who does them
+
+MAX_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What a person chooses for a run.
+
+    `pods`: "ns/name" in the order of scheduling, None for all pending pods; a bound pod among them is unbound.
+    `unbind`: further bound pods to place again. `template`: a Pod as YAML or JSON, of which `copies` are added, or a
+    workload, whose pods are. `config`: "" is the release's default, None the one that came with the cluster, if it can
+    be used. `other_schedulers`, `absent_claims`: as of the core's Choices.
+    """
+
+    release: str = "1.34"
+    config: str | None = None
+    unknown_plugins: Unknown = "error"
+    seed: int = 0
+    tie_break: str = Run.TieBreak.SEED
+    preemption: bool = True
+    percentage: int | None = None
+    pods: list[str] | None = None
+    unbind: list[str] = field(default_factory=list)
+    template: str = ""
+    copies: int = 0
+    in_time: bool = False
+    until: float | None = None
+    other_schedulers: str = Run.OtherSchedulers.LEAVE
+    absent_claims: str = Run.AbsentClaims.ERROR
+
+
+def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
+    """What a run of the scenario has where nothing else is said, as arguments of RunSettings.
+
+    `in_time`: None for what suits the scenario. A run in time has what a Scenario document says of the scheduler.
+    """
+    in_time = bool(scenario.time) if in_time is None else in_time
+    if not in_time:
+        return {}
+    release = next((name for name in RELEASES if scenario.kubernetes.lstrip("v").startswith(name)), "1.34")
+    spec = intime.document(scenario.time).spec
+    return {
+        "in_time": True,
+        "release": release,
+        "seed": spec.seed,
+        "tie_break": spec.tie_break,
+        "preemption": spec.preemption,
+        "percentage": spec.percentage,
+        "until": intime.until_of(scenario.time),
+    }
+
+
+def settings_of(run: Run) -> RunSettings:
+    """The settings of a run, so that another can be made with the same ones."""
+    return RunSettings(**{field.name: getattr(run, field.name) for field in fields(RunSettings)})
+
+
+def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name: str = "") -> Run:
+    """A queued run, its message sent once the transaction is committed. Raises InputError before anything is stored."""
+    if wanted.in_time and wanted.until is None:
+        wanted = replace(wanted, until=intime.until_of(scenario.time))
+    release = get_release(wanted.release).name
+    if wanted.unknown_plugins not in CHOICES:
+        raise InputError("Run", "unknown_plugins", f"must be one of {', '.join(CHOICES)}")
+    config, notes = configuring.chosen(scenario, wanted.config, release, wanted.unknown_plugins)
+    validate(scenario, wanted)
+    if wanted.template:
+        copies, unknown = wanted.copies, wanted.unknown_plugins
+        notes += typed.remarks(scenario, wanted.template, copies, release, config, unknown)
+    values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
+    told = differences(replace(wanted, config=config, release=release), RunSettings())
+    run = Run.objects.create(scenario=scenario, name=name, summary="\n".join(told), **values)
+    if send:
+        transaction.on_commit(lambda: enqueue(run.pk))
+    return run
+
+
+def validate(scenario: Scenario, wanted: RunSettings) -> None:
+    """Raises InputError that names the setting and what is wrong with it."""
+    if not -MAX_SEED <= wanted.seed <= MAX_SEED:
+        raise InputError("Run", "seed", "must be an integer of 64 bits")
+    if wanted.tie_break not in Run.TieBreak.values:
+        raise InputError("Run", "tie_break", f"must be one of {', '.join(Run.TieBreak.values)}")
+    if wanted.percentage is not None and not 0 <= wanted.percentage <= 100:
+        raise InputError("Run", "percentage", "must be between 0 and 100")
+    if wanted.copies and not wanted.template:
+        raise InputError("Run", "template", "is needed to make copies of")
+    if wanted.template:
+        template.check(wanted.template, wanted.copies)
+    Choices.of(wanted.other_schedulers, wanted.absent_claims)
+    if wanted.until is not None and not wanted.in_time:
+        raise InputError("Run", "until", "is for runs in time")
+    if wanted.until is not None and not 0 < wanted.until <= settings.RUN_MAX_SECONDS:
+        days = settings.RUN_MAX_SECONDS / 86_400
+        problem = f"must be more than 0 and at most {settings.RUN_MAX_SECONDS} s ({days:g} days), got {wanted.until:g}"
+        raise InputError("Run", "until", problem)
+    validate_pods(scenario, wanted)
+
+
+def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
+    """Raises InputError unless every pod named exists and is named once."""
+    seen: set[str] = set()
+    for name_of, names in (("pods", wanted.pods or []), ("unbind", wanted.unbind)):
+        for index, name in enumerate(names):
+            if name in seen:
+                raise InputError("Run", f"{name_of}[{index}]", f"{name[:300]!r} is named twice")
+            seen.add(name)
+    if not seen:
+        return
+    rows = ClusterObject.objects.filter(scenario=scenario, kind="Pod").values_list("namespace", "name")
+    missing = seen - {f"{namespace}/{name}" for namespace, name in rows.iterator()}
+    if missing:
+        shown = ", ".join(repr(name[:300]) for name in sorted(missing)[:5])
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        raise InputError("Run", "pods", f"the scenario has no pod {shown}{more}; pods are named namespace/name")
+
+
+def enqueue(run_id: int) -> None:
+    """Sends the run's message. Where the broker is away the run stays queued, and `sweep` sends it again."""
+    Run.objects.filter(pk=run_id, state=Run.State.QUEUED).update(heartbeat_at=timezone.now())
+    try:
+        app.send_task(EXECUTE, [run_id])
+    except (OperationalError, OSError) as error:
+        logger.warning("Run %s waits for the broker: %s", run_id, error)
+
+
+def cancel(run: Run) -> None:
+    """Asks the worker to stop; a run that no worker has is over at once. A finished run stays as it is."""
+    now = timezone.now()
+    if not Run.objects.filter(pk=run.pk, state=Run.State.QUEUED).update(
+        state=Run.State.CANCELLED, cancel_requested=True, finished_at=now
+    ):
+        Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(cancel_requested=True)
+    run.refresh_from_db()
+
+
+def sweep() -> None:
+    """Finds runs that nobody works on, whatever the reason, and sends their message again. Safe to run anywhere.
+
+    A run that has cost several workers their life is failed instead: it would cost the next one its life too.
+    """
+    for run in Run.objects.lost() | Run.objects.forgotten():
+        if run.starts >= settings.RUN_MAX_STARTS:
+            give_up(run)
+        else:
+            enqueue(run.pk)
+    connection.close()
+
+
+def give_up(run: Run) -> None:
+    """Fails a lost run."""
+    if claimed := Run.objects.claim(run.pk, f"sweep:{run.pk}"):
+        try:
+            RunLog(claimed).finish(
+                Run.State.FAILED, f"Its worker was lost {run.starts} times; it may need more memory."
+            )
+        except LostClaim:
+            logger.info("Run %s was taken up after all", run.pk)

@@ -1,0 +1,186 @@
+"""What a run works on: the scenario's objects as its settings want them, and the core's simulation of them."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+from django.conf import settings
+
+from kubesched_ui.models import Run
+from kubesched_ui.runs import template
+from kubesched_ui.scenarios import intime
+from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.errors import InputError
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot import defaults
+from scheduler_core.snapshot.bare import title
+from scheduler_core.snapshot.outlook import Choices
+from scheduler_core.snapshot.prepare import Prepared, prepare
+from scheduler_core.time.scenario_run import ScenarioRun
+
+# What kubelet and scheduler write; gone when a pod is placed again.
+DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")
+PLACEMENT_STATUS = ("conditions", "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "containerStatuses")
+
+
+class Cluster(NamedTuple):
+    """`pods`: those to schedule in order, None for all pending ones. `only`: titles of the workloads whose pods may be
+    made, None for all that have none."""
+
+    objects: list[dict[str, Any]]
+    pods: list[str] | None
+    only: list[str] | None
+
+
+class Begun(NamedTuple):
+    """`recorded`: what the real cluster said of each pod ("ns/name" -> message). `warnings`: what is to be said of the
+    snapshot and the configuration."""
+
+    simulation: Simulation
+    prepared: Prepared
+    recorded: dict[str, str]
+
+    @property
+    def warnings(self) -> list[str]:
+        return [*self.prepared.warnings, *self.simulation.warnings]
+
+
+def unbound(pod: dict[str, Any]) -> dict[str, Any]:
+    """The pod as it was before it was placed, and before anybody deleted it."""
+    metadata = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in DELETION}
+    spec = {key: value for key, value in (pod.get("spec") or {}).items() if key != "nodeName"}
+    status = {key: value for key, value in (pod.get("status") or {}).items() if key not in PLACEMENT_STATUS}
+    return pod | {"metadata": metadata, "spec": spec, "status": status | {"phase": "Pending"}}
+
+
+def cluster_of(run: Run) -> Cluster:
+    """The scenario's objects as the run wants them."""
+    objects = list(run.scenario.objects_of())
+    chosen = set(run.pods or []) | set(run.unbind)
+    for index, obj in enumerate(objects):
+        if obj.get("kind") == "Pod" and chosen and pod_key(obj) in chosen and (obj.get("spec") or {}).get("nodeName"):
+            objects[index] = unbound(obj)
+    if run.template:
+        added, workloads = template.objects_of(run.template, run.copies)
+    else:
+        added, workloads = [], []
+    if taken := {title(obj) for obj in added} & {title(obj) for obj in objects}:
+        raise InputError(template.WHERE, "metadata.name", f"the cluster already has {min(taken)}")
+    if run.pods is None:
+        return Cluster(objects + added, None, None)
+    copies = [pod_key(obj) for obj in added if obj["kind"] == "Pod"]
+    return Cluster(objects + added, [*run.pods, *run.unbind, *copies], workloads)
+
+
+def pod_key(pod: dict[str, Any]) -> str:
+    """namespace/name."""
+    metadata = pod.get("metadata") or {}
+    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+
+
+def begin(run: Run) -> Begun:
+    """The core's simulation for a run in one pass. Raises InputError."""
+    objects, pods, only = cluster_of(run)
+    recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
+    release = get_release(run.release)
+    configuration = load_configuration(
+        run.config or None, release, known=known_plugins(PLUGINS), unknown=unknown_of(run)
+    )
+    prepared = prepare(
+        objects,
+        release=release,
+        schedulers=configuration.schedulers,
+        choices=choices_of(run),
+        seed=run.seed,
+        only=only,
+    )
+    if len(prepared.made) > settings.RUN_MAX_PODS:
+        problem = f"would have {len(prepared.made):,} pods, which is more than {settings.RUN_MAX_PODS:,}"
+        raise InputError("Run", "", f"workloads that have no pods yet {problem}")
+    if pods is not None:
+        skipped = set(prepared.deleting)
+        pods = [*(key for key in pods if key not in skipped), *(pod.key for pod in prepared.made)]
+    simulation = Simulation(
+        prepared.objects,
+        release=run.release,
+        config=configuration,
+        seed=run.seed,
+        tie_break=run.tie_break,
+        preemption=run.preemption,
+        percentage=run.percentage,
+        pods=pods,
+    )
+    return Begun(simulation, prepared, recorded)
+
+
+def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
+    """The core's run in time for `run`, bounded by the settings, and what the real cluster said of each pod."""
+    objects, pods, only = cluster_of(run)
+    if pods is not None:
+        chosen = set(pods)
+        objects = [obj for obj in objects if not is_pending(obj) or pod_key(obj) in chosen]
+    recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
+    in_time = ScenarioRun(
+        intime.scenario_of(run, objects),
+        timer=time.perf_counter_ns,
+        unknown_plugins=unknown_of(run),
+        choices=choices_of(run),
+        only=only,
+    )
+    in_time.timeline.max_records = settings.RUN_MAX_RECORDS
+    in_time.timeline.max_pods = settings.RUN_MAX_PODS
+    return in_time, recorded
+
+
+def added_pods(run: Run) -> list[dict[str, Any]]:
+    """The pods that a run adds to those of its scenario: copies of its template; in one pass those of workloads too."""
+    bare = any(isinstance(told, dict) and told.get("code") == "workloads" for told in run.scenario.warnings)
+    return _added_pods(run.pk, run.created_at) if run.template or (bare and run.pods is None) else []
+
+
+@lru_cache(maxsize=2)
+def _added_pods(run_id: int, created_at: datetime) -> list[dict[str, Any]]:
+    # The time belongs to the key because a database may give the number of a deleted run to another.
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    try:
+        added = template.objects_of(run.template, run.copies)[0] if run.template else []
+        copies = [obj for obj in added if obj["kind"] == "Pod"]
+        for copy in copies:
+            defaults.fill(copy, get_release(run.release))
+        if run.in_time or (copies and run.pods is not None):
+            return copies
+        made = begin(run).prepared.made
+    except InputError:  # the run failed of it and says so
+        return []
+    return [*copies, *({"apiVersion": "v1", "kind": "Pod", **msgspec.to_builtins(pod)} for pod in made)]
+
+
+def choices_of(run: Run) -> Choices:
+    """What it does about what its snapshot leaves open."""
+    return Choices.of(run.other_schedulers, run.absent_claims)
+
+
+def unknown_of(run: Run) -> Unknown:
+    """What becomes of plugins that are not known."""
+    return "leave_out" if run.unknown_plugins == "leave_out" else "error"
+
+
+def is_pending(obj: dict[str, Any]) -> bool:
+    """Whether an object is a pod without a node."""
+    return obj.get("kind") == "Pod" and not (obj.get("spec") or {}).get("nodeName")
+
+
+def recorded_message(obj: dict[str, Any]) -> str:
+    """The message of a pod's condition PodScheduled, where it is False."""
+    if obj.get("kind") != "Pod":
+        return ""
+    for condition in (obj.get("status") or {}).get("conditions") or []:
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return str(condition.get("message") or "")
+    return ""

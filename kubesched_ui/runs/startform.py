@@ -1,0 +1,176 @@
+"""The form that starts a run: which pods, which release and configuration, how ties are broken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from kubesched_ui.ingest import outlook
+from kubesched_ui.models import MAX_NAME, Run, Scenario
+from kubesched_ui.runs import template
+from kubesched_ui.runs.lifecycle import MAX_SEED, RunSettings
+from kubesched_ui.runs.lifecycle import defaults as defaults_of
+from kubesched_ui.scenarios.clusterview import ClusterView
+from scheduler_core.api.duration import seconds
+from scheduler_core.config import UnknownPlugins
+from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
+from scheduler_core.errors import InputError
+from scheduler_core.releases import RELEASES
+
+WHICH = [
+    ("pending", "All pending pods"),
+    ("unbind", "Pods that are on a node, placed again"),
+    ("template", "Copies of a pod I type, or the pods of a workload"),
+]
+MODES = [
+    ("once", "One pass: every pod is tried once, in order"),
+    ("time", "In time: pods wait, back off and come again on a virtual clock"),
+]
+TEMPLATE = """apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  containers:
+  - name: web
+    image: nginx
+    resources:
+      requests: {cpu: 500m, memory: 256Mi}
+"""
+
+
+class StartForm(forms.Form):
+    name = forms.CharField(required=False, max_length=MAX_NAME)
+    which = forms.ChoiceField(choices=WHICH)
+    mode = forms.ChoiceField(choices=MODES, required=False)
+    until = forms.CharField(required=False, strip=True)  # seconds, or text such as 30m
+    unbind = forms.CharField(required=False, strip=True)  # namespace/name, one a line
+    template = forms.CharField(required=False, strip=False)
+    copies = forms.IntegerField(required=False, min_value=1)
+    release = forms.ChoiceField(choices=[(name, name) for name in reversed(RELEASES)])
+    config = forms.CharField(required=False, strip=False)
+    unknown_plugins = forms.ChoiceField(choices=[(choice, choice) for choice in CHOICES], required=False)
+    without_config = forms.BooleanField(required=False)
+    seed = forms.IntegerField(required=False, min_value=-MAX_SEED, max_value=MAX_SEED)
+    tie_break = forms.ChoiceField(choices=[("seed", "by the seed"), ("name", "by name")], required=False)
+    preemption = forms.BooleanField(required=False)
+    take_others = forms.BooleanField(required=False)
+    claims_bound = forms.BooleanField(required=False)
+    percentage = forms.IntegerField(required=False, min_value=0, max_value=100)
+
+    @staticmethod
+    def defaults(scenario: Scenario, view: ClusterView) -> dict[str, Any]:
+        """The first choice that makes sense for the scenario."""
+        states = {pod.state for pod in view.pods.values()}
+        makes = any(remark["code"] == "workloads" for remark in outlook.of_snapshot(scenario.warnings))
+        waiting = makes or states & {"pending", "gated"}
+        which = "pending" if waiting else "unbind" if "bound" in states else "template"
+        release = next((name for name in RELEASES if scenario.kubernetes.lstrip("v").startswith(name)), "1.34")
+        first = {"which": which, "template": TEMPLATE, "copies": 3, "release": release, "config": scenario.config}
+        first |= {"seed": 0, "tie_break": Run.TieBreak.SEED, "preemption": True, "mode": "once"}
+        if scenario.time:
+            first |= {"which": "pending", "mode": "time"} | defaults_of(scenario)
+        return first
+
+    @staticmethod
+    def like(run: Run) -> dict[str, Any]:
+        """What the form holds for another run with the settings of `run`."""
+        again = [*(run.pods or []), *run.unbind]
+        which = "template" if run.template else "pending" if run.pods is None else "unbind"
+        values: dict[str, Any] = {"which": which, "unbind": "\n".join(again), "mode": "time" if run.in_time else "once"}
+        same = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
+        values |= {name: getattr(run, name) for name in same}
+        values |= {"template": run.template or TEMPLATE, "copies": run.copies or 3}
+        values |= {
+            "take_others": run.other_schedulers == Run.OtherSchedulers.TAKE,
+            "claims_bound": run.absent_claims == Run.AbsentClaims.BOUND,
+        }
+        return values | {"until": "" if run.until is None else f"{run.until:g}"}
+
+    @property
+    def ticked(self) -> list[str]:
+        """The pods ticked in the list."""
+        return self.data.getlist("pod") if isinstance(self.data, QueryDict) else []
+
+    # What the page offers where the configuration is refused: to leave these plugins out, to start without it.
+    unknown: tuple[UnknownPlugin, ...] = ()
+    config_refused = False
+
+    def refuse(self, error: InputError) -> None:
+        """Has the form say what is wrong, beside the field that it is about."""
+        field = field_of(error)
+        if isinstance(error, UnknownPlugins):
+            self.unknown = () if error.rest else error.plugins
+            count = len(error.plugins)
+            these = "This plugin is" if count == 1 else f"These {count} plugins are"
+            self.add_error(
+                "config", str(error) if error.rest else f"{these} not part of kube-scheduler {error.release}."
+            )
+            return
+        self.config_refused = field == "config"
+        self.add_error(field, str(error))
+
+    def names(self) -> list[str]:
+        """The pods chosen to be placed again: ticked ones and typed ones, each once."""
+        typed = self.cleaned_data["unbind"].replace(",", "\n").split("\n")
+        return list(dict.fromkeys(name.strip() for name in [*self.ticked, *typed] if name.strip()))
+
+    def clean_until(self) -> float | None:
+        """Virtual seconds; None for what suits the scenario."""
+        text = self.cleaned_data["until"]
+        try:
+            return seconds(text) if text else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean(self) -> dict[str, Any]:
+        """A choice of pods needs pods. What belongs to a choice that was not made cannot be wrong."""
+        values = super().clean() or {}
+        for name, counts in (("until", values.get("mode") == "time"), ("copies", values.get("which") == "template")):
+            if not counts and name in self.errors:
+                del self.errors[name]
+                values[name] = None
+        if values.get("which") == "unbind" and not self.names():
+            self.add_error("unbind", "Tick at least one pod, or type its namespace/name.")
+        if values.get("which") == "template" and not values.get("template", "").strip():
+            self.add_error("template", "Type the pod of which copies are to be placed, or a workload.")
+        return values
+
+    def settings(self) -> RunSettings:
+        """The settings the form stands for; `pods` is the exact list unless all pending pods are meant."""
+        values, which = self.cleaned_data, self.cleaned_data["which"]
+        in_time = values["mode"] == "time"
+        return RunSettings(
+            release=values["release"],
+            config="" if values["without_config"] or not values["config"].strip() else values["config"],
+            unknown_plugins="leave_out" if values["unknown_plugins"] == "leave_out" else "error",
+            seed=values["seed"] or 0,
+            tie_break=values["tie_break"] or Run.TieBreak.SEED,
+            preemption=values["preemption"],
+            percentage=values["percentage"],
+            pods=None if which == "pending" else [],
+            unbind=self.names() if which == "unbind" else [],
+            template=values["template"] if which == "template" else "",
+            copies=self.number_of_copies() if which == "template" else 0,
+            in_time=in_time,
+            until=values["until"] if in_time else None,
+            other_schedulers=Run.OtherSchedulers.TAKE if values["take_others"] else Run.OtherSchedulers.LEAVE,
+            absent_claims=Run.AbsentClaims.BOUND if values["claims_bound"] else Run.AbsentClaims.ERROR,
+        )
+
+    def number_of_copies(self) -> int:
+        """Of a pod; a workload says itself how many it has."""
+        values = self.cleaned_data
+        return 1 if template.is_workload(values["template"]) else values["copies"] or 1
+
+
+def field_of(error: InputError) -> str | None:
+    """The form's field that a refused setting belongs to."""
+    named = {name: name for name in ("unbind", "copies", "percentage", "seed", "until")} | {"pods": "unbind"}
+    if error.where == template.WHERE:
+        return "template"
+    if error.where == "Run":
+        return named.get(error.field.partition("[")[0])
+    return "config"

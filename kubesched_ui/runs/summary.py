@@ -1,0 +1,64 @@
+"""What sets a run apart from one with default settings, in a few words each: for lists of runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from kubesched_ui.runs import template
+from kubesched_ui.runs.digest import DEFAULT, digest
+from scheduler_core.api.duration import span
+from scheduler_core.config import Unknown
+from scheduler_core.explain.words import count
+
+# Settings that are told otherwise, or not at all, where they differ from their default.
+OTHERWISE = {"release", "config", "in_time", "until", "pods", "unbind", "template", "copies", "unknown_plugins"}
+WORDS = {
+    "seed": lambda seed: f"seed {seed}",
+    "tie_break": lambda how: f"ties by {how}",
+    "preemption": lambda may: "" if may else "no preemption",
+    "percentage": lambda percent: f"{percent}% of nodes",
+    "other_schedulers": lambda how: "takes pods of other schedulers",
+    "absent_claims": lambda how: "absent claims bound",
+}
+
+
+def differences(settings: Any, default: Any) -> list[str]:
+    """`MostAllocated`, `seed 7`, `3 copies of web`, `in time until 10 min` ...: what differs between two RunSettings.
+
+    Settings that nobody has found words for are told by their name.
+    """
+    values, usual = asdict(settings), asdict(default)
+    told = [*which_pods(values), *how(values), *configuration(values)]
+    for name, value in values.items():
+        if name not in OTHERWISE and value != usual[name]:
+            words = WORDS.get(name, lambda value, name=name: f"{name.replace('_', ' ')}: {value}")
+            told.append(words(value))
+    return [" ".join(text.split()) for text in told if text]
+
+
+def which_pods(values: dict[str, Any]) -> list[str]:
+    """The pods that were chosen; nothing for all pending ones."""
+    told = []
+    if values["template"]:
+        obj, copies = template.read(values["template"]), values["copies"]
+        what = f"{copies:,} {'copy' if copies == 1 else 'copies'} of" if obj["kind"] == "Pod" else obj["kind"]
+        told.append(f"{what} {obj['metadata']['name'][:60]}")
+    if values["pods"]:
+        told.append(f"{count(len(values['pods']), 'pod')} chosen")
+    if values["unbind"]:
+        told.append(f"{count(len(values['unbind']), 'pod')} placed again")
+    return told
+
+
+def how(values: dict[str, Any]) -> list[str]:
+    """In time, and until when."""
+    return [f"in time until {span(values['until'])}"] if values["in_time"] and values["until"] else []
+
+
+def configuration(values: dict[str, Any]) -> list[str]:
+    """What its scheduler configuration changes."""
+    unknown: Unknown = values["unknown_plugins"]
+    told = digest(values["config"] or "", values["release"], unknown)
+    told = "own configuration, as default" if told == DEFAULT else told
+    return [told, "unknown plugins left out" if told and unknown == "leave_out" else ""]

@@ -1,0 +1,221 @@
+"""Celery tasks: load, call the core, save, publish."""
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from typing import Any, Self
+
+import msgspec
+from celery import shared_task
+from celery.signals import worker_ready
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from kubesched_ui.models import Cycle, RecordingBlock, Run
+from kubesched_ui.recording.chronicle import Chronicle
+from kubesched_ui.recording.eventlog import Cancelled, LostClaim, RunLog, read_blocks
+from kubesched_ui.recording.events import Event, cycle_events, event
+from kubesched_ui.recording.notify import Notifier
+from kubesched_ui.recording.outcome import pod_result
+from kubesched_ui.recording.rows import CycleRow
+from kubesched_ui.runs import lifecycle, simulations
+from kubesched_ui.scenarios import intime
+from scheduler_core.debugger.recording import MOVES_PART, Recorder
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.prepare import Prepared
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task(name=lifecycle.EXECUTE, acks_late=True)
+def execute_run(run_id: int) -> None:
+    """Takes up a run and brings it to an end. A run that another worker has, or that is over, is left alone."""
+    token = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    run = Run.objects.claim(run_id, token)
+    if run is None:
+        return
+    with Heartbeat(run), Notifier(run_id) as notify:
+        log = RunLog(run, notify)
+        try:
+            (record_in_time if run.in_time else record)(run, log)
+        except Cancelled:
+            log.finish(Run.State.CANCELLED)
+        except InputError as error:
+            log.finish(Run.State.FAILED, str(error))
+        except LostClaim:
+            logger.warning("Run %s was taken over by another worker", run_id)
+        except (OperationalError, InterfaceError):
+            raise  # the database went away: the run is taken up again once it is back
+        except Exception as error:
+            logger.exception("Run %s failed", run_id)
+            fail(log, f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details.")
+
+
+def record(run: Run, log: RunLog) -> None:
+    """Runs the simulation and records it, from the beginning or from where an earlier worker was lost.
+
+    A run is deterministic: taken up again it repeats what is stored, silently, and goes on from there. Raises
+    Cancelled, LostClaim, InputError.
+    """
+    began = time.perf_counter()
+    begun = simulations.begin(run)
+    simulation, recorded = begun.simulation, begun.recorded
+    run.cycles_total = len(simulation.pods)
+    nodes = list(simulation.nodes)
+    position = {pod: index for index, pod in enumerate(simulation.pods)}
+    stored = run.cycles_done
+    recorder = log.recorder = recorder_of(run, simulation, stored)
+    if run.last_seq == 0:
+        data = started(run, nodes, begun.warnings, begun.prepared)
+        log.add_events([event("run.started", 0.0, data=data)])
+        log.flush(node_names=nodes)
+    logger.info(
+        "Run %s: %s pods, %s nodes, loaded in %.1f s", run.pk, len(position), len(nodes), time.perf_counter() - began
+    )
+    before = time.perf_counter()
+    for number, trace in enumerate(simulation.run(), 1):
+        took = time.perf_counter() - before
+        if recorder is not None:
+            recorder.cycle(trace)
+        if number == stored:
+            check_same(run, number, trace.pod, trace.result)
+        if number > stored:
+            namespace, _, name = trace.pod.partition("/")
+            cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode())
+            events = cycle_events(trace, nodes)
+            place = position.get(trace.pod, number - 1)
+            result = pod_result(events, place, recorded.get(trace.pod, ""), took)
+            log.add_cycle(cycle, result, events, trace.victims)
+        before = time.perf_counter()
+    log.finish(Run.State.DONE)
+
+
+def record_in_time(run: Run, log: RunLog) -> None:
+    """The same for a run in time: every record of the core becomes events, from the beginning or where it was left."""
+    in_time, recorded = simulations.begin_in_time(run)
+    nodes = list(in_time.simulation.nodes)
+    stored = run.last_seq
+    chronicle = Chronicle(nodes, intime.slow_binding(run), recorded, stored)
+    beginning = chronicle.begin(in_time.api.pods)
+    recorder = log.recorder = recorder_of(run, in_time.simulation, stored)
+    if stored == 0:
+        data = started(run, nodes, in_time.warnings, in_time.prepared)
+        data |= {"pods": len(in_time.simulation.pods), "until": run.until}
+        log.add_events([event("run.started", 0.0, data=data)])
+        log.add_moves(beginning)
+        log.flush(node_names=nodes)
+    logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
+    cycle = None
+    for happened in in_time.run():
+        entry = chronicle.take(happened)
+        if recorder is not None:
+            recorder.record(happened, entry.seq)
+        cycle = entry.cycle or cycle
+        if entry.seq > stored:
+            if entry.seq - len(entry.events) < stored:
+                raise RuntimeError(f"event {stored} is not what was stored")
+            log.add_entry(entry, chronicle.cycles, chronicle.counts)
+        elif entry.seq == stored and entry.events:
+            check_same_event(run, entry.seq, entry.events[-1])
+            if cycle is not None:
+                check_same(run, cycle.number, f"{cycle.namespace}/{cycle.name}", cycle.result)
+    if chronicle.seq < stored:
+        raise RuntimeError(f"there are {chronicle.seq} events, not the {stored} stored")
+    run.clock = run.until or 0.0
+    log.finish(Run.State.DONE)
+
+
+def recorder_of(run: Run, simulation: Simulation, stored: int) -> Recorder | None:
+    """Who records what the debugger asks. A run that was begun by a version that did not goes on without."""
+    if run.last_seq == 0:
+        return Recorder(simulation)
+    opening = RecordingBlock.objects.filter(run=run, part=MOVES_PART, first=0)
+    return Recorder(simulation, stored) if opening.exists() else None
+
+
+def check_same_event(run: Run, seq: int, repeated: Event) -> None:
+    """Raises RuntimeError if the repeated event is not the stored one."""
+    for _, text in read_blocks(run.pk, seq - 1, limit=1):
+        (event,) = (e for e in msgspec.json.decode(text) if e["seq"] == seq)
+        if event != msgspec.json.decode(msgspec.json.encode({"seq": seq, **repeated})):
+            raise RuntimeError(f"event {seq} is not what was stored")
+
+
+def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:
+    """The data of `run.started`."""
+    return {
+        "release": run.release,
+        "seed": run.seed,
+        "tie_break": run.tie_break,
+        "preemption": run.preemption,
+        "percentage": run.percentage,
+        "pods": run.cycles_total,
+        "nodes": len(nodes),
+        "other_schedulers": run.other_schedulers,
+        "absent_claims": run.absent_claims,
+        "left": prepared.others,
+        "warnings": [*run.notes, *warnings],
+    }
+
+
+def check_same(run: Run, number: int, pod: str, result: str) -> None:
+    """Raises RuntimeError if the repeated cycle is not the stored one (say, by another version of the program)."""
+    stored = Cycle.objects.get(run=run, number=number)
+    if (f"{stored.namespace}/{stored.name}", stored.result) != (pod, result):
+        raise RuntimeError(f"cycle {number} is not what was stored")
+
+
+def fail(log: RunLog, error: str) -> None:
+    """Ends the run as failed, without what could not be written."""
+    log.run = Run.objects.get(pk=log.run.pk)
+    log.clear()
+    log.recorder = None
+    try:
+        log.finish(Run.State.FAILED, error)
+    except LostClaim:
+        logger.warning("Run %s was taken over by another worker", log.run.pk)
+
+
+class Heartbeat:
+    """Says every few seconds that the run's worker is alive, also while a cluster is being loaded."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._beat, name=f"heartbeat-{run.pk}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join(timeout=5)
+
+    def _beat(self) -> None:
+        while not self.over.wait(settings.RUN_HEARTBEAT_S):
+            try:
+                Run.objects.held(self.run).update(heartbeat_at=timezone.now())
+            except Exception as error:  # the next beat may succeed; without any, the run counts as lost
+                logger.warning("No heartbeat for run %s: %s", self.run.pk, error)
+        connection.close()
+
+
+@worker_ready.connect
+def sweep_regularly(sender: Any, **_: Any) -> None:
+    """Every worker looks for lost runs, at its start and from then on."""
+    sweep_safely()
+    sender.timer.call_repeatedly(settings.RUN_SWEEP_EVERY_S, sweep_safely)
+
+
+def sweep_safely() -> None:
+    """`lifecycle.sweep` for a timer, which must not fail."""
+    try:
+        lifecycle.sweep()
+    except Exception as error:
+        logger.warning("Could not look for lost runs: %s", error)

@@ -1,0 +1,59 @@
+"""What a person typed for a run, looked at as an API server would: names, its scheduler, fields that do not exist."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any
+
+from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.runs.template import WHERE, objects_of, read
+from scheduler_core.api.fields import unknown_fields
+from scheduler_core.config import Unknown
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+
+MOST = 20  # fields that are named
+_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+
+
+def remarks(scenario: Scenario, text: str, copies: int, release: str, config: str, unknown: Unknown) -> list[str]:
+    """What is to be said of the template. Raises InputError that names its field."""
+    obj = read(text)
+    check_names(obj["metadata"], copies)
+    if obj["kind"] == "Pod":
+        check_scheduler(text, release, config, unknown)
+        check_room(scenario, obj["metadata"], copies)
+    return [f"{WHERE}: {found}" for found in islice(unknown_fields(obj), MOST)]
+
+
+def check_names(metadata: dict[str, Any], copies: int) -> None:
+    """Raises InputError unless names and namespace are such as Kubernetes takes."""
+    name, namespace = f"{metadata['name']}-{max(copies, 1)}", metadata["namespace"]
+    if len(name) > 253 or not _NAME.fullmatch(name):
+        rule = "a name has small letters, digits, '-' and '.', and begins with a letter or digit"
+        raise InputError(WHERE, "metadata.name", f"{metadata['name'][:80]!r}: {rule}")
+    if not isinstance(namespace, str) or not re.fullmatch(_LABEL, namespace):
+        raise InputError(WHERE, "metadata.namespace", f"{str(namespace)[:80]!r} is no name of a namespace")
+
+
+def check_scheduler(text: str, release: str, config: str, unknown: Unknown) -> None:
+    """Raises InputError if no profile of the configuration has the name of the pod's scheduler."""
+    (pod,), _ = objects_of(text, 1)
+    key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+    try:
+        Simulation([pod], release=release, config=config or None, pods=[key], unknown_plugins=unknown)
+    except InputError as error:
+        raise InputError(WHERE, error.field, error.problem) from None
+
+
+def check_room(scenario: Scenario, metadata: dict[str, Any], copies: int) -> None:
+    """Raises InputError if the cluster has a pod of the name of a copy."""
+    base, namespace = f"{metadata['name']}-", metadata["namespace"]
+    there = ClusterObject.objects.filter(scenario=scenario, kind="Pod", namespace=namespace, name__startswith=base)
+    for name in there.values_list("name", flat=True).iterator():
+        number = name.removeprefix(base)
+        if number.isdecimal() and str(int(number[:9])) == number and 1 <= int(number) <= copies:
+            problem = f"the cluster already has a pod {namespace}/{name}; give the template another name"
+            raise InputError(WHERE, "metadata.name", problem)

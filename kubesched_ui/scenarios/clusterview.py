@@ -1,0 +1,254 @@
+"""A scenario's nodes and pods as the pages list them: capacity, requests, taints, zones, states.
+
+A scenario never changes (an edit makes a new one), so what is computed of it is kept for the next page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from kubesched_ui.models import Scenario
+from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
+from scheduler_core.cluster import resources
+from scheduler_core.controllers.admission import Admission
+from scheduler_core.errors import InputError
+from scheduler_core.explain.words import amount
+from scheduler_core.releases import get_release
+
+ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+STATES = {
+    "pending": "waiting for a node",
+    "deleting": "being deleted before it had a node",
+    "gated": "held back by scheduling gates",
+    "bound": "on a node",
+    "finished": "succeeded or failed",
+}
+
+
+def percent(requested: int, allocatable: int) -> float:
+    """How full a node is: 100 where something is requested of which it offers nothing."""
+    return 100 * requested / allocatable if allocatable else 100.0 * bool(requested)
+
+
+@dataclass
+class Use:
+    """One resource of a node: how much is requested of what it offers (cpu in thousandths, else plain units)."""
+
+    resource: str
+    requested: int
+    allocatable: int
+
+    @property
+    def percent(self) -> float:
+        return percent(self.requested, self.allocatable)
+
+    @property
+    def text(self) -> str:
+        return f"{amount(self.resource, self.requested)} of {amount(self.resource, self.allocatable)}"
+
+
+@dataclass
+class PodLine:
+    key: str
+    node: str
+    state: str
+    priority: int
+    requests: dict[str, int]
+    message: str = ""
+    scheduler: str = ""
+
+    @property
+    def asks(self) -> str:
+        """Its requests as a person writes them."""
+        return asks(self.requests)
+
+    @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
+
+
+@dataclass
+class NodeLine:
+    name: str
+    allocatable: dict[str, int]
+    labels: dict[str, str]
+    taints: list[str]
+    cordoned: bool
+    ready: bool
+    requested: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def zone(self) -> str:
+        return next((self.labels[key] for key in ZONES if self.labels.get(key)), "")
+
+    @property
+    def uses(self) -> list[Use]:
+        """cpu, memory and pods, then extended resources; ephemeral storage and huge pages only where requested."""
+        first = ["cpu", "memory", "pods"]
+        rest = [r for r in self.allocatable if r not in first and (self.requested[r] or "/" in r)]
+        return [Use(r, self.requested[r], self.allocatable.get(r, 0)) for r in first + sorted(rest)]
+
+    def use(self, resource: str) -> float:
+        """Percent of `resource` requested."""
+        return percent(self.requested[resource], self.allocatable.get(resource, 0))
+
+
+@dataclass
+class ClusterView:
+    nodes: dict[str, NodeLine]
+    pods: dict[str, PodLine]
+
+    @property
+    def zones(self) -> list[tuple[str, int]]:
+        return Counter(node.zone or "no zone" for node in self.nodes.values()).most_common()
+
+
+def shortage(node: NodeLine, used: Counter[str], asked: dict[str, int]) -> dict[str, int]:
+    """resource -> how much more of it the node would need to offer for the pod to fit; only what is lacking."""
+    lacks = {r: want + used[r] - node.allocatable.get(r, 0) for r, want in asked.items() if want}
+    return {resource: lack for resource, lack in lacks.items() if lack > 0}
+
+
+def asks(requests: dict[str, int]) -> str:
+    """Requests as a person writes them: `cpu 500m, memory 1Gi`."""
+    return ", ".join(f"{r} {amount(r, q)}" for r, q in requests.items() if r != "pods" and q) or "nothing"
+
+
+def pod_requests(pod: Pod) -> dict[str, int]:
+    """What a pod asks of its node, itself (`pods`: 1) included; cpu in thousandths, else plain units."""
+    nano = resources.pod_requests(pod, get_release("1.34"), nonzero=False)
+    requests = {name: resources.amount(name, number) for name, number in nano.items() if resources.counted(name)}
+    return requests | {"pods": 1}
+
+
+def node_line(node: Node) -> NodeLine:
+    taints = [f"{t.key}{'=' + t.value if t.value else ''}:{t.effect}" for t in node.spec.taints]
+    ready = all(c.status == "True" for c in node.status.conditions if c.type == "Ready")
+    allocatable = resources.amounts(node.status.allocatable or node.status.capacity)
+    return NodeLine(node.name, allocatable, node.metadata.labels, taints, node.spec.unschedulable, ready)
+
+
+def pod_line(pod: Pod) -> PodLine:
+    if pod.terminated:
+        state = "finished"
+    elif pod.spec.node_name:
+        state = "bound"
+    elif pod.metadata.deletion_timestamp:
+        state = "deleting"
+    else:
+        state = "gated" if pod.spec.scheduling_gates else "pending"
+    message = next((c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.status != "True"), "")
+    spec = pod.spec
+    return PodLine(pod.key, spec.node_name, state, pod.priority, pod_requests(pod), message, spec.scheduler_name)
+
+
+def cluster_view(objects: Iterable[Any]) -> ClusterView:
+    """The nodes and pods among `objects` (raw dicts), each node with what the pods on it request.
+
+    A pod's message is that of its condition PodScheduled, else that of its FailedScheduling event.
+    """
+    view = ClusterView({}, {})
+    classes: dict[str, PriorityClass] = {}
+    unresolved: list[tuple[PodLine, Pod]] = []
+    failures: dict[str, str] = {}
+    for raw in objects:
+        if raw.get("kind") == "Event":
+            failures[f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}"] = raw["message"]
+            continue
+        try:
+            obj = decode(raw)
+        except InputError:
+            continue  # a run names the object and the field; the list of the others is still of use
+        if isinstance(obj, Node):
+            view.nodes[obj.name] = node_line(obj)
+        elif isinstance(obj, Pod):
+            line = view.pods[obj.key] = pod_line(obj)
+            if obj.spec.priority is None and (obj.spec.priority_class_name or obj.typed):
+                unresolved.append((line, obj))
+        elif isinstance(obj, PriorityClass):
+            classes[obj.name] = obj
+    admission = Admission(classes)
+    for line, written in unresolved:
+        with suppress(InputError):  # of a class that does not exist: such a pod counts with 0
+            admission.admit_loosely(written, new=written.typed)
+            line.priority = written.priority
+    for key, message in failures.items():
+        if key in view.pods and not view.pods[key].message:
+            view.pods[key].message = message
+    for pod in view.pods.values():
+        if pod.state == "bound" and pod.node in view.nodes:
+            view.nodes[pod.node].requested.update(pod.requests)
+    return view
+
+
+def state_counts(view: ClusterView) -> list[dict[str, Any]]:
+    """How many pods are in each state."""
+    count = Counter(pod.state for pod in view.pods.values())
+    dots = {"pending": "bad", "deleting": "odd", "gated": "warn", "bound": "ok", "finished": ""}
+    shown = [state for state in STATES if state != "deleting" or count[state]]
+    return [{"state": s, "meaning": STATES[s], "dot": dots[s], "count": count[s]} for s in shown]
+
+
+def totals(view: ClusterView) -> list[Use]:
+    """The whole cluster's cpu, memory, pods and extended resources."""
+    requested, allocatable = Counter[str](), Counter[str]()
+    for node in view.nodes.values():
+        requested.update(node.requested)
+        allocatable.update(node.allocatable)
+    names = ["cpu", "memory", "pods", *sorted(name for name in allocatable if resources.is_extended(name))]
+    return [Use(name, requested[name], allocatable[name]) for name in names]
+
+
+def find_nodes(view: ClusterView, q: str = "", sort: str = "", zone: str = "") -> list[NodeLine]:
+    """Nodes with `q` in name, label or taint, sorted by name, cpu, memory or pods (`-` for downwards)."""
+    sought, key = q.strip().lower(), sort.removeprefix("-")
+    found = [
+        node
+        for node in view.nodes.values()
+        if (not zone or (node.zone or "no zone") == zone) and (not sought or sought in _searched(node))
+    ]
+    if key in ("cpu", "memory", "pods"):
+        found.sort(key=lambda node: node.use(key), reverse=sort.startswith("-"))
+    elif key == "name":
+        found.sort(key=lambda node: node.name, reverse=sort.startswith("-"))
+    return found
+
+
+def _searched(node: NodeLine) -> str:
+    labels = " ".join(f"{key}={value}" for key, value in node.labels.items())
+    return f"{node.name} {labels} {' '.join(node.taints)}".lower()
+
+
+def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -> list[PodLine]:
+    """Pods with `q` in namespace/name, node or message, sorted by name, node or priority (`-` for downwards)."""
+    sought, key = q.strip().lower(), sort.removeprefix("-")
+    found = [
+        pod
+        for pod in view.pods.values()
+        if (not state or pod.state == state) and (not sought or sought in f"{pod.key} {pod.node} {pod.message}".lower())
+    ]
+    orders = {"name": lambda pod: pod.key, "node": lambda pod: pod.node, "priority": lambda pod: pod.priority}
+    if key in orders:
+        found.sort(key=orders[key], reverse=sort.startswith("-"))
+    return found
+
+
+def of_scenario(scenario: Scenario) -> ClusterView:
+    """The view of a stored scenario; callers must not change it."""
+    return _kept(scenario.pk, scenario.created_at)
+
+
+@lru_cache(maxsize=4)
+def _kept(scenario_id: int, created_at: datetime) -> ClusterView:
+    # The time belongs to the key because a database may give the number of a deleted scenario to another.
+    return cluster_view(Scenario(pk=scenario_id).objects_of(["Node", "Pod", "PriorityClass", "Event"]))

@@ -1,0 +1,117 @@
+"""Changing an object of a scenario: the change makes a new scenario, a version of the old one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from django.db import transaction
+
+from kubesched_ui.ingest import IngestError, Limits, ingest_files, outlook
+from kubesched_ui.ingest.errors import Warn, Where
+from kubesched_ui.ingest.misspelt import CODE
+from kubesched_ui.ingest.result import IngestResult, Record
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.models import ClusterObject, Scenario
+from scheduler_core.api.fields import unknown_fields
+from scheduler_core.api.objects import decode
+
+FILE = "the text"
+BATCH = 1000  # objects in memory at a time
+
+
+def as_yaml(data: dict[str, Any]) -> str:
+    """An object as the editor shows it."""
+    return to_yaml(data)
+
+
+def read_one(text: str) -> IngestResult:
+    """The one object that `text` (YAML or JSON) holds, checked and filled in as any upload. Raises IngestError."""
+    result: IngestResult = ingest_files([(FILE, text.encode("utf-8", "surrogatepass"))], Limits.from_settings())
+    broken = next((warn for warn in result.warnings if warn.code == "broken"), None)
+    if broken:
+        raise IngestError(Where(""), broken.message)  # which names the text itself
+    if len(result.records) != 1:
+        raise IngestError(Where(FILE), "must hold exactly one object")
+    return result
+
+
+@transaction.atomic
+def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario:
+    """A copy of `scenario` in which `obj` is what `text` says, or is gone where `text` is None.
+
+    What was filled in of the text is one of the version's remarks. Raises IngestError when the text is no object, or
+    names one that is there already.
+    """
+    read = read_one(text) if text is not None else None
+    record = next(iter(read.records.values())) if read else None
+    if record and _taken(scenario, obj, record):
+        raise IngestError(Where(FILE), f"the scenario already has {record.kind} {record.namespace}/{record.name}")
+    version = Scenario.objects.create(
+        name=scenario.name,
+        description=scenario.description,
+        origin=Scenario.Origin.EDIT,
+        parent=scenario,
+        kubernetes=scenario.kubernetes,
+        config=scenario.config,
+        counts=_counts(scenario, obj, record),
+        warnings=[
+            *outlook.of_files(scenario.warnings),
+            *misspelt(record),
+            *(outlook.filled_in(read.filled) if read else []),
+        ],
+        time=scenario.time,
+    )
+    rows = scenario.cluster_objects.exclude(pk=obj.pk).order_by("position")
+    copies = _copies(rows.iterator(chunk_size=BATCH), version)
+    while batch := list(islice(copies, BATCH)):
+        ClusterObject.objects.bulk_create(batch)
+    if record:
+        ClusterObject.objects.create(
+            scenario=version,
+            position=obj.position,
+            kind=record.kind,
+            api_version=record.api_version,
+            namespace=record.namespace,
+            name=record.name,
+            data=record.object(),
+        )
+    version.warnings = [*_told(version), *version.warnings]
+    version.save(update_fields=["warnings"])
+    return version
+
+
+def _told(version: Scenario) -> list[dict[str, Any]]:
+    """What there is to say of the objects as they are now."""
+    workloads = list(version.objects_of(outlook.MAKERS))
+    objects = (decode(raw) for raw in version.objects_of(outlook.kinds_to_see(workloads)))
+    return outlook.told(workloads, objects, version.config)
+
+
+def misspelt(record: Record | None) -> list[dict[str, Any]]:
+    """What is to be said of fields that the API does not have; they were typed, whoever stored the object before."""
+    if record is None:
+        return []
+    where = Where(FILE, kind=record.kind, namespace=record.namespace, name=record.name)
+    found = islice(unknown_fields(record.object(), record.kind), 20)
+    return [Warn.of(CODE, where, unknown.problem, unknown.path).as_dict() for unknown in found]
+
+
+def _copies(rows: Iterator[ClusterObject], version: Scenario) -> Iterator[ClusterObject]:
+    for row in rows:
+        row.pk, row.scenario, row._state.adding = None, version, True
+        yield row
+
+
+def _taken(scenario: Scenario, obj: ClusterObject, record: Record) -> bool:
+    same = scenario.cluster_objects.filter(kind=record.kind, namespace=record.namespace, name=record.name)
+    return same.exclude(pk=obj.pk).exists()
+
+
+def _counts(scenario: Scenario, obj: ClusterObject, record: Record | None) -> dict[str, int]:
+    counts = dict(scenario.counts)
+    counts[obj.kind] = counts.get(obj.kind, 1) - 1
+    if record:
+        counts[record.kind] = counts.get(record.kind, 0) + 1
+    return {kind: number for kind, number in counts.items() if number}

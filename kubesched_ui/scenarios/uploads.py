@@ -1,0 +1,107 @@
+"""Uploads: files in, a scenario out. Reading happens in a process of its own, bounded in memory and time.
+
+A large cluster needs a gigabyte while it is being read, and a hostile one may try to crash the reader: neither is the
+web process's business.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from urllib.parse import unquote
+
+from django.conf import settings
+from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
+from django.http import HttpRequest
+
+from kubesched_ui.ingest import IngestError
+from kubesched_ui.ingest.errors import Where
+from kubesched_ui.models import Scenario
+from kubesched_ui.scenarios import isolated
+from kubesched_ui.scenarios.making import File, read_and_store
+
+CHUNK = 1024 * 1024
+LARGE = 8 * CHUNK  # the reader is replaced after so much, to give its memory back
+
+_pool: ProcessPoolExecutor | None = None
+_pool_lock = threading.Lock()
+
+
+def scenario_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Scenario:
+    """The scenario of a request's `file` fields, or of its body. Raises IngestError."""
+    with tempfile.TemporaryDirectory(prefix="kubesched-upload-") as folder:
+        if request.content_type == "multipart/form-data":
+            files = [content_of(file) for file in request.FILES.getlist("file")]
+            if text := request.POST.get("text", "").strip():
+                files.append(("pasted text", text.encode()))
+        else:
+            files = [body_of(request, Path(folder))]
+        if not files:
+            raise refusal("no file was sent; use the form field `file`, or send the file as the request's body")
+        return make_scenario(files, name, origin)
+
+
+def content_of(file: UploadedFile) -> File:
+    """Where an uploaded file is: on disk when it was large, else in memory."""
+    name = file.name or "upload"
+    return (name, Path(file.temporary_file_path())) if isinstance(file, TemporaryUploadedFile) else (name, file.read())
+
+
+def body_of(request: HttpRequest, folder: Path) -> File:
+    """The body, copied to disk. Raises IngestError when it is empty or too large."""
+    path, size = folder / "body", 0
+    with path.open("wb") as copy:
+        while chunk := request.read(CHUNK):
+            size += len(chunk)
+            if size > settings.INGEST_MAX_BYTES:
+                raise refusal(f"is larger than {settings.INGEST_MAX_BYTES} bytes")
+            copy.write(chunk)
+    if not size:
+        raise refusal("is empty; send a file as the body, or as the form field `file`")
+    return unquote(request.headers.get("X-Filename", "upload"))[:200], path
+
+
+def refusal(problem: str) -> IngestError:
+    """An error about the upload as a whole."""
+    return IngestError(Where("upload"), problem)
+
+
+def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Scenario:
+    """Reads the files as one cluster and stores it. Raises IngestError."""
+    if not settings.INGEST_ISOLATED:
+        return Scenario.objects.get(pk=read_and_store(files, name, origin))
+    size = sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
+    try:
+        pk = reader().submit(isolated.read, files, name, origin).result()
+    except BrokenProcessPool:
+        discard_reader()
+        bounds = f"{settings.INGEST_MAX_SECONDS} s and {settings.INGEST_MAX_MEMORY >> 20} MB of memory"
+        raise refusal(f"could not be read within {bounds}") from None
+    if size > LARGE:
+        discard_reader()
+    return Scenario.objects.get(pk=pk)
+
+
+# ------------------------------------------------------------------------------------------------ the reading process
+
+
+def reader() -> ProcessPoolExecutor:
+    """The process that reads uploads, one at a time."""
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            _pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=isolated.prepare)
+        return _pool
+
+
+def discard_reader() -> None:
+    """Lets the next upload have a new process."""
+    global _pool
+    with _pool_lock:
+        if _pool is not None:
+            _pool.shutdown(wait=False)
+            _pool = None

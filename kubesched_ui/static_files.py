@@ -1,0 +1,76 @@
+"""Static files as browsers get them: compressed, kept for a year under names that change with their content.
+
+The web process gathers them when it starts (`collect`), so nobody has to. A process that has not gathered any, such as
+a test or `DEBUG=1`, hands out the files as they are in the checkout, under their own names.
+"""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import StaticFilesStorage
+from django.core.management import call_command
+from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+# What names another module in a script of ours, as biome writes it.
+IMPORT = r'(?P<matched>(?P<how>\bfrom |\bimport |\bimport\()"(?P<url>\.{1,2}/[^"]+\.js)")'
+# Of Plotly's folder one file is served; source maps are for those who build these libraries.
+NOT_SERVED = ["widgetbundle.js", "datasets", "templates", "*.map"]
+
+
+class HashedFiles(CompressedManifestStaticFilesStorage):
+    """`js/pod.js` becomes `js/pod.1a2b3c4d5e6f.js` and `.js.gz`; scripts import each other by these names."""
+
+    patterns = (
+        ("*.css", (r"""(?P<matched>url\(['"]?(?P<url>[^'")]*)['"]?\))""",)),
+        ("js/*.js", ((IMPORT, '%(how)s"%(url)s"'),)),
+    )
+    keep_only_hashed_files = True
+
+    def read_manifest(self) -> None:
+        """No names of an earlier start: they may be those of other files."""
+
+    def url(self, name: str, force: bool = False) -> str:
+        """The address of a file: hashed once files have been gathered."""
+        return str(super().url(name, force) if self.hashed_files else StaticFilesStorage.url(self, name))
+
+
+class StaticFiles(WhiteNoiseMiddleware):
+    """Files with a hash in their name are kept for a year, the longest that HTTP speaks of."""
+
+    FOREVER = 365 * 24 * 60 * 60
+
+
+def collect() -> None:
+    """Gathers the files of this version in STATIC_ROOT; those of another version go."""
+    if not settings.DEBUG:
+        call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=NOT_SERVED)
+
+
+def imported_by(names: Iterable[str]) -> list[str]:
+    """The modules that the modules `names` need before they run, each once. `names` are such as "js/pod.js"."""
+    if settings.DEBUG:
+        _imports.cache_clear()
+    found: dict[str, None] = {}
+    waiting = list(names)
+    while waiting:
+        for name in _imports(waiting.pop(0)):
+            if name not in found:
+                found[name] = None
+                waiting.append(name)
+    return list(found)
+
+
+@functools.cache
+def _imports(name: str) -> tuple[str, ...]:
+    path = finders.find(name)
+    assert isinstance(path, str), f"no static file {name}"
+    needed = [match for match in re.finditer(IMPORT, Path(path).read_text()) if match["how"] != "import("]
+    return tuple(posixpath.normpath(posixpath.join(posixpath.dirname(name), match["url"])) for match in needed)

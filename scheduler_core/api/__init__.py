@@ -1,0 +1,1 @@
+"""What is read: Kubernetes objects, quantities, selectors, spans of time."""

@@ -1,0 +1,58 @@
+"""Moments and spans of time as people write them: `90`, `90s`, `1.5h`, `1h30m`, `250ms` are read."""
+
+from __future__ import annotations
+
+import math
+import re
+
+DURATION_ANNOTATION = "kubesched.dev/duration"
+"""How long a pod runs once it is bound; without it, for ever."""
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
+_MAX_SECONDS = 366 * 86400.0
+
+
+def seconds(value: str | int | float) -> float:
+    """Seconds of a duration. Raises ValueError that says what is wrong."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("must be a duration such as 90, 90s or 1h30m")
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            parts = _PART.findall(value)
+            if not parts or "".join(amount + unit for amount, unit in parts) != value:
+                raise ValueError(f"{value[:40]!r} is not a duration such as 90, 90s or 1h30m") from None
+            number = sum(float(amount) * _UNITS[unit] for amount, unit in parts)
+    else:
+        number = float(value)
+    if not math.isfinite(number) or not 0 <= number <= _MAX_SECONDS:
+        raise ValueError(f"must be between 0 and 366 days, got {str(value)[:40]}")
+    return number
+
+
+def clock(t: float) -> str:
+    """A moment: `12.3 s`, `2:09.8`, `1:02:09`."""
+    if t < 60:
+        return f"{rounded(t)} s"
+    tenths = round(t * 10)
+    whole, rest = divmod(tenths, 10)
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02}" + (f".{rest}" if rest else "")
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def span(seconds: float) -> str:
+    """A length of time: `0 s`, `1.25 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 60:
+        return f"{rounded(seconds)} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
+    minutes = round(whole / 60)
+    return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+
+
+def rounded(value: float) -> str:
+    return f"{value:.{2 if value < 10 else 1}f}".rstrip("0").rstrip(".")

@@ -1,0 +1,70 @@
+"""Fields that the API does not know: `nodeSelectorr` is left out by an API server, silently, and by us.
+
+Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`), of the kinds that matter to scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FILE = Path(__file__).with_name("fields.txt")
+DEPTH = 32
+LIKELY = ("PodSpec", "Container", "ObjectMeta", "Affinity")  # where a field may belong that is in the wrong place
+
+
+class Unknown(NamedTuple):
+    """`path`: spec.nodeSelectorr; `problem`: `is not a field of PodSpec; did you mean nodeSelector?`"""
+
+    path: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.problem}"
+
+
+@cache
+def types() -> Mapping[str, Mapping[str, str]]:
+    """type -> field -> type of what it holds, "" for text, numbers, maps."""
+    lines = [line.split() for line in FILE.read_text().splitlines() if not line.startswith("#")]
+    return {name: dict(_pair(field) for field in fields) for name, *fields in lines}
+
+
+def _pair(field: str) -> tuple[str, str]:
+    name, _, held = field.partition(":")
+    return name, held
+
+
+def unknown_fields(obj: Any, kind: str = "") -> Iterator[Unknown]:
+    """The fields of an object that its kind (or `kind`) does not have; none for kinds that are not in the table."""
+    if isinstance(obj, Mapping):
+        yield from _walk(obj, kind or str(obj.get("kind", "")), "", 0)
+
+
+def _walk(obj: Any, kind: str, path: str, depth: int) -> Iterator[Unknown]:
+    known = types().get(kind)
+    if known is None or depth > DEPTH:
+        return
+    if isinstance(obj, list):
+        for index, item in enumerate(obj):
+            yield from _walk(item, kind, f"{path}[{index}]", depth + 1)
+    elif isinstance(obj, Mapping):
+        for name, value in obj.items():
+            at = f"{path}.{name}" if path else str(name)
+            if name not in known:
+                yield Unknown(at, f"is not a field of {kind}{_instead(str(name), known)}")
+            elif known[name] and isinstance(value, list | Mapping):
+                yield from _walk(value, known[name], at, depth + 1)
+
+
+def _instead(name: str, known: Mapping[str, str]) -> str:
+    """What was probably meant: another spelling, or the same name elsewhere."""
+    by_letters = {field.lower(): field for field in known}
+    close = get_close_matches(name.lower()[:100], by_letters, 1, 0.75)
+    if close:
+        return f"; did you mean {by_letters[close[0]]}?"
+    owner = next((kind for kind in LIKELY if name in types()[kind]), "")
+    return f"; {owner} has one of that name" if owner else ""

@@ -1,0 +1,889 @@
+"""Kubernetes objects as typed structs: camelCase outside, snake_case here.
+
+Only the fields that decide something are declared; all others are ignored. `decode` is the one door: whatever comes in
+is either a struct that the rest of the core can trust, or an InputError that names the object and the field.
+
+Source: k8s.io/api (core/v1, policy/v1, storage/v1, scheduling/v1, apps/v1).
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from scheduler_core.api import quantity
+from scheduler_core.errors import InputError
+
+Quantities = dict[str, str | int | float]
+
+
+class Struct(msgspec.Struct, rename="camel", omit_defaults=True):
+    """What all structs share: camelCase names outside, absent fields have defaults."""
+
+
+class OwnerReference(Struct):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class Metadata(Struct):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    owner_references: list[OwnerReference] = []
+    resource_version: str = ""
+
+
+class Requirement(Struct):
+    """A label selector or node selector requirement: key, operator, values."""
+
+    key: str = ""
+    operator: str = ""
+    values: list[str] = []
+
+
+class LabelSelector(Struct):
+    match_labels: dict[str, str] = {}
+    match_expressions: list[Requirement] = []
+
+
+class NodeSelectorTerm(Struct):
+    match_expressions: list[Requirement] = []
+    match_fields: list[Requirement] = []
+
+
+class NodeSelector(Struct):
+    node_selector_terms: list[NodeSelectorTerm] = []
+
+
+class PreferredSchedulingTerm(Struct):
+    weight: int = 0
+    preference: NodeSelectorTerm = msgspec.field(default_factory=NodeSelectorTerm)
+
+
+class NodeAffinity(Struct):
+    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: list[PreferredSchedulingTerm] = msgspec.field(
+        default=[], name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class PodAffinityTerm(Struct):
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] = []
+    topology_key: str = ""
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] = []
+    mismatch_label_keys: list[str] = []
+
+
+class WeightedPodAffinityTerm(Struct):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = msgspec.field(default_factory=PodAffinityTerm)
+
+
+class PodAffinity(Struct):
+    required: list[PodAffinityTerm] = msgspec.field(default=[], name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: list[WeightedPodAffinityTerm] = msgspec.field(
+        default=[], name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Struct):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(Struct):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class Taint(Struct):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+    time_added: str = ""
+
+
+class Resources(Struct):
+    requests: Quantities = {}
+    limits: Quantities = {}
+    claims: list[dict[str, Any]] = []
+
+
+class ContainerPort(Struct):
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = ""
+
+
+class Container(Struct):
+    name: str = ""
+    image: str = ""
+    resources: Resources = msgspec.field(default_factory=Resources)
+    ports: list[ContainerPort] = []
+    restart_policy: str = ""
+
+
+class TopologySpreadConstraint(Struct):
+    max_skew: int = 1
+    topology_key: str = ""
+    when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = ""
+    node_taints_policy: str = ""
+    match_label_keys: list[str] = []
+
+
+class ClaimName(Struct):
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class PersistentVolumeClaimSpec(Struct):
+    access_modes: list[str] = []
+    resources: Resources = msgspec.field(default_factory=Resources)
+    storage_class_name: str | None = None
+    volume_name: str = ""
+    volume_mode: str = ""
+    volume_attributes_class_name: str = ""
+    selector: LabelSelector | None = None
+
+
+class EphemeralVolume(Struct):
+    volume_claim_template: dict[str, Any] | None = None
+
+
+class GCEPersistentDisk(Struct):
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AWSElasticBlockStore(Struct):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class AzureDisk(Struct):
+    disk_name: str = ""
+    disk_uri: str = msgspec.field(default="", name="diskURI")
+
+
+class ISCSI(Struct):
+    target_portal: str = ""
+    iqn: str = ""
+    lun: int = 0
+    read_only: bool = False
+
+
+class RBD(Struct):
+    monitors: list[str] = []
+    image: str = ""
+    pool: str = "rbd"
+    read_only: bool = False
+
+
+class CSISource(Struct):
+    driver: str = ""
+    volume_handle: str = ""
+
+
+class VolumeSource(Struct):
+    """What a pod's volume and a PersistentVolume have in common, as far as the scheduler looks."""
+
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    azure_disk: AzureDisk | None = None
+    iscsi: ISCSI | None = None
+    rbd: RBD | None = None
+    cinder: dict[str, Any] | None = None
+    portworx_volume: dict[str, Any] | None = None
+    vsphere_volume: dict[str, Any] | None = None
+    azure_file: dict[str, Any] | None = None
+
+
+class Volume(VolumeSource):
+    name: str = ""
+    persistent_volume_claim: ClaimName | None = None
+    ephemeral: EphemeralVolume | None = None
+    config_map: dict[str, Any] | None = None
+    secret: dict[str, Any] | None = None
+    downward_api: dict[str, Any] | None = msgspec.field(default=None, name="downwardAPI")
+    projected: dict[str, Any] | None = None
+
+
+class Named(Struct):
+    name: str = ""
+
+
+class PodSpec(Struct):
+    node_name: str = ""
+    scheduler_name: str = "default-scheduler"
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] = []
+    containers: list[Container] = []
+    init_containers: list[Container] = []
+    overhead: Quantities = {}
+    resources: Resources | None = None
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    scheduling_gates: list[Named] = []
+    topology_spread_constraints: list[TopologySpreadConstraint] = []
+    volumes: list[Volume] = []
+    resource_claims: list[dict[str, Any]] = []
+    host_network: bool = False
+    termination_grace_period_seconds: int | None = None
+
+
+class Condition(Struct):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerStatus(Struct):
+    name: str = ""
+    allocated_resources: Quantities = {}
+    resources: Resources | None = None
+
+
+class PodStatus(Struct):
+    phase: str = ""
+    nominated_node_name: str = ""
+    start_time: str = ""
+    conditions: list[Condition] = []
+    container_statuses: list[ContainerStatus] = []
+    init_container_statuses: list[ContainerStatus] = []
+    resize: str = ""
+
+
+class Object(Struct):
+    """Any object: metadata, and a key that is unique within its kind."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or `name` for what has no namespace."""
+        return f"{self.metadata.namespace}/{self.metadata.name}" if self.metadata.namespace else self.metadata.name
+
+    @property
+    def typed(self) -> bool:
+        """Whether somebody wrote it and no API server has seen it: those give every object a uid."""
+        return not self.metadata.uid
+
+
+class Pod(Object):
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)
+    status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+    @property
+    def priority(self) -> int:
+        return self.spec.priority or 0
+
+    @property
+    def typed(self) -> bool:
+        """As of every object; one with a status ran somewhere, even if its uid was left out."""
+        return not self.metadata.uid and self.status == PodStatus()
+
+    @property
+    def terminated(self) -> bool:
+        """Succeeded and failed pods no longer count on their node."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+
+class NodeSpec(Struct):
+    unschedulable: bool = False
+    taints: list[Taint] = []
+    provider_id: str = msgspec.field(default="", name="providerID")
+
+
+class ContainerImage(Struct):
+    names: list[str] = []
+    size_bytes: int = 0
+
+
+class NodeStatus(Struct):
+    allocatable: Quantities = {}
+    capacity: Quantities = {}
+    images: list[ContainerImage] = []
+    conditions: list[Condition] = []
+    volumes_attached: list[dict[str, Any]] = []
+
+
+class Node(Object):
+    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
+    status: NodeStatus = msgspec.field(default_factory=NodeStatus)
+
+
+class Namespace(Object):
+    pass
+
+
+class ServiceSpec(Struct):
+    selector: dict[str, str] = {}
+
+
+class Service(Object):
+    spec: ServiceSpec = msgspec.field(default_factory=ServiceSpec)
+
+
+class ReplicationController(Object):
+    spec: ServiceSpec = msgspec.field(default_factory=ServiceSpec)
+
+
+class WorkloadSpec(Struct):
+    selector: LabelSelector | None = None
+    replicas: int | None = None
+
+
+class ReplicaSet(Object):
+    spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
+
+
+class StatefulSet(Object):
+    spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
+
+
+class ObjectReference(Struct):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class VolumeNodeAffinity(Struct):
+    required: NodeSelector | None = None
+
+
+class PersistentVolumeSpec(VolumeSource):
+    access_modes: list[str] = []
+    capacity: Quantities = {}
+    claim_ref: ObjectReference | None = None
+    storage_class_name: str = ""
+    volume_mode: str = ""
+    volume_attributes_class_name: str = ""
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSISource | None = None
+
+
+class Phase(Struct):
+    phase: str = ""
+
+
+class PersistentVolume(Object):
+    spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
+    status: Phase = msgspec.field(default_factory=Phase)
+
+
+class PersistentVolumeClaim(Object):
+    spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
+    status: Phase = msgspec.field(default_factory=Phase)
+
+
+class TopologyLabelRequirement(Struct):
+    key: str = ""
+    values: list[str] = []
+
+
+class TopologySelectorTerm(Struct):
+    match_label_expressions: list[TopologyLabelRequirement] = []
+
+
+class StorageClass(Object):
+    provisioner: str = ""
+    volume_binding_mode: str = "Immediate"
+    allowed_topologies: list[TopologySelectorTerm] = []
+
+
+class VolumeNodeResources(Struct):
+    count: int | None = None
+
+
+class CSINodeDriver(Struct):
+    name: str = ""
+    node_id: str = msgspec.field(default="", name="nodeID")
+    topology_keys: list[str] = []
+    allocatable: VolumeNodeResources | None = None
+
+
+class CSINodeSpec(Struct):
+    drivers: list[CSINodeDriver] = []
+
+
+class CSINode(Object):
+    spec: CSINodeSpec = msgspec.field(default_factory=CSINodeSpec)
+
+
+class CSIDriverSpec(Struct):
+    storage_capacity: bool = False
+    attach_required: bool = True
+
+
+class CSIDriver(Object):
+    spec: CSIDriverSpec = msgspec.field(default_factory=CSIDriverSpec)
+
+
+class CSIStorageCapacity(Object):
+    storage_class_name: str = ""
+    node_topology: LabelSelector | None = None
+    capacity: str | int | float | None = None
+    maximum_volume_size: str | int | float | None = None
+
+
+class VolumeAttachmentSource(Struct):
+    persistent_volume_name: str = ""
+
+
+class VolumeAttachmentSpec(Struct):
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = msgspec.field(default_factory=VolumeAttachmentSource)
+
+
+class VolumeAttachment(Object):
+    spec: VolumeAttachmentSpec = msgspec.field(default_factory=VolumeAttachmentSpec)
+
+
+class PodDisruptionBudgetSpec(Struct):
+    selector: LabelSelector | None = None
+    min_available: str | int | None = None
+    max_unavailable: str | int | None = None
+
+
+class PodDisruptionBudgetStatus(Struct):
+    disruptions_allowed: int = 0
+    disrupted_pods: dict[str, str] = {}
+
+
+class PodDisruptionBudget(Object):
+    spec: PodDisruptionBudgetSpec = msgspec.field(default_factory=PodDisruptionBudgetSpec)
+    status: PodDisruptionBudgetStatus = msgspec.field(default_factory=PodDisruptionBudgetStatus)
+
+
+class PriorityClass(Object):
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str = ""
+
+
+class ResourceClaim(Object):
+    pass
+
+
+class PodGroupSpec(Struct):
+    min_member: int = 0
+    min_resources: Quantities = {}
+    schedule_timeout_seconds: int | None = None
+
+
+class PodGroup(Object):
+    """Of sigs.k8s.io/scheduler-plugins, for its plugin Coscheduling."""
+
+    spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
+
+
+KINDS: dict[str, type[Object]] = {
+    cls.__name__: cls
+    for cls in (
+        Node,
+        Pod,
+        Namespace,
+        Service,
+        ReplicationController,
+        ReplicaSet,
+        StatefulSet,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        StorageClass,
+        CSINode,
+        CSIDriver,
+        CSIStorageCapacity,
+        VolumeAttachment,
+        PodDisruptionBudget,
+        PriorityClass,
+        ResourceClaim,
+        PodGroup,
+    )
+}
+_STORAGE = ("storage.k8s.io",)
+GROUPS: dict[str, tuple[str, ...]] = {  # the API groups of kinds that are not in the core group
+    "ReplicaSet": ("apps", "extensions"),
+    "StatefulSet": ("apps",),
+    "StorageClass": _STORAGE,
+    "CSINode": _STORAGE,
+    "CSIDriver": _STORAGE,
+    "CSIStorageCapacity": _STORAGE,
+    "VolumeAttachment": _STORAGE,
+    "PodDisruptionBudget": ("policy",),
+    "PriorityClass": ("scheduling.k8s.io",),
+    "ResourceClaim": ("resource.k8s.io",),
+    "PodGroup": ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io"),
+}
+CLUSTER_SCOPED = {
+    "Node",
+    "Namespace",
+    "PersistentVolume",
+    "StorageClass",
+    "CSINode",
+    "CSIDriver",
+    "VolumeAttachment",
+    "PriorityClass",
+}
+
+_T = TypeVar("_T")
+_PATH = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$?\.?(.*)`)?$", re.S)
+_MAX_LABEL = 4096  # characters; the API server allows 63, real snapshots keep to that
+_MAX_DEPTH = 100
+
+
+def describe(raw: object) -> str:
+    """`Kind namespace/name` of an undecoded object, as errors name it."""
+    if not isinstance(raw, Mapping):
+        return f"object of type {type(raw).__name__}"
+    kind, metadata = raw.get("kind"), raw.get("metadata")
+    kind = kind if isinstance(kind, str) and kind else "object"
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        return f"{kind[:64]} without a name"
+    namespace = metadata.get("namespace")
+    prefix = f"{namespace[:256]}/" if isinstance(namespace, str) and namespace else ""
+    return f"{kind[:64]} {prefix}{metadata['name'][:256]}".encode(errors="replace").decode()
+
+
+def _without_nulls(value: Any, depth: int = 0) -> Any:
+    """The same without null members: in Kubernetes null and absent are one."""
+    if depth > _MAX_DEPTH:
+        raise RecursionError
+    if isinstance(value, dict):
+        return {k: _without_nulls(v, depth + 1) for k, v in value.items() if v is not None}
+    if isinstance(value, list | tuple):
+        return [_without_nulls(v, depth + 1) for v in value if v is not None]
+    return value
+
+
+def convert(raw: Any, cls: type[_T], where: str) -> _T:
+    """`raw` as `cls`. Raises InputError naming `where` and the path of the field that is wrong."""
+    try:
+        return msgspec.convert(raw, cls)
+    except (msgspec.ValidationError, RecursionError, OverflowError, UnicodeEncodeError):
+        pass
+    try:
+        return msgspec.convert(_without_nulls(raw), cls)
+    except (msgspec.ValidationError, RecursionError, OverflowError, UnicodeEncodeError) as error:
+        raise _unreadable(where, error) from None
+
+
+def _unreadable(where: str, error: Exception) -> InputError:
+    if isinstance(error, RecursionError):
+        return InputError(where, "", "nested too deeply (or in a circle)")
+    match = _PATH.match(str(error))
+    problem, path = (match[1], match[2] or "") if match else (str(error), "")
+    return InputError(where, path, problem)
+
+
+def _in_group(api_version: Any, kind: str) -> bool:
+    """Whether this is Kubernetes' kind, not another project's of the same name; no version counts as it."""
+    if not isinstance(api_version, str) or not api_version:
+        return True
+    group = api_version.rpartition("/")[0]
+    return group in GROUPS.get(kind, ("",))
+
+
+def decode(raw: Any) -> Object | None:
+    """One object of a List as a struct, checked; None for a kind that the scheduler does not look at.
+
+    Raises InputError naming the object and the field.
+    """
+    where = describe(raw)
+    if not isinstance(raw, Mapping):
+        raise InputError(where, "", "expected an object with apiVersion, kind and metadata")
+    kind = raw.get("kind")
+    if not isinstance(kind, str) or not kind:
+        raise InputError(where, "kind", "is missing")
+    cls = KINDS.get(kind)
+    if cls is None or not _in_group(raw.get("apiVersion"), kind):
+        return None
+    obj = convert(raw, cls, where)
+    try:
+        msgspec.json.encode(obj)  # what this refuses (half of a surrogate pair, a circle), nobody could be shown later
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise _unreadable(where, error) from None
+    _check(obj, kind, where)
+    return obj
+
+
+def decode_all(raws: Iterable[Any]) -> list[Object]:
+    """All objects the scheduler looks at, in order. Raises InputError, also for two objects of one name."""
+    objects: list[Object] = []
+    seen: set[tuple[type[Object], str]] = set()
+    for raw in raws:
+        obj = decode(raw)
+        if obj is None:
+            continue
+        if (type(obj), obj.key) in seen:
+            raise InputError(describe(raw), "metadata.name", "is there twice")
+        seen.add((type(obj), obj.key))
+        objects.append(obj)
+    return objects
+
+
+def timestamp(text: str, where: str = "object", field: str = "timestamp") -> float:
+    """Seconds since 1970 of an RFC 3339 time; 0 for "". Raises InputError."""
+    if not text:
+        return 0.0
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=datetime.UTC)
+        return moment.timestamp()
+    except (ValueError, OverflowError):
+        raise InputError(where, field, f"not a time: {text[:64]!r}") from None
+
+
+# ---------------------------------------------------------------- what the API server would have refused
+
+
+def _check(obj: Object, kind: str, where: str) -> None:
+    meta = obj.metadata
+    if not meta.name:
+        raise InputError(where, "metadata.name", "is missing")
+    if len(meta.name) > 253:
+        raise InputError(where, "metadata.name", "is longer than 253 characters")
+    if kind not in CLUSTER_SCOPED and not meta.namespace:
+        meta.namespace = "default"
+    for key, text in meta.labels.items():
+        if len(key) > _MAX_LABEL or len(text) > _MAX_LABEL:
+            raise InputError(where, f"metadata.labels[{key[:63]!r}]", f"is longer than {_MAX_LABEL} characters")
+    timestamp(meta.creation_timestamp, where, "metadata.creationTimestamp")
+    timestamp(meta.deletion_timestamp, where, "metadata.deletionTimestamp")
+    check = _CHECKS.get(kind)
+    if check is not None:
+        check(obj, where)
+
+
+def _check_quantities(quantities: Quantities, where: str, field: str) -> None:
+    for name, text in quantities.items():
+        try:
+            amount = quantity.value(text)
+        except quantity.QuantityError as error:
+            raise InputError(where, f"{field}[{name[:63]!r}]", str(error)) from None
+        if amount < 0:
+            raise InputError(where, f"{field}[{name[:63]!r}]", f"must not be negative, got {text}")
+
+
+_SELECTOR_OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
+_NODE_OPERATORS = {**_SELECTOR_OPERATORS, "Gt": True, "Lt": True}
+
+
+def _check_requirement(req: Requirement, operators: Mapping[str, bool], where: str, field: str) -> None:
+    if not req.key:
+        raise InputError(where, f"{field}.key", "is missing")
+    wants_values = operators.get(req.operator)
+    if wants_values is None:
+        raise InputError(where, f"{field}.operator", f"{req.operator[:63]!r} is not one of {', '.join(operators)}")
+    if wants_values != bool(req.values):
+        state = "must not be empty" if wants_values else "must be empty"
+        raise InputError(where, f"{field}.values", f"{state} for operator {req.operator}")
+    if req.operator in ("Gt", "Lt") and (len(req.values) != 1 or not re.fullmatch(r"[+-]?[0-9]{1,19}", req.values[0])):
+        raise InputError(where, f"{field}.values", f"must be one integer for operator {req.operator}")
+
+
+def _check_selector(selector: LabelSelector | None, where: str, field: str) -> None:
+    for i, req in enumerate(selector.match_expressions if selector else ()):
+        _check_requirement(req, _SELECTOR_OPERATORS, where, f"{field}.matchExpressions[{i}]")
+
+
+def check_node_terms(terms: Iterable[NodeSelectorTerm], where: str, field: str) -> None:
+    """Refuses node selector terms that the API server would refuse. Raises InputError."""
+    for i, term in enumerate(terms):
+        for j, req in enumerate(term.match_expressions):
+            _check_requirement(req, _NODE_OPERATORS, where, f"{field}[{i}].matchExpressions[{j}]")
+        for j, req in enumerate(term.match_fields):
+            path = f"{field}[{i}].matchFields[{j}]"
+            _check_requirement(req, {"In": True, "NotIn": True}, where, path)
+            if req.key != "metadata.name" or len(req.values) != 1:
+                raise InputError(where, path, "only metadata.name with exactly one value is supported")
+
+
+def _check_affinity_term(term: PodAffinityTerm, where: str, field: str) -> None:
+    if not term.topology_key:
+        raise InputError(where, f"{field}.topologyKey", "is missing")
+    _check_selector(term.label_selector, where, f"{field}.labelSelector")
+    _check_selector(term.namespace_selector, where, f"{field}.namespaceSelector")
+
+
+def _check_weight(weight: int, where: str, field: str) -> None:
+    if not 1 <= weight <= 100:
+        raise InputError(where, f"{field}.weight", f"must be in 1..100, got {weight}")
+
+
+def _check_pod(pod: Pod, where: str) -> None:
+    spec = pod.spec
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for i, container in enumerate(containers):
+            at = f"spec.{field}[{i}]"
+            _check_quantities(container.resources.requests, where, f"{at}.resources.requests")
+            _check_quantities(container.resources.limits, where, f"{at}.resources.limits")
+            for j, port in enumerate(container.ports):
+                if not 0 <= port.host_port <= 65535:
+                    raise InputError(where, f"{at}.ports[{j}].hostPort", f"must be in 0..65535, got {port.host_port}")
+    _check_quantities(spec.overhead, where, "spec.overhead")
+    if spec.resources is not None:
+        _check_quantities(spec.resources.requests, where, "spec.resources.requests")
+        _check_quantities(spec.resources.limits, where, "spec.resources.limits")
+    for field, statuses in (
+        ("containerStatuses", pod.status.container_statuses),
+        ("initContainerStatuses", pod.status.init_container_statuses),
+    ):
+        for i, status in enumerate(statuses):
+            _check_quantities(status.allocated_resources, where, f"status.{field}[{i}].allocatedResources")
+            if status.resources is not None:
+                _check_quantities(status.resources.requests, where, f"status.{field}[{i}].resources.requests")
+    if spec.priority is not None and not -(1 << 31) <= spec.priority < 1 << 31:
+        raise InputError(where, "spec.priority", f"must fit 32 bits, got {spec.priority}")
+    if spec.preemption_policy not in ("", "Never", "PreemptLowerPriority"):
+        raise InputError(where, "spec.preemptionPolicy", f"unknown policy {spec.preemption_policy[:63]!r}")
+    for i, toleration in enumerate(spec.tolerations):
+        if toleration.operator not in ("", "Exists", "Equal"):
+            problem = f"{toleration.operator[:63]!r} is not one of Exists, Equal"
+            raise InputError(where, f"spec.tolerations[{i}].operator", problem)
+    for i, constraint in enumerate(spec.topology_spread_constraints):
+        _check_spread(constraint, where, f"spec.topologySpreadConstraints[{i}]")
+    timestamp(pod.status.start_time, where, "status.startTime")
+    if spec.affinity is not None:
+        _check_affinity(spec.affinity, where)
+
+
+def _check_spread(constraint: TopologySpreadConstraint, where: str, field: str) -> None:
+    if not 1 <= constraint.max_skew < 1 << 31:
+        raise InputError(where, f"{field}.maxSkew", f"must be 1 or more, got {constraint.max_skew}")
+    if constraint.min_domains is not None and not 1 <= constraint.min_domains < 1 << 31:
+        raise InputError(where, f"{field}.minDomains", f"must be 1 or more, got {constraint.min_domains}")
+    if not constraint.topology_key:
+        raise InputError(where, f"{field}.topologyKey", "is missing")
+    if constraint.when_unsatisfiable not in ("DoNotSchedule", "ScheduleAnyway"):
+        problem = f"{constraint.when_unsatisfiable[:63]!r} is not one of DoNotSchedule, ScheduleAnyway"
+        raise InputError(where, f"{field}.whenUnsatisfiable", problem)
+    for name, policy in (
+        ("nodeAffinityPolicy", constraint.node_affinity_policy),
+        ("nodeTaintsPolicy", constraint.node_taints_policy),
+    ):
+        if policy not in ("", "Honor", "Ignore"):
+            raise InputError(where, f"{field}.{name}", f"{policy[:63]!r} is not one of Honor, Ignore")
+    _check_selector(constraint.label_selector, where, f"{field}.labelSelector")
+
+
+def _check_affinity(affinity: Affinity, where: str) -> None:
+    node, required, preferred = (
+        affinity.node_affinity,
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "preferredDuringSchedulingIgnoredDuringExecution",
+    )
+    if node is not None:
+        at = "spec.affinity.nodeAffinity"
+        if node.required is not None:
+            check_node_terms(node.required.node_selector_terms, where, f"{at}.{required}.nodeSelectorTerms")
+        for i, preference in enumerate(node.preferred):
+            _check_weight(preference.weight, where, f"{at}.{preferred}[{i}]")
+            check_node_terms([preference.preference], where, f"{at}.{preferred}[{i}].preference")
+    for name, pods in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
+        if pods is None:
+            continue
+        for i, term in enumerate(pods.required):
+            _check_affinity_term(term, where, f"spec.affinity.{name}.{required}[{i}]")
+        for i, weighted in enumerate(pods.preferred):
+            at = f"spec.affinity.{name}.{preferred}[{i}]"
+            _check_weight(weighted.weight, where, at)
+            _check_affinity_term(weighted.pod_affinity_term, where, f"{at}.podAffinityTerm")
+
+
+def _check_node(node: Node, where: str) -> None:
+    _check_quantities(node.status.allocatable, where, "status.allocatable")
+    _check_quantities(node.status.capacity, where, "status.capacity")
+    for i, taint in enumerate(node.spec.taints):
+        if taint.effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
+            problem = f"{taint.effect[:63]!r} is not one of NoSchedule, PreferNoSchedule, NoExecute"
+            raise InputError(where, f"spec.taints[{i}].effect", problem)
+    for i, image in enumerate(node.status.images):
+        if not 0 <= image.size_bytes < 1 << 63:
+            raise InputError(where, f"status.images[{i}].sizeBytes", f"must not be negative, got {image.size_bytes}")
+
+
+def _check_claim(claim: PersistentVolumeClaim, where: str) -> None:
+    _check_quantities(claim.spec.resources.requests, where, "spec.resources.requests")
+    _check_selector(claim.spec.selector, where, "spec.selector")
+
+
+def _check_volume(volume: PersistentVolume, where: str) -> None:
+    _check_quantities(volume.spec.capacity, where, "spec.capacity")
+    affinity = volume.spec.node_affinity
+    if affinity is not None and affinity.required is not None:
+        check_node_terms(affinity.required.node_selector_terms, where, "spec.nodeAffinity.required.nodeSelectorTerms")
+
+
+def _check_class(storage_class: StorageClass, where: str) -> None:
+    if storage_class.volume_binding_mode not in ("Immediate", "WaitForFirstConsumer"):
+        problem = f"{storage_class.volume_binding_mode[:63]!r} is not one of Immediate, WaitForFirstConsumer"
+        raise InputError(where, "volumeBindingMode", problem)
+
+
+def _check_capacity(capacity: CSIStorageCapacity, where: str) -> None:
+    amounts = {"capacity": capacity.capacity, "maximumVolumeSize": capacity.maximum_volume_size}
+    _check_quantities({k: v for k, v in amounts.items() if v is not None}, where, "")
+    _check_selector(capacity.node_topology, where, "nodeTopology")
+
+
+def _check_workload(workload: ReplicaSet | StatefulSet | PodDisruptionBudget, where: str) -> None:
+    _check_selector(workload.spec.selector, where, "spec.selector")
+
+
+def _check_group(group: PodGroup, where: str) -> None:
+    _check_quantities(group.spec.min_resources, where, "spec.minResources")
+    if not 0 <= group.spec.min_member < 1 << 31:
+        raise InputError(where, "spec.minMember", f"must be 0 or more, got {group.spec.min_member}")
+    seconds = group.spec.schedule_timeout_seconds
+    if seconds is not None and not 0 <= seconds < 1 << 31:
+        raise InputError(where, "spec.scheduleTimeoutSeconds", f"must be 0 or more, got {seconds}")
+
+
+_CHECKS: dict[str, Any] = {
+    "Pod": _check_pod,
+    "Node": _check_node,
+    "PersistentVolumeClaim": _check_claim,
+    "PersistentVolume": _check_volume,
+    "StorageClass": _check_class,
+    "CSIStorageCapacity": _check_capacity,
+    "ReplicaSet": _check_workload,
+    "StatefulSet": _check_workload,
+    "PodDisruptionBudget": _check_workload,
+    "PodGroup": _check_group,
+}

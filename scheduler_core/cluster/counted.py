@@ -1,0 +1,105 @@
+"""What is counted of pods, and how: the classes they fall into, the terms they carry, the columns over nodes.
+
+Source: pkg/scheduler/framework/types.go (AffinityTerm).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.selectors import Selector
+
+Counts = npt.NDArray[np.int64]
+
+
+class Counted(Protocol):
+    """What a selector looks at of a pod."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def labels(self) -> dict[str, str]: ...
+    @property
+    def terminating(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A pod (anti-)affinity term. A pod matches by namespace (listed, or selected by its labels) and by labels."""
+
+    selector: Selector
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+    topology_key: str
+    weight: int = 0
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal keys mean the same."""
+        return (self.topology_key, self.namespaces, self.namespace_selector.key, self.selector.key, self.weight)
+
+    def matches(self, namespace: str, namespace_labels: dict[str, str], labels: dict[str, str]) -> bool:
+        if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
+            return False
+        return self.selector.matches(labels)
+
+
+class LabelClass:
+    """Pods alike in namespace, labels and whether they are being deleted; with the columns that count them."""
+
+    __slots__ = (
+        "columns",
+        "labels",
+        "matched_terms",
+        "namespace",
+        "nodes",
+        "seen_columns",
+        "seen_terms",
+        "terminating",
+    )
+
+    def __init__(self, namespace: str, labels: dict[str, str], terminating: bool) -> None:
+        self.namespace = namespace
+        self.labels = labels
+        self.terminating = terminating
+        self.nodes: dict[str, int] = {}  # node name -> pods of this class there
+        self.columns: list[SelectorColumn] = []  # those that count this class, of the first `seen_columns`
+        self.seen_columns = 0
+        self.matched_terms: list[TermColumn] = []  # those that match this class, of the first `seen_terms`
+        self.seen_terms = 0
+
+
+class SelectorColumn:
+    """`counts`: int64 over nodes, pods in one of `namespaces` (None: any) that `selector` matches."""
+
+    __slots__ = ("counts", "namespaces", "selector", "terminating")
+
+    def __init__(self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool, size: int) -> None:
+        self.namespaces = namespaces
+        self.selector = selector
+        self.terminating = terminating
+        self.counts: Counts = np.zeros(size, np.int64)
+
+    def matches(self, pods: LabelClass | Counted) -> bool:
+        """Whether it counts pods like these."""
+        if pods.terminating and not self.terminating:
+            return False
+        if self.namespaces is not None and pods.namespace not in self.namespaces:
+            return False
+        return self.selector.matches(pods.labels)
+
+
+class TermColumn:
+    """`counts`: int64 over nodes, pods that carry `term` in `role` (one of the ROLES)."""
+
+    __slots__ = ("counts", "role", "term", "total")
+
+    def __init__(self, role: str, term: Term, size: int) -> None:
+        self.role = role
+        self.term = term
+        self.counts: Counts = np.zeros(size, np.int64)
+        self.total = 0  # of all nodes

@@ -1,0 +1,46 @@
+"""Which pending pods are nominated to run on which node, having preempted others there.
+
+Source: pkg/scheduler/backend/queue/nominator.go.
+"""
+
+from scheduler_core.cluster.journal import NOMINATED, Journal
+from scheduler_core.cluster.pod_info import PodInfo
+
+
+class Nominator:
+    """Nominated pods by node, in order of nomination. `journal`: told of every change."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._by_node: dict[str, dict[str, PodInfo]] = {}
+        self._node_of: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._node_of)
+
+    def nominate(self, pod: PodInfo, node: str) -> None:
+        """Nominates a pod, forgetting an older nomination."""
+        self.forget(pod)
+        self._by_node.setdefault(node, {})[pod.key] = pod
+        self._node_of[pod.key] = node
+        self._journal.note(NOMINATED, pod.key, node)
+
+    def forget(self, pod: PodInfo) -> None:
+        node = self._node_of.pop(pod.key, None)
+        if node is not None:
+            self._journal.note(NOMINATED, pod.key)
+            del self._by_node[node][pod.key]
+            if not self._by_node[node]:
+                del self._by_node[node]
+
+    def node_of(self, pod: PodInfo) -> str:
+        """The node that a pod is nominated to, or ""."""
+        return self._node_of.get(pod.key, "")
+
+    def on(self, node: str) -> list[PodInfo]:
+        """The pods nominated to a node."""
+        return list(self._by_node.get(node, {}).values())
+
+    def nodes(self) -> list[str]:
+        """The nodes that have nominated pods."""
+        return list(self._by_node)

@@ -1,0 +1,1 @@
+"""The commands of `python -m scheduler_core`, a file each, and what they read."""

@@ -1,0 +1,161 @@
+"""python -m scheduler_core state, find: a file is run and recorded, then it is asked."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import IO
+
+import msgspec
+
+from scheduler_core.commands.loading import configuration_of, prepared, read_config, tell
+from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.debugger import moments
+from scheduler_core.debugger.facts import Facts
+from scheduler_core.debugger.find import Search
+from scheduler_core.debugger.moments import Asked
+from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, Recording, facts_from
+from scheduler_core.errors import InputError
+from scheduler_core.explain import words
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.files import objects_in, read_bytes
+from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.time.scenario import API_VERSION, load_scenario
+from scheduler_core.time.scenario_run import ScenarioRun
+
+_SCENARIO = re.compile(rb'^\s*"?kind"?\s*:\s*"?Scenario\b|"kind"\s*:\s*"Scenario"', re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A file's run."""
+
+    recording: Recording
+    facts: Facts
+    in_time: bool
+
+
+def play(
+    path: str,
+    *,
+    one_pass: bool = False,
+    release: str | None = None,
+    config: str | None = None,
+    seed: int | None = None,
+    unknown: Unknown = "error",
+    choices: Choices = AS_UPSTREAM,
+) -> Played:
+    """Runs a snapshot in one pass or a scenario in time (`one_pass`: that, too, in one pass), recording it.
+
+    `release`, `config` (a file), `seed`: instead of what the file says. `unknown`: what to do with plugins that do not
+    exist here. `choices`: about what the snapshot leaves open. Raises InputError.
+    """
+    data = read_bytes(path)
+    if not one_pass and API_VERSION.encode() in data and _SCENARIO.search(data):
+        return _in_time(data, path, release, config, seed, unknown, choices)
+    raws = objects_in(data, path)
+    name = get_release(release or "1.34").name
+    load = partial(load_configuration, release=get_release(name), known=known_plugins(PLUGINS), unknown=unknown)
+    configuration = load(read_config(config)) if config else configuration_of(raws, load)
+    found = prepared(path, raws, name, configuration, choices)
+    tie_break = "name" if seed is None else "seed"
+    simulation = Simulation(found.objects, release=name, config=configuration, seed=seed or 0, tie_break=tie_break)
+    tell(found, simulation.warnings)
+    recorder = Recorder(simulation)
+    for trace in simulation.run():
+        recorder.cycle(trace)
+    return _played(recorder, False)
+
+
+def _in_time(
+    data: bytes,
+    path: str,
+    release: str | None,
+    config: str | None,
+    seed: int | None,
+    unknown: Unknown,
+    choices: Choices,
+) -> Played:
+    scenario = load_scenario(data, path)
+    spec = scenario.spec
+    spec.kubernetes = release or spec.kubernetes
+    spec.config = read_config(config).decode(errors="replace") if config else spec.config
+    spec.seed = spec.seed if seed is None else seed
+    run = ScenarioRun(scenario, data, timer=time.perf_counter_ns, unknown_plugins=unknown, choices=choices)
+    tell(run.prepared, run.simulation.warnings)
+    recorder = Recorder(run.simulation)
+    for record in run.run():
+        recorder.record(record)
+    return _played(recorder, True)
+
+
+def _played(recorder: Recorder, in_time: bool) -> Played:
+    blocks = recorder.drain()
+    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
+    return Played(recording, facts_from(block.data for block in blocks if block.part == FACTS_PART), in_time)
+
+
+def state(
+    played: Played,
+    out: IO[str],
+    cycle: int | None = None,
+    t: float | None = None,
+    seq: int | None = None,
+    since: float | None = None,
+    as_json: bool = False,
+) -> int:
+    """Writes the cluster at a moment, as a table or as the API has it. Returns 0. Raises InputError."""
+    if seq is not None and not played.in_time:
+        raise InputError("seq", "", "is for runs in time; ask by cycle")
+    told = moments.tell(played.recording, Asked(cycle, t, seq), since)
+    if as_json or since is not None:
+        print(msgspec.json.encode(told).decode(), file=out)
+        return 0
+    cycles, number = played.recording.cycles, told["cycle"]
+    where = f"before cycle {number:,} of {cycles:,}" if number <= cycles else f"after {words.count(cycles, 'cycle')}"
+    print(f"{where}, at {told['t']:g} s", file=out)
+    rows = [("NODE", "CPU", "MEMORY", "PODS", "")]
+    for node in told["nodes"]:
+        has, used = node["allocatable"], node["requested"]
+        shares = (
+            f"{words.amount(name, used[name])} of {words.amount(name, has.get(name, 0))}" for name in ("cpu", "memory")
+        )
+        remarks = ["cordoned"] * node["unschedulable"] + node["taints"]
+        rows.append((node["name"], *shares, f"{used['pods']} of {has.get('pods', 0)}", ", ".join(remarks)))
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True))
+        print("  ".join(cells).rstrip(), file=out)
+    for part in ("nominated", "waiting", "orphans"):
+        for pod, name in told[part].items():
+            print(f"{part}: {pod} on {name}", file=out)
+    print(f"{words.count(len(told['pending']), 'pod')} pending: {words.some(told['pending'], 10) or 'none'}", file=out)
+    return 0
+
+
+def find(
+    played: Played,
+    out: IO[str],
+    where: str,
+    start: int | None = None,
+    direction: str = "all",
+    limit: int = 100,
+    as_json: bool = False,
+) -> int:
+    """Writes the cycles where an expression is true, a line each. Returns 0, 1 if there is none. Raises InputError."""
+    found = Search(played.recording, played.facts).find(where, start, direction, limit)
+    if as_json:
+        print(msgspec.json.encode(found).decode(), file=out)
+        return 0 if found["matches"] else 1
+    for match in found["matches"]:
+        print(f"{match['cycle']:>8}  {match['t']:>10g} s  {match['pod']}  attempt {match['attempt']}", file=out)
+    shown = len(found["matches"])
+    more = f", {shown:,} shown" if shown < found["total"] else ""
+    print(f"{found['total']:,} of {words.count(played.recording.cycles, 'cycle')}{more}", file=out)
+    if found["note"]:
+        print(found["note"], file=out)
+    return 0 if found["matches"] else 1

@@ -1,0 +1,133 @@
+"""python -m scheduler_core bench: pods per second of a workload, with every decision recorded and encoded."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from scheduler_core.api.objects import Object, decode
+from scheduler_core.commands import openb
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+OPENB = Path("../shared/real/openb")  # where the trace lies unless told
+
+
+def _node(i: int) -> dict[str, Any]:
+    resources = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+    name = f"node-{i:05d}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {HOSTNAME: name, ZONE: f"zone-{i % 3}"}},
+        "status": {"allocatable": resources, "capacity": resources},
+    }
+
+
+def _pod(name: str, app: str, cpu: str = "100m", memory: str = "500Mi", **spec: Any) -> dict[str, Any]:
+    requests = {"cpu": cpu, "memory": memory}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "labels": {"app": app}},
+        "spec": {"containers": [{"name": "nginx", "image": "nginx", "resources": {"requests": requests}}], **spec},
+    }
+
+
+def _basic(i: int) -> dict[str, Any]:
+    return _pod(f"pod-{i:06d}", f"a{i % 10}")
+
+
+def _selector(app: str) -> dict[str, Any]:
+    return {"matchLabels": {"app": app}}
+
+
+def _spread(i: int) -> dict[str, Any]:
+    app = f"a{i % 10}"
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    return _pod(f"pod-{i:06d}", app, topologySpreadConstraints=[{**constraint, "labelSelector": _selector(app)}])
+
+
+def _antiaffinity(i: int) -> dict[str, Any]:
+    app = f"a{i % 500}"
+    term = {"topologyKey": HOSTNAME, "labelSelector": _selector(app)}
+    anti = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return _pod(f"pod-{i:06d}", app, affinity={"podAntiAffinity": anti})
+
+
+def _prefaffinity(i: int) -> dict[str, Any]:
+    app = f"a{i % 10}"
+    term = {"weight": 10, "podAffinityTerm": {"topologyKey": ZONE, "labelSelector": _selector(app)}}
+    return _pod(
+        f"pod-{i:06d}", app, affinity={"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+    )
+
+
+def _preemption(i: int) -> dict[str, Any]:
+    return _pod(f"pod-{i:06d}", f"a{i % 10}", cpu="4", priority=1000)
+
+
+def _victims(nodes: int) -> Iterator[dict[str, Any]]:
+    """Ten pods of 3 cpu fill a node of 32 as far as they can."""
+    for i in range(nodes * 10):
+        pod = _pod(f"low-{i:06d}", f"a{i % 10}", cpu="3", priority=0, nodeName=f"node-{i // 10:05d}")
+        pod["status"] = {"phase": "Running", "startTime": f"2026-01-01T00:{i % 60:02d}:00Z"}
+        yield pod
+
+
+PODS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "basic": _basic,
+    "spread": _spread,
+    "antiaffinity": _antiaffinity,
+    "prefaffinity": _prefaffinity,
+    "preemption": _preemption,
+}
+WORKLOADS = (*PODS, "openb")
+
+
+def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict[str, Any]]:
+    """The objects of a workload. Raises InputError, also where the openb trace is not in the folder `trace`."""
+    if name == "openb":
+        found = [sorted(trace.glob(pattern)) for pattern in ("openb_node_list*.csv*", "openb_pod_list*.csv*")]
+        if not all(found):
+            raise InputError(str(trace), "", "the openb trace is not there; name its folder with --openb")
+        objects = openb.scenario(found[0][0], found[1][0], pods or None)["spec"]["objects"]
+        return [o for o in objects if o["kind"] != "Node"] + [o for o in objects if o["kind"] == "Node"][
+            : nodes or None
+        ]
+    if name not in PODS:
+        raise InputError("workload", "", f"{name!r} is not one of {', '.join(WORKLOADS)}")
+    objects = [_node(i) for i in range(nodes)]
+    if name == "preemption":
+        objects.extend(_victims(nodes))
+    objects.extend(PODS[name](i) for i in range(pods))
+    return objects
+
+
+def run(name: str, nodes: int, pods: int, percentage: int, release: str, trace: Path = OPENB) -> dict[str, Any]:
+    """Runs a workload once; the figures of one JSON line. Building the objects is not timed, all of the run is."""
+    objects: list[Object] = [o for raw in workload(name, nodes, pods, trace) if (o := decode(raw)) is not None]
+    simulation = Simulation(
+        objects, release=release, percentage=percentage, pods=None, retry_preemptors=name == "preemption"
+    )
+    count, scheduled, size = len(simulation.pods), 0, 0
+    start = time.perf_counter()
+    for cycle in simulation.run():
+        size += len(cycle.encode())
+        scheduled += cycle.result == "scheduled"
+    seconds = time.perf_counter() - start
+    return {
+        "workload": name,
+        "nodes": len(simulation.nodes),
+        "pods": count,
+        "percentage": percentage,
+        "scheduled": scheduled,
+        "seconds": round(seconds, 3),
+        "pods_per_s": round(count / seconds, 1) if seconds else 0.0,
+        "trace_bytes_per_pod": round(size / max(count, 1)),
+        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    }

@@ -1,0 +1,150 @@
+"""python -m scheduler_core explain: why the pending pods of a snapshot are pending, or where they would go."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import IO
+
+import msgspec
+from msgspec.structs import replace
+
+from scheduler_core.api.objects import Object, Pod, PodStatus
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.commands.loading import configuration_of, prepared, read_config, tell
+from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import Answer
+from scheduler_core.explain.explain import explain
+from scheduler_core.explain.render import render
+from scheduler_core.explain.words import count, some
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.plugins.out_of_tree import enabling, with_plugins
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.files import read_snapshot
+from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+
+
+@dataclass(slots=True)
+class _Alike:
+    """An answer, and the other pods that it holds for as well."""
+
+    answer: Answer
+    others: list[str] = field(default_factory=list)
+
+
+def run(
+    path: str,
+    out: IO[str],
+    *,
+    release: str = "1.34",
+    config: str | None = None,
+    pod: str | None = None,
+    plugins: Sequence[str] = (),
+    leave_out_unknown: bool = False,
+    as_json: bool = False,
+    choices: Choices = AS_UPSTREAM,
+) -> int:
+    """Explains the pending pods of a snapshot, or one pod, to `out`; returns 1 if one stays pending, else 0.
+
+    Pods are tried in the queue's order, each finds those before it placed. A bound pod that is asked for is taken off
+    its node first. `choices`: about what the snapshot leaves open. Raises InputError.
+    """
+    registry = with_plugins(plugins)
+    unknown: Unknown = "leave_out" if leave_out_unknown else "error"
+    load = partial(load_configuration, release=get_release(release), known=known_plugins(registry), unknown=unknown)
+    raws = read_snapshot(path)
+    if config:
+        configuration = load(read_config(config))
+    elif enabled := enabling(name for name in registry if name not in PLUGINS):
+        configuration = load(enabled)
+    else:
+        configuration = configuration_of(raws, load)
+    found = prepared(path, raws, release, configuration, choices)
+    objects = found.objects
+    wanted = None if pod is None else _unbound(objects, pod)
+    simulation = Simulation(
+        objects, release=release, config=configuration, tie_break="name", pods=wanted, registry=registry
+    )
+    tell(found, simulation.warnings)
+    pods = {o.key: o for o in objects if isinstance(o, Pod)}
+    try:
+        answers = _explained(simulation, pods, every=as_json)
+    except InputError:
+        raise
+    except Exception as problem:
+        if not plugins:
+            raise
+        raise InputError("out-of-tree plugin", "", f"failed: {_last_line(problem)}") from problem
+    _write(answers, out, as_json, bool(found.others))
+    return int(any(alike.answer.result != "scheduled" for alike in answers))
+
+
+def _unbound(objects: list[Object], key: str) -> list[str]:
+    """Makes the pod pending if it runs; a name without a namespace is one in `default`."""
+    key = key if "/" in key else f"default/{key}"
+    for i, obj in enumerate(objects):
+        if isinstance(obj, Pod) and obj.key == key:
+            if obj.terminated:
+                raise InputError(f"Pod {key}", "status.phase", f"the pod has ended ({obj.status.phase})")
+            if obj.spec.node_name:
+                objects[i] = replace(obj, spec=replace(obj.spec, node_name=""), status=PodStatus())
+            return [key]
+    raise InputError(f"Pod {key}", "", "is not in the snapshot")
+
+
+def _last_line(problem: Exception) -> str:
+    """What went wrong and where, for the author of the plugin."""
+    frame = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{type(problem).__name__}: {problem} ({frame.filename}, line {frame.lineno})"
+
+
+def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> list[_Alike]:
+    """The answers in the order of the cycles. Unless `every`, of pods pending for the same reasons only the first is
+    explained."""
+    found: dict[tuple[str, ...], _Alike] = {}
+    cluster, cycles = simulation.cluster, simulation.run()
+    while True:
+        before = dict(cluster.pods)
+        trace = next(cycles, None)
+        if trace is None:
+            return list(found.values())
+        gate = trace.preenqueue.message if trace.preenqueue is not None else ""
+        alone = trace.pod if every or trace.result == "scheduled" else ""
+        key = (alone, trace.result, trace.message, trace.error, gate, trace.nominated_node)
+        if key in found:
+            found[key].others.append(trace.pod)
+            continue
+        victims = [before[victim] for victim in trace.victims if victim in before]
+        info = PodInfo(pods[trace.pod], cluster.release)
+        found[key] = _Alike(explain(trace, simulation, info, victims=victims))
+
+
+def _write(found: Sequence[_Alike], out: IO[str], as_json: bool, others: bool) -> None:
+    if as_json:
+        for alike in found:
+            print(msgspec.json.encode(alike.answer).decode(), file=out)
+    elif not found:
+        print("No pod waits for this scheduler." if others else "No pod is pending.", file=out)
+    elif len(found) == 1 and not found[0].others:
+        print(render(found[0].answer), file=out)
+    else:
+        _write_groups(found, out)
+
+
+def _write_groups(found: Sequence[_Alike], out: IO[str]) -> None:
+    """Pods that are pending for the same reasons together, then a line for every pod that is placed."""
+    groups = [alike for alike in found if alike.answer.result != "scheduled"]
+    placed = [alike.answer for alike in found if alike.answer.result == "scheduled"]
+    pending = sum(1 + len(alike.others) for alike in groups)
+    total = count(pending + len(placed), "pod")
+    print(f"{pending:,} of {total} {'stays' if pending == 1 else 'stay'} pending.", file=out)
+    for alike in sorted(groups, key=lambda alike: -len(alike.others)):
+        print(f"\n{render(alike.answer)}", file=out)
+        if alike.others:
+            print(f"  The same for {count(len(alike.others), 'other pod')}: {some(alike.others, 10)}", file=out)
+    for number, answer in enumerate(placed):
+        print(f"{'' if number else chr(10)}{answer.pod}: {answer.sentence}", file=out)

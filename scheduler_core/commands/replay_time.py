@@ -1,0 +1,68 @@
+"""python -m scheduler_core replay-time: cases over virtual time in; attempts, queue moves and the end out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from scheduler_core.api.objects import Object, decode
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.api_server import ApiServer
+from scheduler_core.time.timeline import Record, Timeline
+
+POP_FROM_BACKOFF = "SchedulerPopFromBackoffQ"
+
+
+def replay_case(case: dict[str, Any]) -> dict[str, Any]:
+    """One case's course in the golden format. Raises InputError."""
+    simulation = Simulation(
+        case["objects"],
+        release=case["kubernetes"],
+        config=case.get("config"),
+        tie_break="name",
+        timer=lambda: 0,
+    )
+    gates = case.get("feature_gates") or {}
+    timeline = Timeline(simulation, pop_from_backoff=gates.get(POP_FROM_BACKOFF))
+    for entry in case["timeline"]:
+        obj = decode(entry["object"])
+        if obj is not None:
+            timeline.at(float(entry["at"]), _operation(timeline.api, entry["op"], obj))
+    records = list(timeline.run(float(case["until"])))
+    return {
+        "name": case["name"],
+        "kubernetes": case["kubernetes"],
+        "attempts": [_attempt(record) for record in records if record.kind == "attempt"],
+        "queue": list(_moves(records)),
+        "end": {
+            "bound": {key: pod.node for key, pod in sorted(timeline.api.pods.items()) if pod.node},
+            "pending": dict(sorted(timeline.queue.parts().items())),
+        },
+    }
+
+
+def _operation(api: ApiServer, op: str, obj: Object) -> Callable[[], None]:
+    operations = {"create": api.create, "update": api.update, "delete": api.delete}
+    if op not in operations:
+        raise InputError("timeline", "op", f"must be one of {', '.join(operations)}, got {op!r}")
+    return lambda: operations[op](obj)
+
+
+def _attempt(record: Record) -> dict[str, Any]:
+    trace = record.trace
+    assert trace is not None
+    out: dict[str, Any] = {"t": record.time, "pod": trace.pod, "attempt": trace.attempt}
+    if trace.result == "scheduled":
+        return {**out, "result": "scheduled", "node": trace.node}
+    out |= {"result": "unschedulable", "message": trace.message}
+    out["unschedulable_plugins"] = trace.unschedulable_plugins
+    if trace.nominated_node:
+        out |= {"nominated_node": trace.nominated_node, "victims": sorted(trace.victims)}
+    return out
+
+
+def _moves(records: Iterable[Record]) -> Iterable[dict[str, Any]]:
+    for record in records:
+        if record.kind == "queue.moved":
+            yield {"t": record.time, **{key: record.data[key] for key in ("pod", "to", "event")}}

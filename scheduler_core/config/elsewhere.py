@@ -1,0 +1,115 @@
+"""Plugins that are not here: what each is, where it is well known.
+
+Nothing of this changes what a configuration means; it is what people are told of a name that is not part of a release.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from scheduler_core.config.legacy_scores import FIT, STRATEGIES
+
+LEAST_LOAD = "looks at the load that is measured, which a snapshot does not tell"
+_SCHEDULER_PLUGINS = "scheduler-plugins"
+_GPU_SIMULATOR = "the GPU simulator of open-simulator"
+_GPU_SCORE = re.compile(
+    r"(Gpu|BestFit|WorstFit|CosineSim|DotProduct|L2Norm|FGD|PWR|Gandiva|Synergy|Random)[A-Za-z0-9]{0,60}?Score"
+)
+
+OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
+    # sigs.k8s.io/scheduler-plugins, cmd/scheduler/main.go
+    "CapacityScheduling": (_SCHEDULER_PLUGINS, "lends unused quota of ElasticQuotas between namespaces"),
+    "Coscheduling": (_SCHEDULER_PLUGINS, "places the pods of a PodGroup together or not at all"),
+    "CrossNodePreemption": (_SCHEDULER_PLUGINS, "preempts pods of several nodes for one"),
+    "DiskIO": (_SCHEDULER_PLUGINS, "spreads disk bandwidth"),
+    "LoadVariationRiskBalancing": (_SCHEDULER_PLUGINS, f"scores by mean and variation of load: {LEAST_LOAD}"),
+    "LowRiskOverCommitment": (_SCHEDULER_PLUGINS, f"scores by the risk of overcommitment: {LEAST_LOAD}"),
+    "NetworkOverhead": (_SCHEDULER_PLUGINS, "keeps the pods of an AppGroup near each other in the network"),
+    "NodeMetadata": (_SCHEDULER_PLUGINS, "scores by a number or time in a node's label or annotation"),
+    "NodeResourcesAllocatable": (_SCHEDULER_PLUGINS, "scores by what nodes offer, not by what is free"),
+    "NodeResourcesFitPlus": (_SCHEDULER_PLUGINS, "scores each resource by a strategy of its own"),
+    "NodeResourceTopologyMatch": (_SCHEDULER_PLUGINS, "looks at NUMA zones in NodeResourceTopology objects"),
+    "Peaks": (_SCHEDULER_PLUGINS, f"scores by the power that a pod would cost: {LEAST_LOAD}"),
+    "PodState": (_SCHEDULER_PLUGINS, "prefers nodes with terminating pods"),
+    "PreemptionToleration": (_SCHEDULER_PLUGINS, "preemption that priority classes may decline"),
+    "QOSSort": (_SCHEDULER_PLUGINS, "sorts the queue by priority, then quality of service"),
+    "ScarceResourceAvoidance": (_SCHEDULER_PLUGINS, "keeps nodes with scarce resources for pods that ask for them"),
+    "SySched": (_SCHEDULER_PLUGINS, "groups pods by the system calls that their seccomp profiles allow"),
+    "TargetLoadPacking": (_SCHEDULER_PLUGINS, f"packs nodes up to a target load: {LEAST_LOAD}"),
+    "TopologicalSort": (_SCHEDULER_PLUGINS, "sorts the queue by the order of an AppGroup's workloads"),
+    "ClusterTopologyPlacementGroup": (_SCHEDULER_PLUGINS, "Sakkara: groups of pods within a tree of topology"),
+    # koordinator.sh, cmd/koord-scheduler
+    "BatchResourceFit": ("Koordinator", "fits batch-cpu and batch-memory"),
+    "CompatibleDefaultPreemption": ("Koordinator", "DefaultPreemption under another name"),
+    "DefaultPreBind": ("Koordinator", "writes what other plugins decided onto the pod"),
+    "DeviceShare": ("Koordinator", "shares GPUs and other devices by their Device objects"),
+    "ElasticQuota": ("Koordinator", "quota trees that lend to each other"),
+    "LoadAwareScheduling": ("Koordinator", f"keeps off busy nodes: {LEAST_LOAD}"),
+    "NodeNUMAResource": ("Koordinator", "assigns cores and NUMA zones"),
+    "Reservation": ("Koordinator", "holds places by Reservation objects"),
+    # gocrane.io, kubewharf.io, yunikorn.apache.org
+    "Dynamic": ("Crane", f"filters and scores by load written into annotations of nodes: {LEAST_LOAD}"),
+    "NodeResourceTopology": ("Crane and Katalyst", "looks at NUMA zones"),
+    "NodeOvercommitment": ("Katalyst", "respects how far nodes are overcommitted"),
+    "QoSAwareNodeResourcesFit": ("Katalyst", "fits reclaimed resources"),
+    "QoSAwareNodeResourcesBalancedAllocation": ("Katalyst", "balances reclaimed resources"),
+    "Loadaware": ("Katalyst", f"keeps off busy nodes: {LEAST_LOAD}"),
+    "YuniKornPlugin": ("Apache YuniKorn", "asks YuniKorn's own queues"),
+    # github.com/alibaba/open-simulator and its descendants
+    "Simon": (_GPU_SIMULATOR, "scores by share of free resources, and binds"),
+    "Open-Gpu-Share": (_GPU_SIMULATOR, "assigns shares of GPUs"),
+    "Open-Local": (_GPU_SIMULATOR, "places local volumes"),
+    "Fluence": ("Flux Framework", "asks the Flux scheduler where a group of pods goes"),
+    "KusciaScheduling": ("Kuscia", "places the pods of a task together"),
+    "KusciaSort": ("Kuscia", "sorts the queue by task"),
+    "NodeNumber": ("the samples of Kubernetes", "prefers nodes whose number is the pod's"),
+}
+"""Name -> (project, what it does in a phrase)."""
+
+OTHER_RELEASES: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
+        ("1.30 and older", "NodeVolumeLimits does its work"),
+    ),
+    "GangScheduling": ("1.35 and newer", ""),
+    "NodeDeclaredFeatures": ("1.35 and newer", ""),
+    "NodeLabel": ("1.22 and older", "NodeAffinity with addedAffinity does its work"),
+    "NodePreferAvoidPods": ("1.22 and older", "taints do its work"),
+    "PodGroupPodsCount": ("1.36 and newer", ""),
+    "SelectorSpread": ("1.24 and older", "PodTopologySpread does its work"),
+    "ServiceAffinity": ("1.22 and older", "InterPodAffinity does its work"),
+    "TopologyPlacementGenerator": ("1.36 and newer", ""),
+    **{
+        name: ("1.22 and older", f"{FIT} with scoringStrategy.type {kind} does its work")
+        for name, kind in STRATEGIES.items()
+    },
+}
+"""In-tree plugins that some release has: name -> (which releases, what to write instead)."""
+
+WRAPPED = "Wrapped"  # kube-scheduler-simulator appends it to the plugins that it records
+
+
+def what_is(name: str, known: Iterable[str] = ()) -> str:
+    """What the plugin of that name is, a phrase for a message; "" where nothing is known of it.
+
+    `known`: the plugins there are, one of which may have been meant.
+    """
+    if name in OTHER_RELEASES:
+        releases, instead = OTHER_RELEASES[name]
+        return "; ".join(part for part in (f"kube-scheduler {releases} have it", instead) if part)
+    if name in OUT_OF_TREE:
+        project, phrase = OUT_OF_TREE[name]
+        return f"{project}: {phrase}"
+    if _GPU_SCORE.fullmatch(name):
+        return f"{_GPU_SIMULATOR}: one of its scores"
+    if name.endswith(WRAPPED) and name != WRAPPED:
+        return f"kube-scheduler-simulator's record of {name.removesuffix(WRAPPED)[:80]}: write it without {WRAPPED}"
+    meant = next((k for k in known if len(name) > 4 and k.endswith(name)), "") or closest(name, known)
+    return f"was {meant} meant?" if meant else ""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The name that differs from `name` by little; "" if none does."""
+    return next(iter(get_close_matches(name[:80], list(known), 1, 0.85)), "")

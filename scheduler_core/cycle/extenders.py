@@ -1,0 +1,290 @@
+"""Extenders: programs outside the scheduler that it asks over HTTP to filter, prioritise, preempt and bind.
+
+Off unless somebody allows the host: a configuration alone never causes a request. What an extender does wrong (it is
+slow, dead, or says what cannot be) is an event; the cycle fails unless the extender is `ignorable`, scores of one that
+fails are left out.
+
+Source: pkg/scheduler/extender.go, k8s.io/kube-scheduler/extender/v1 (types.go: Go's names are the JSON's, any case).
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.names import go_duration
+from scheduler_core.config.schema import Extender as Config
+from scheduler_core.cycle.trace import CycleTrace, Score
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import EXTENDERS, Status, Verdict, error, unresolvable, unschedulable
+from scheduler_core.preemption.victims import Candidate
+
+DEFAULT_TIMEOUT_SECONDS = 5.0
+MAX_RESPONSE_BYTES = 16_000_000
+MAX_PRIORITY = 10  # extenders score 0..10, plugins 0..100
+
+
+class ExtenderError(Exception):
+    """An extender did not answer, or not as it should."""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect could lead to a host that nobody allowed."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({}))
+
+
+class Extender:
+    """One extender. `config`: as in the KubeSchedulerConfiguration."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.url = config.url_prefix.rstrip("/")
+        self.timeout = (go_duration(config.http_timeout) if config.http_timeout else 0) or DEFAULT_TIMEOUT_SECONDS
+        self._managed = {resource.name for resource in config.managed_resources}
+
+    def interested(self, pod: PodInfo) -> bool:
+        """Extenders of certain resources are asked only about pods that request one of them."""
+        if not self._managed:
+            return True
+        containers = [*pod.pod.spec.containers, *pod.pod.spec.init_containers]
+        return any(
+            not self._managed.isdisjoint(c.resources.requests) or not self._managed.isdisjoint(c.resources.limits)
+            for c in containers
+        )
+
+    def call(self, verb: str, arguments: dict[str, Any]) -> Any:
+        """POSTs JSON, returns the JSON that comes back, its keys in lower case. Raises ExtenderError."""
+        url = f"{self.url}/{verb.lstrip('/')}"
+        body = msgspec.json.encode(arguments)
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json"}, method="POST")
+        try:
+            with _OPENER.open(request, timeout=self.timeout) as response:
+                data = response.read(MAX_RESPONSE_BYTES + 1)
+        except TimeoutError:
+            raise ExtenderError(f"{url}: no answer within {self.timeout:g} s") from None
+        except urllib.error.HTTPError as problem:
+            raise ExtenderError(f"{url}: answered with status {problem.code}") from None
+        except (urllib.error.URLError, OSError, ValueError) as problem:
+            reason = getattr(problem, "reason", problem)
+            if isinstance(reason, TimeoutError):
+                raise ExtenderError(f"{url}: no answer within {self.timeout:g} s") from None
+            raise ExtenderError(f"{url}: cannot be reached: {str(reason)[:200]}") from None
+        if len(data) > MAX_RESPONSE_BYTES:
+            raise ExtenderError(f"{url}: the answer is larger than {MAX_RESPONSE_BYTES // 1_000_000} MB")
+        try:
+            return msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise ExtenderError(f"{url}: the answer is not JSON") from None
+
+
+def _lower(value: Any, where: Extender) -> dict[str, Any]:
+    """An object of the answer, its keys in lower case, without nulls."""
+    if not isinstance(value, dict):
+        raise ExtenderError(f"{where.url}: the answer is not of the shape that was expected")
+    return {str(key).lower(): item for key, item in value.items() if item is not None}
+
+
+class Extenders:
+    """All extenders of a configuration. `allowed`: the hosts (`name` or `name:port`) that may be asked.
+
+    Raises InputError for one whose host is not allowed. `events`: what went wrong, for whoever runs the cycles to take.
+    """
+
+    def __init__(self, configs: Sequence[Config], cluster: Cluster, allowed: Collection[str]) -> None:
+        self.cluster = cluster
+        self.events: list[str] = []
+        self.all = [Extender(config) for config in configs]
+        for extender in self.all:
+            parts = urllib.parse.urlsplit(extender.url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise InputError(f"extender {extender.url[:80]!r}", "urlPrefix", "must be an http or https URL")
+            if parts.hostname not in allowed and parts.netloc not in allowed:
+                raise InputError(
+                    f"extender {extender.url[:80]!r}", "urlPrefix", f"{parts.netloc} is not an allowed host"
+                )
+
+    def __bool__(self) -> bool:
+        return bool(self.all)
+
+    def _failed(self, extender: Extender, problem: ExtenderError) -> str:
+        """Notes a failure; returns the error it is for the cycle, "" if it can be ignored."""
+        ignored = " (ignored)" if extender.config.ignorable else ""
+        self.events.append(f"extender {problem}{ignored}")
+        return "" if extender.config.ignorable else f"extender {problem}"
+
+    # ---- filter
+
+    def filter(self, pod: PodInfo, trace: CycleTrace) -> None:
+        """Asks about the feasible nodes; those left out get a status of the plugin `Extenders` in the trace."""
+        names = self.cluster.nodes.names
+        statuses: dict[int, Status] = {}
+        rows = trace.feasible_rows().tolist()
+        for extender in self.all:
+            if not rows:
+                break
+            if not extender.config.filter_verb or not extender.interested(pod):
+                continue
+            try:
+                kept, refused = self._ask_filter(extender, pod, [names[row] for row in rows])
+            except ExtenderError as problem:
+                trace.error = self._failed(extender, problem)
+                if trace.error:
+                    return
+                continue
+            for row in rows:
+                if names[row] not in kept:
+                    statuses[row] = refused.get(names[row]) or unschedulable()
+            rows = [row for row in rows if names[row] in kept]
+        if statuses:
+            trace.refuse(EXTENDERS, Verdict.of_statuses([statuses.get(row) for row in range(trace.nodes)]))
+            trace.feasible = np.array(rows, np.intp)
+
+    def _ask_filter(self, extender: Extender, pod: PodInfo, nodes: list[str]) -> tuple[set[str], dict[str, Status]]:
+        answer = _lower(extender.call(extender.config.filter_verb, self._arguments(extender, pod, nodes)), extender)
+        if answer.get("error"):
+            raise ExtenderError(f"{extender.url}: {str(answer['error'])[:200]}")
+        if extender.config.node_cache_capable and "nodenames" in answer:
+            kept = answer["nodenames"]
+        else:
+            items = _lower(answer.get("nodes", {}), extender).get("items", [])
+            kept = [_lower(_lower(item, extender).get("metadata"), extender).get("name") for item in items]
+        if not isinstance(kept, list) or not all(isinstance(name, str) for name in kept):
+            raise ExtenderError(f"{extender.url}: the answer is not of the shape that was expected")
+        for name in kept:
+            if name not in nodes:
+                raise ExtenderError(f"{extender.url}: claims a node {name[:63]!r} that it was not asked about")
+        refused = {str(n): unschedulable(str(why)) for n, why in _lower_values(answer, "failednodes", extender)}
+        hopeless = _lower_values(answer, "failedandunresolvablenodes", extender)
+        return set(kept), refused | {str(n): unresolvable(str(why)) for n, why in hopeless}
+
+    def _arguments(self, extender: Extender, pod: PodInfo, nodes: Sequence[str]) -> dict[str, Any]:
+        """ExtenderArgs: names alone for one that knows the nodes, else the nodes as far as they are known here."""
+        arguments: dict[str, Any] = {"Pod": pod.pod}
+        if extender.config.node_cache_capable:
+            return arguments | {"NodeNames": list(nodes)}
+        table = self.cluster.nodes
+        return arguments | {"Nodes": {"items": [table.nodes[table.rows[name]] for name in nodes]}}
+
+    # ---- prioritise
+
+    def prioritize(self, pod: PodInfo, trace: CycleTrace) -> None:
+        """Adds each extender's scores to the trace, as columns; 0..10 counts as 0..100, times the extender's weight."""
+        names = self.cluster.nodes.names
+        nodes = [names[row] for row in trace.feasible_rows().tolist()]
+        for extender in self.all:
+            if not extender.config.prioritize_verb or not extender.interested(pod):
+                continue
+            arguments = self._arguments(extender, pod, nodes)
+            try:
+                raw = self._scores(extender, extender.call(extender.config.prioritize_verb, arguments), nodes)
+            except ExtenderError as problem:
+                self.events.append(f"extender {problem} (its scores are left out)")
+                continue
+            column = np.array(raw, np.int64)
+            trace.scores[f"Extender {extender.url}"] = Score(
+                extender.config.weight, column, column * (100 // MAX_PRIORITY)
+            )
+
+    @staticmethod
+    def _scores(extender: Extender, answer: Any, nodes: list[str]) -> list[int]:
+        if not isinstance(answer, list):
+            raise ExtenderError(f"{extender.url}: the answer is not of the shape that was expected")
+        scores: dict[str, int] = {}
+        for item in answer:
+            said = _lower(item, extender)
+            host, score = said.get("host"), said.get("score", 0)
+            if host not in nodes:
+                raise ExtenderError(f"{extender.url}: scores a node {str(host)[:63]!r} that it was not asked about")
+            if not isinstance(score, int) or not 0 <= score <= MAX_PRIORITY:
+                told = f"{extender.url}: scores node {host!r} {str(score)[:20]}, which is not in 0..{MAX_PRIORITY}"
+                raise ExtenderError(told)
+            scores[host] = score
+        return [scores.get(name, 0) for name in nodes]
+
+    # ---- preempt
+
+    def preempt(self, pod: PodInfo, candidates: list[Candidate]) -> tuple[list[Candidate], Status | None]:
+        """The candidates that are left, with the victims that are left; or an error."""
+        for extender in self.all:
+            if not extender.config.preempt_verb or not extender.interested(pod) or not candidates:
+                continue
+            try:
+                candidates = self._ask_preempt(extender, pod, candidates)
+            except ExtenderError as problem:
+                told = self._failed(extender, problem)
+                if told:
+                    return [], error(told)
+        return candidates, None
+
+    def _ask_preempt(self, extender: Extender, pod: PodInfo, candidates: list[Candidate]) -> list[Candidate]:
+        key, victims = "NodeNameToVictims", self._full
+        if extender.config.node_cache_capable:
+            key, victims = "NodeNameToMetaVictims", self._meta
+        arguments = {"Pod": pod.pod, key: {c.node: victims(c) for c in candidates}}
+        answer = _lower(extender.call(extender.config.preempt_verb, arguments), extender)
+        by_node = {candidate.node: candidate for candidate in candidates}
+        left = []
+        for node, said in _lower_values(answer, "nodenametometavictims", extender):
+            if node not in by_node:
+                raise ExtenderError(f"{extender.url}: claims a node {str(node)[:63]!r} that it was not asked about")
+            mine = {_uid(victim): victim for victim in by_node[node].victims}
+            kept = _lower(said, extender)
+            uids = [_lower(item, extender).get("uid") for item in kept.get("pods", [])]
+            if not set(uids) <= mine.keys():
+                raise ExtenderError(f"{extender.url}: names a victim that does not run on node {node!r}")
+            violations = kept.get("numpdbviolations", 0)
+            chosen = tuple(victim for uid, victim in mine.items() if uid in uids)
+            left.append(Candidate(str(node), chosen, violations if isinstance(violations, int) else 0))
+        return [candidate for candidate in left if candidate.victims]
+
+    @staticmethod
+    def _full(candidate: Candidate) -> dict[str, Any]:
+        return {"Pods": [victim.pod for victim in candidate.victims], "NumPDBViolations": candidate.pdb_violations}
+
+    @staticmethod
+    def _meta(candidate: Candidate) -> dict[str, Any]:
+        pods = [{"UID": _uid(victim)} for victim in candidate.victims]
+        return {"Pods": pods, "NumPDBViolations": candidate.pdb_violations}
+
+    # ---- bind
+
+    def bind(self, pod: PodInfo, node: str) -> tuple[bool, Status | None]:
+        """(whether an extender is to bind this pod, what went wrong)."""
+        for extender in self.all:
+            if not extender.config.bind_verb or not extender.interested(pod):
+                continue
+            arguments = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": _uid(pod), "Node": node}
+            try:
+                answer = _lower(extender.call(extender.config.bind_verb, arguments), extender)
+                if answer.get("error"):
+                    raise ExtenderError(f"{extender.url}: {str(answer['error'])[:200]}")
+            except ExtenderError as problem:
+                self.events.append(f"extender {problem}")
+                return True, error(f"extender {problem}")
+            return True, None
+        return False, None
+
+
+def _uid(pod: PodInfo) -> str:
+    return pod.pod.metadata.uid or pod.key
+
+
+def _lower_values(answer: dict[str, Any], key: str, where: Extender) -> list[tuple[str, Any]]:
+    """The entries of a map in the answer."""
+    value = answer.get(key, {})
+    if not isinstance(value, dict):
+        raise ExtenderError(f"{where.url}: the answer is not of the shape that was expected")
+    return list(value.items())

@@ -1,0 +1,335 @@
+"""One pod, from the queue to its node. START HERE.
+
+    schedule_one -> scheduling_cycle -> find_nodes_that_fit (PreFilter, Filter) -> post_filter
+                                     -> prioritize (PreScore, Score) -> select_host
+                                     -> assume_and_reserve (Reserve, Permit)
+                 -> binding_cycle (PreBind, Bind, PostBind)
+
+Everything that is said on the way is recorded in the `CycleTrace`; plugins know nothing of it.
+
+Source: pkg/scheduler/schedule_one.go.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.extenders import Extenders
+from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Rows, Score
+from scheduler_core.errors import InputError
+from scheduler_core.framework.fit_error import fit_error_message
+from scheduler_core.framework.interface import ERROR, WAIT, Change, CycleState, Status, unresolvable
+from scheduler_core.framework.runtime import Framework
+
+MIN_FEASIBLE_NODES = 100  # fewer are never looked for
+MIN_FEASIBLE_PERCENTAGE = 5
+
+NO_NODES = "no nodes available to schedule pods"
+SKIPPED = "skip schedule deleting pod: {pod}"  # said of a pod that is being deleted; whoever pops pods skips it
+
+
+class Scheduler:
+    """Schedules pods of a cluster, one cycle at a time. `profiles`: scheduler name -> its framework."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        profiles: Mapping[str, Framework],
+        preemption: bool = True,
+        timer: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self.cluster = cluster
+        self.profiles = profiles
+        self.preemption = preemption
+        self.timer = timer
+        self.extenders: Extenders | None = None
+        self.cycles = 0
+        self.next_start_index = 0
+
+    def schedule_one(self, pod: PodInfo, attempt: int = 1) -> CycleTrace:
+        """One attempt to place a pod. On success it is assumed on its node and, unless Permit waits, bound."""
+        framework, state, trace = self.try_pod(pod, attempt)
+        if trace.result == "scheduled":
+            self.binding_cycle(framework, state, pod, trace)
+        return trace
+
+    def try_pod(self, pod: PodInfo, attempt: int = 1) -> tuple[Framework, CycleState, CycleTrace]:
+        """The scheduling cycle alone, for a caller who has the binding cycle take its time."""
+        framework = self._framework(pod)
+        trace = self._begin(pod, attempt)
+        state = CycleState()
+        trace.preenqueue = framework.run_pre_enqueue(pod)
+        if trace.preenqueue is not None:
+            trace.result, trace.message = "gated", ""
+        else:
+            self.scheduling_cycle(framework, state, pod, trace)
+        return framework, state, trace
+
+    def _framework(self, pod: PodInfo) -> Framework:
+        framework = self.profiles.get(pod.pod.spec.scheduler_name)
+        if framework is None:
+            problem = f"no profile of that name; there are {', '.join(self.profiles)}"
+            raise InputError(f"Pod {pod.key}", "spec.schedulerName", problem)
+        return framework
+
+    def _begin(self, pod: PodInfo, attempt: int) -> CycleTrace:
+        self.cluster.nodes.refresh()
+        self.cycles += 1
+        return CycleTrace(
+            pod.key,
+            number=self.cycles,
+            attempt=attempt,
+            nodes=len(self.cluster.nodes),
+            profile=pod.pod.spec.scheduler_name,
+            start_index=self.next_start_index,
+        )
+
+    # ---- the scheduling cycle
+
+    def scheduling_cycle(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """PreFilter to Permit; the outcome is in `trace.result`."""
+        if not len(self.cluster.nodes):
+            trace.result, trace.error, trace.message = "error", NO_NODES, NO_NODES
+            return
+        self.find_nodes_that_fit(framework, state, pod, trace)
+        if trace.error:
+            trace.result = "error"
+            return
+        if trace.feasible is not None and not len(trace.feasible):
+            self.post_filter(framework, state, pod, trace)
+            return
+        self.prioritize(framework, state, pod, trace)
+        if trace.error:
+            trace.result = "error"
+            return
+        self.select_host(framework, trace)
+        self.assume_and_reserve(framework, state, pod, trace)
+
+    def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """PreFilter, then Filter over all nodes; notes which of them upstream would have looked at."""
+        start = self.timer()
+        names, status, narrowing = framework.run_pre_filter(state, pod)
+        trace.durations["prefilter"] = self.timer() - start
+        if not self.cluster.release.prefilter_blames:
+            narrowing = []
+        trace.unschedulable_plugins = sorted(narrowing)
+        if status is None or self.cluster.release.prefilter_collects:
+            trace.skipped_filter = sorted(state.skip_filter)
+        if status is not None:
+            if status.code == ERROR:
+                trace.error = status.message
+            else:
+                trace.prefilter = status
+                if status.plugin:
+                    trace.unschedulable_plugins = sorted({*narrowing, status.plugin})
+            return
+        if names is not None:
+            self._narrow(names, narrowing, trace)
+            if trace.error:
+                return
+        start = self.timer()
+        trace.verdicts = framework.run_filter(state, pod)
+        if self.cluster.nominator:
+            self._regard_nominated(framework, state, pod, trace)
+        self._look(framework, pod, trace)
+        if self.extenders:
+            self.extenders.filter(pod, trace)
+        trace.durations["filter"] = self.timer() - start
+        blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace)}
+        trace.unschedulable_plugins = sorted(blamed.union(narrowing))
+
+    @staticmethod
+    def _blame(status: Status, trace: CycleTrace) -> bool:
+        if status.code == ERROR:
+            trace.error = status.message
+        return status.rejected
+
+    def _narrow(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
+        """PreFilter left only these nodes; names that do not exist are an error in older releases."""
+        rows = self.cluster.nodes.rows
+        missing = sorted(name for name in names if name not in rows)
+        if self.cluster.release.absent_nodes_unresolvable:
+            told = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowing))}]"
+            trace.subset_status = unresolvable(told)
+        elif missing:
+            trace.error = f'nodeinfo not found for node name "{missing[0]}"'
+            trace.skipped_filter = []
+        trace.subset = np.array(sorted(rows[name] for name in names if name in rows), np.intp)
+
+    @staticmethod
+    def _regard_nominated(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """Nodes to which other pods are nominated are judged again, as if those ran there."""
+        nodes = framework.cluster.nodes
+        for name in framework.cluster.nominator.nodes():
+            row = nodes.rows.get(name)
+            if row is not None and framework.nominated_ahead(pod, name):
+                change = Change(row)
+                trace.nominated[row] = framework.check_node_with_nominated(state, pod, trace.verdicts, change)
+
+    def _look(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
+        """The nodes that upstream would look at until it has enough, from where it left off the last time."""
+        passing = trace.passing()
+        nominated = self.cluster.nodes.rows.get(pod.nominated_node, -1) if pod.nominated_node else -1
+        if nominated >= 0 and (passing is None or passing[nominated]):
+            # The node this pod was promised is tried first, alone.
+            trace.looked = np.zeros(trace.nodes, np.bool_)
+            trace.looked[nominated] = True
+            trace.feasible = np.array([nominated], np.intp)
+            return
+        count = trace.nodes if trace.subset is None else len(trace.subset)
+        wanted = nodes_to_find(framework.percentage, count) if framework.score else 1
+        if wanted >= count:
+            processed = self._look_at_all(trace, passing)
+        else:
+            processed = self._look_at_some(trace, passing, wanted, count)
+            if nominated >= 0 and trace.looked is not None and not trace.looked[nominated]:
+                trace.looked[nominated] = True
+                processed += 1
+        self.next_start_index = (self.next_start_index + processed) % trace.nodes
+
+    @staticmethod
+    def _look_at_all(trace: CycleTrace, passing: npt.NDArray[np.bool_] | None) -> int:
+        if trace.subset is None:
+            trace.feasible = None if passing is None else np.flatnonzero(passing)
+            return trace.nodes
+        trace.feasible = trace.subset if passing is None else trace.subset[passing[trace.subset]]
+        return len(trace.subset)
+
+    def _look_at_some(self, trace: CycleTrace, passing: npt.NDArray[np.bool_] | None, wanted: int, count: int) -> int:
+        order = np.roll(np.arange(count) if trace.subset is None else trace.subset, -(self.next_start_index % count))
+        fits = np.ones(count, np.bool_) if passing is None else passing[order]
+        found = np.cumsum(fits)
+        # The search ends at the first feasible node beyond those wanted; that one is not counted.
+        end = int(np.searchsorted(found, wanted + 1)) if found[-1] > wanted else count
+        trace.looked = np.zeros(trace.nodes, np.bool_)
+        trace.looked[order[:end]] = True
+        trace.feasible = np.sort(order[:end][fits[:end]])
+        return end
+
+    # ---- nothing fits
+
+    def post_filter(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """Preemption; then the message of the FailedScheduling event."""
+        trace.result = "unschedulable"
+        told = ""
+        if self.preemption and framework.post_filter:
+            start = self.timer()
+            result, status = framework.run_post_filter(state, pod, trace)
+            trace.durations["postfilter"] = self.timer() - start
+            trace.postfilter = PostFilterTrace.of(result, status)
+            trace.nominated_node = trace.postfilter.nominated_node
+            trace.victims = [victim.key for victim in result.victims] if result is not None else []
+            told = status.message and status.message + self.cluster.release.postfilter_stop
+        prefilter = trace.prefilter.message if trace.prefilter is not None else ""
+        reasons = {} if prefilter else trace.reasons()
+        trace.message = fit_error_message(trace.nodes, reasons, prefilter, told)
+
+    # ---- something fits
+
+    def prioritize(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """PreScore, Score, normalise; a single feasible node is not scored."""
+        if trace.feasible is not None and len(trace.feasible) == 1:
+            return
+        if trace.feasible is None and trace.nodes == 1:
+            return
+        rows: Any = slice(None) if trace.feasible is None else trace.feasible
+        start = self.timer()
+        status = framework.run_pre_score(state, pod, rows)
+        if status is not None:
+            trace.error = status.message
+            return
+        trace.skipped_score = sorted(state.skip_score)
+        trace.scores = {plugin: Score(*columns) for plugin, columns in framework.run_score(state, pod, rows).items()}
+        if self.extenders:
+            self.extenders.prioritize(pod, trace)
+        trace.durations["score"] = self.timer() - start
+
+    def select_host(self, framework: Framework, trace: CycleTrace) -> None:
+        """The node with the highest total; equals are recorded as such, the pick among them is by seed or name."""
+        rows: Rows | None = trace.feasible
+        if not trace.scores:
+            best = trace.feasible_rows()
+            if len(best) > 1 and not framework.score:
+                best = best[:1]
+        else:
+            total = trace.total()
+            best = np.flatnonzero(total == total.max())
+            if rows is not None:
+                best = rows[best]
+        trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank())
+        trace.node = self.cluster.nodes.names[trace.selected_row]
+
+    def assume_and_reserve(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """The pod counts on its node from now on; Reserve and Permit may still refuse, then it does not."""
+        self.cluster.add_pod(pod, trace.node)
+        self.cluster.nominator.forget(pod)
+        status = trace.reserve = framework.run_reserve(state, pod, trace.node)
+        if status is None:
+            status, trace.permit_waits = framework.run_permit(state, pod, trace.node)
+            trace.permit = status
+            if status is not None and status.code == WAIT:
+                trace.result = "waiting"
+                return
+        if status is None:
+            trace.result = "scheduled"
+            return
+        self.forget(framework, state, pod, trace.node)
+        self._refused(status, trace)
+
+    def forget(self, framework: Framework, state: CycleState, pod: PodInfo, node: str) -> None:
+        """Undoes what assuming and Reserve did."""
+        framework.run_unreserve(state, pod, node)
+        self.cluster.remove_pod(pod)
+
+    def reject_waiting(
+        self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace, status: Status
+    ) -> None:
+        """A pod that Permit had wait gives its place back."""
+        trace.permit = status
+        self.forget(framework, state, pod, trace.node)
+        self._refused(status, trace)
+
+    @staticmethod
+    def _refused(status: Status, trace: CycleTrace) -> None:
+        """Reserve or Permit refused the chosen node."""
+        trace.selected_row = -1
+        if status.rejected:
+            trace.result = "unschedulable"
+            trace.message = fit_error_message(1, dict.fromkeys(status.reasons, 1))
+            trace.unschedulable_plugins = [status.plugin]
+        else:
+            trace.result, trace.error, trace.message = "error", status.message, status.message
+
+    # ---- the binding cycle
+
+    def binding_cycle(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """PreBind, Bind, PostBind. A failure is an error, not a decision: the pod is forgotten and will come again."""
+        status = trace.prebind = framework.run_pre_bind(state, pod, trace.node)
+        if status is None:
+            taken, status = self.extenders.bind(pod, trace.node) if self.extenders else (False, None)
+            if not taken:
+                status = framework.run_bind(state, pod, trace.node)
+            trace.bind = status
+        if status is not None:
+            self.forget(framework, state, pod, trace.node)
+            trace.result, trace.error, trace.message = "error", status.message, status.message
+            return
+        framework.run_post_bind(state, pod, trace.node)
+
+
+def nodes_to_find(percentage: int | None, nodes: int) -> int:
+    """How many feasible nodes are enough (upstream numFeasibleNodesToFind).
+
+    `percentage` 0 or None is adaptive: 50 less one per 125 nodes, at least 5. Never fewer than 100 nodes.
+    """
+    if nodes < MIN_FEASIBLE_NODES:
+        return nodes
+    share = percentage or max(50 - nodes // 125, MIN_FEASIBLE_PERCENTAGE)
+    return max(nodes * share // 100, MIN_FEASIBLE_NODES)

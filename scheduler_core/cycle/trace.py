@@ -1,0 +1,497 @@
+"""What is recorded of a cycle: every status of every plugin on every node, every score, as columns.
+
+In memory the columns are numpy arrays over nodes. `encode` packs them: a column of one value is that value, others take
+the smallest integer type that holds them, and all of it is deflated. What follows from other fields (totals, the best
+nodes, decisive statuses) is not stored but derived. `golden` gives the format of the conformance cases.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import (
+    PASSES,
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    Bool,
+    Int64,
+    PostFilterResult,
+    Status,
+    Verdict,
+)
+
+VERSION = 3
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class PostFilterTrace:
+    """What preemption found. `candidates`: node -> (victims, most important first; budget violations). `decides`: the
+    pod's nomination is `nominated_node` from now on, "" too; else it stays what it was."""
+
+    status: Status | None = None
+    nominated_node: str = ""
+    candidates: dict[str, tuple[list[str], int]] = field(default_factory=dict)
+    rejected: list[tuple[Status, Rows]] = field(default_factory=list)
+    nominated_any_of: list[str] = field(default_factory=list)
+    rule: str = ""
+    decides: bool = False
+
+    @staticmethod
+    def of(result: PostFilterResult | None, status: Status) -> PostFilterTrace:
+        """What a PostFilter plugin returned."""
+        if result is None:
+            return PostFilterTrace(status)
+        node = result.nominated_node
+        how = (result.candidates, result.rejected, result.nominated_any_of, result.rule)
+        return PostFilterTrace(status, node or "", *how, decides=node is not None)
+
+
+@dataclass(slots=True)
+class Score:
+    """A Score plugin's columns over the feasible nodes, int64."""
+
+    weight: int
+    raw: Int64
+    normalized: Int64
+
+
+@dataclass(slots=True)
+class CycleTrace:
+    """One scheduling cycle of one pod, from PreEnqueue to PostBind. Rows index the run's list of nodes.
+
+    `result`: scheduled, unschedulable, gated, error or waiting (in Permit). `verdicts`: Filter plugin -> Verdict over
+    all nodes, in running order, without nominated pods. `nominated`: rows where nominated pods were taken into account
+    -> the status that gave (None: fits). `subset`: the rows PreFilter left to look at, None for all. `looked`: bool
+    over nodes, which ones upstream would have looked at, None for all (of the subset). `feasible`: intp rows, None
+    for every node. `durations`: extension point -> nanoseconds.
+    """
+
+    pod: str
+    number: int = 0
+    attempt: int = 1
+    nodes: int = 0
+    profile: str = ""
+    time: float = 0.0
+    start_index: int = 0
+    result: str = ""
+    message: str = ""
+    error: str = ""
+    preenqueue: Status | None = None
+    prefilter: Status | None = None
+    subset: Rows | None = None
+    subset_status: Status | None = None
+    skipped_filter: list[str] = field(default_factory=list)
+    skipped_score: list[str] = field(default_factory=list)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    nominated: dict[int, Status | None] = field(default_factory=dict)
+    looked: Bool | None = None
+    feasible: Rows | None = field(default_factory=lambda: np.zeros(0, np.intp))
+    scores: dict[str, Score] = field(default_factory=dict)
+    node: str = ""
+    selected_row: int = -1
+    reserve: Status | None = None
+    permit: Status | None = None
+    permit_waits: dict[str, float] = field(default_factory=dict)
+    prebind: Status | None = None
+    bind: Status | None = None
+    unschedulable_plugins: list[str] = field(default_factory=list)
+    postfilter: PostFilterTrace | None = None
+    nominated_node: str = ""
+    victims: list[str] = field(default_factory=list)
+    durations: dict[str, int] = field(default_factory=dict)
+    _decisive: npt.NDArray[np.uint8] | None = None
+    _decided: bool = False
+    _statuses: list[tuple[Status, Rows]] | None = None
+    _total: Int64 | None = None
+
+    # ---- what follows from the columns
+
+    def decisive(self) -> npt.NDArray[np.uint8] | None:
+        """The 1-based number of the first Filter plugin (in the order of `verdicts`) that refuses each node.
+
+        uint8 over nodes, 0 where all pass; None when every node passes. Nominated pods are not regarded.
+        """
+        if not self._decided:
+            for number, verdict in enumerate(self.verdicts.values(), 1):
+                if verdict.codes is None:
+                    continue
+                if self._decisive is None:
+                    self._decisive = np.where(verdict.codes > 0, np.uint8(number), np.uint8(0))
+                else:
+                    self._decisive[(verdict.codes > 0) & (self._decisive == 0)] = number
+            self._decided = True
+        return self._decisive
+
+    def refuse(self, plugin: str, verdict: Verdict) -> None:
+        """Notes what came after the Filter plugins had been asked."""
+        self.verdicts[plugin] = verdict
+        self._decisive, self._decided, self._statuses = None, False, None
+
+    def passing(self) -> Bool | None:
+        """Nodes that pass all filters, nominated pods regarded; bool over nodes, None when all do."""
+        decisive = self.decisive()
+        if decisive is None and not any(self.nominated.values()):
+            return None
+        mask = np.ones(self.nodes, np.bool_) if decisive is None else decisive == 0
+        for row, status in self.nominated.items():
+            mask[row] = status is None
+        return mask
+
+    def status_at(self, row: int) -> Status | None:
+        """The status that decided about a node, None if it is feasible or was not looked at."""
+        if self.prefilter is not None:
+            return self.prefilter
+        if not self.has_looked(row):
+            return self.subset_status if not self.in_subset(row) else None
+        if row in self.nominated:
+            return self.nominated[row]
+        decisive = self.decisive()
+        if decisive is None or not decisive[row]:
+            return None
+        plugin = list(self.verdicts)[int(decisive[row]) - 1]
+        status = self.verdicts[plugin].at(row)
+        return status.of(plugin) if status is not None else None
+
+    def in_subset(self, row: int) -> bool:
+        return self.subset is None or bool((self.subset == row).any())
+
+    def has_looked(self, row: int) -> bool:
+        """Whether upstream would have run the filters on the node."""
+        return bool(self.looked[row]) if self.looked is not None else self.in_subset(row)
+
+    def looked_mask(self) -> Bool:
+        """bool over nodes: the filters ran there."""
+        if self.looked is not None:
+            return self.looked
+        mask = np.zeros(self.nodes, np.bool_)
+        mask[slice(None) if self.subset is None else self.subset] = True
+        return mask
+
+    def decisive_statuses(self) -> list[tuple[Status, Rows]]:
+        """Each status that decided against some node that was looked at, with those rows; asked for after Filter."""
+        if self._statuses is None:
+            self._statuses = list(self._find_statuses())
+        return self._statuses
+
+    def _find_statuses(self) -> Iterator[tuple[Status, Rows]]:
+        decisive = self.decisive()
+        looked = self.looked_mask()
+        for row in self.nominated:
+            looked = looked if looked is not self.looked else looked.copy()
+            looked[row] = False
+        if decisive is not None:
+            for number, (plugin, verdict) in enumerate(self.verdicts.items(), 1):
+                mine = (decisive == number) & looked
+                if verdict.codes is None or not mine.any():
+                    continue
+                for code, status in enumerate(verdict.statuses, 1):
+                    rows = np.flatnonzero(mine & (verdict.codes == code))
+                    if len(rows):
+                        yield status.of(plugin), rows
+        for row, nominated in self.nominated.items():
+            if nominated is not None and self.has_looked(row):
+                yield nominated, np.array([row], np.intp)
+
+    def reasons(self) -> dict[str, int]:
+        """Reason -> number of nodes, over decisive statuses and nodes left out by PreFilter."""
+        reasons: dict[str, int] = {}
+        explicit = 0
+        for status, rows in self.decisive_statuses():
+            explicit += len(rows)
+            for reason in status.reasons:
+                reasons[reason] = reasons.get(reason, 0) + len(rows)
+        if self.subset_status is not None and explicit < self.nodes:
+            for reason in self.subset_status.reasons:
+                reasons[reason] = reasons.get(reason, 0) + self.nodes - explicit
+        return reasons
+
+    def potential_rows(self, absent_unresolvable: bool) -> Rows:
+        """Nodes where evicting pods might help: refused, but not beyond hope. intp rows."""
+        if self.prefilter is not None:
+            return np.arange(self.nodes if self.prefilter.code == UNSCHEDULABLE else 0, dtype=np.intp)
+        mask = np.zeros(self.nodes, np.bool_) if absent_unresolvable else np.ones(self.nodes, np.bool_)
+        for status, rows in self.decisive_statuses():
+            mask[rows] = status.code == UNSCHEDULABLE if absent_unresolvable else status.code != UNRESOLVABLE
+        return np.flatnonzero(mask)
+
+    def feasible_rows(self) -> Rows:
+        """intp rows of the feasible nodes."""
+        return np.arange(self.nodes, dtype=np.intp) if self.feasible is None else self.feasible
+
+    def total(self) -> Int64:
+        """The weighted sum of normalised scores; int64 over the feasible nodes. Asked for after Score."""
+        if self._total is None:
+            result: Int64 | None = None
+            for score in self.scores.values():
+                weighted = score.normalized * score.weight
+                result = weighted if result is None else result + weighted
+            self._total = np.zeros(len(self.feasible_rows()), np.int64) if result is None else result
+        return self._total
+
+    # ---- the golden format
+
+    def golden(self, names: Sequence[str]) -> dict[str, Any]:
+        """The cycle with the keys of the conformance cases; `names` are the run's nodes in row order."""
+        out: dict[str, Any] = {"pod": self.pod}
+        if self.preenqueue is not None:
+            return {**out, "preenqueue": _golden_status(self.preenqueue), "filter": {}, "feasible": []}
+        if self.prefilter is not None:
+            out["prefilter"] = _golden_status(self.prefilter)
+        out["skipped_filter"] = self.skipped_filter
+        out["filter"] = self._golden_filter(names)
+        out["filter_all"] = self._golden_filter_all(names)
+        rows = self.feasible_rows().tolist()
+        out["feasible"] = [names[row] for row in rows]
+        if self.scores:
+            out["skipped_score"] = self.skipped_score
+            out["score"] = {
+                plugin: {
+                    "weight": score.weight,
+                    "raw": {names[row]: value for row, value in zip(rows, score.raw.tolist(), strict=True)},
+                    "normalized": {names[row]: v for row, v in zip(rows, score.normalized.tolist(), strict=True)},
+                }
+                for plugin, score in self.scores.items()
+            }
+            total = self.total()
+            out["total"] = {names[row]: value for row, value in zip(rows, total.tolist(), strict=True)}
+            out["best"] = [names[rows[i]] for i in np.flatnonzero(total == total.max()).tolist()]
+        elif len(rows) == 1:
+            out["best"] = [names[rows[0]]]
+        if self.node:
+            out["selected"] = self.node
+        if self.reserve is not None:
+            out["reserve"] = _golden_status(self.reserve)
+        if self.message:
+            out["fit_error"] = self.message
+        out["unschedulable_plugins"] = self.unschedulable_plugins
+        if self.postfilter is not None:
+            out["postfilter"] = _golden_postfilter(self.postfilter, names)
+        if self.error:
+            out["error"] = self.error
+        return out
+
+    def _golden_filter(self, names: Sequence[str]) -> dict[str, Any]:
+        statuses: dict[str, Any] = {}
+        for status, rows in self.decisive_statuses():
+            said = _golden_status(status)
+            for row in rows.tolist():
+                statuses[names[row]] = said
+        if self.subset is not None and self.subset_status is not None and self.prefilter is None:
+            inside = set(self.subset.tolist())
+            for row, name in enumerate(names):
+                if row not in inside:
+                    statuses[name] = _golden_status(self.subset_status)
+        return statuses
+
+    def _golden_filter_all(self, names: Sequence[str]) -> dict[str, Any]:
+        refusals: dict[str, Any] = {}
+        for plugin, verdict in self.verdicts.items():
+            if verdict.codes is None:
+                continue
+            told = [{"code": s.code, "reasons": list(s.reasons)} for s in verdict.statuses]
+            for row in np.flatnonzero(verdict.codes).tolist():
+                refusals.setdefault(names[row], {})[plugin] = told[int(verdict.codes[row]) - 1]
+        return refusals
+
+    # ---- bytes
+
+    def encode(self) -> bytes:
+        """The cycle as bytes, to be read back by `decode`; the first byte is the format's version."""
+        document = (
+            [
+                self.pod,
+                self.number,
+                self.attempt,
+                self.nodes,
+                self.profile,
+                self.time,
+                self.start_index,
+                self.result,
+                self.message,
+                self.error,
+                self.node,
+                self.selected_row,
+                self.nominated_node,
+                self.victims,
+                self.skipped_filter,
+                self.skipped_score,
+                self.unschedulable_plugins,
+                self.durations,
+                self.permit_waits,
+            ],
+            [
+                _pack_status(s)
+                for s in (
+                    self.preenqueue,
+                    self.prefilter,
+                    self.subset_status,
+                    self.reserve,
+                    self.permit,
+                    self.prebind,
+                    self.bind,
+                )
+            ],
+            None if self.subset is None else _pack(self.subset),
+            None if self.looked is None else _pack(self.looked),
+            None if self.feasible is None else _pack(self.feasible),
+            [
+                (p, [_pack_status(s) for s in v.statuses], None if v.codes is None else _pack(v.codes))
+                for p, v in self.verdicts.items()
+            ],
+            [(row, _pack_status(s)) for row, s in self.nominated.items()],
+            [
+                (p, s.weight, _pack(s.raw), None if s.normalized is s.raw else _pack(s.normalized))
+                for p, s in self.scores.items()
+            ],
+            None if self.postfilter is None else _pack_postfilter(self.postfilter),
+        )
+        return bytes((VERSION,)) + zlib.compress(_ENCODER.encode(document), 1)
+
+    @staticmethod
+    def decode(data: bytes) -> CycleTrace:
+        """The cycle that `encode` packed. Raises InputError for anything else."""
+        if not data or data[0] != VERSION:
+            raise InputError("cycle trace", "version", f"expected {VERSION}, got {data[0] if data else 'nothing'}")
+        try:
+            head, statuses, subset, looked, feasible, verdicts, nominated, scores, postfilter = _DECODER.decode(
+                zlib.decompress(data[1:])
+            )
+            trace = CycleTrace(*head[:7])
+            (
+                trace.result,
+                trace.message,
+                trace.error,
+                trace.node,
+                trace.selected_row,
+                trace.nominated_node,
+                trace.victims,
+                trace.skipped_filter,
+                trace.skipped_score,
+                trace.unschedulable_plugins,
+                trace.durations,
+                trace.permit_waits,
+            ) = head[7:]
+            trace.preenqueue, trace.prefilter, trace.subset_status, trace.reserve = map(_unpack_status, statuses[:4])
+            trace.permit, trace.prebind, trace.bind = map(_unpack_status, statuses[4:])
+            trace.subset = None if subset is None else _unpack(subset).astype(np.intp)
+            trace.looked = None if looked is None else _unpack(looked).astype(np.bool_)
+            trace.feasible = None if feasible is None else _unpack(feasible).astype(np.intp)
+            for plugin, told, codes in verdicts:
+                known = tuple(Status(s[0], tuple(s[1]), s[2]) for s in told)
+                trace.verdicts[plugin] = PASSES if codes is None else Verdict(_unpack(codes).astype(np.uint16), known)
+            trace.nominated = {row: _unpack_status(s) for row, s in nominated}
+            for plugin, weight, raw, normalized in scores:
+                column = _unpack(raw)
+                trace.scores[plugin] = Score(weight, column, column if normalized is None else _unpack(normalized))
+            trace.postfilter = None if postfilter is None else _unpack_postfilter(postfilter)
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, zlib.error) as problem:
+            raise InputError("cycle trace", "", f"is damaged ({type(problem).__name__})") from None
+        return trace
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder()
+
+_MAX_NODES = 1 << 24  # of a column that is read; one value is told by few bytes, but unpacked it is not
+_CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; above these, bits of the integer type
+_TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+def _pack(column: npt.NDArray[Any]) -> tuple[int, int, int, bytes]:
+    """(length, lowest value, kind, differences from the lowest value in as few bits as the kind says)."""
+    size = len(column)
+    if not size:
+        return 0, 0, _CONSTANT, b""
+    if column.dtype == np.bool_:
+        column = column.view(np.uint8)
+    lowest, highest = int(column.min()), int(column.max())
+    span = highest - lowest
+    if span == 0:
+        return size, lowest, _CONSTANT, b""
+    if lowest:
+        column = column - lowest
+    if span == 1:
+        return size, lowest, _BIT, np.packbits(column.view(np.bool_) if column.itemsize == 1 else column != 0).tobytes()
+    if span < 1 << 4:
+        small = column.astype(np.uint8)
+        if size % 2:
+            small = np.append(small, np.uint8(0))
+        return size, lowest, _NIBBLE, (small[::2] << 4 | small[1::2]).tobytes()
+    kind = next(bits for bits in _TYPES if span < 1 << bits)
+    return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
+
+
+def _unpack(packed: Sequence[Any]) -> Int64:
+    size, lowest, kind, data = packed
+    if not 0 <= size <= _MAX_NODES:
+        raise ValueError("column length")
+    if kind == _CONSTANT:
+        return np.full(size, lowest, np.int64)
+    if kind == _BIT:
+        column = np.unpackbits(np.frombuffer(data, np.uint8), count=size)
+    elif kind == _NIBBLE:
+        pairs = np.frombuffer(data, np.uint8)
+        column = np.stack((pairs >> 4, pairs & 15), axis=1).ravel()[:size]
+    else:
+        column = np.frombuffer(data, _TYPES[kind])
+    if len(column) != size:
+        raise ValueError("column length")
+    values: Int64 = column.astype(np.int64)
+    return values + lowest if lowest else values
+
+
+def _pack_status(status: Status | None) -> tuple[str, tuple[str, ...], str] | None:
+    return None if status is None else (status.code, status.reasons, status.plugin)
+
+
+def _unpack_status(packed: Sequence[Any] | None) -> Status | None:
+    return None if packed is None else Status(packed[0], tuple(packed[1]), packed[2])
+
+
+def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
+    rejected = [(_pack_status(said), _pack(rows)) for said, rows in trace.rejected]
+    status = _pack_status(trace.status)
+    return status, trace.nominated_node, trace.candidates, rejected, trace.nominated_any_of, trace.rule, trace.decides
+
+
+def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
+    status, nominated, candidates, rejected, any_of, rule, decides = packed
+    return PostFilterTrace(
+        _unpack_status(status),
+        nominated,
+        {node: (victims, violations) for node, (victims, violations) in candidates.items()},
+        [(Status(s[0], tuple(s[1]), s[2]), _unpack(rows).astype(np.intp)) for s, rows in rejected],
+        any_of,
+        rule,
+        decides,
+    )
+
+
+def _golden_status(status: Status) -> dict[str, Any]:
+    out: dict[str, Any] = {"code": status.code, "reasons": list(status.reasons)}
+    return {"plugin": status.plugin, **out} if status.plugin else out
+
+
+def _golden_postfilter(trace: PostFilterTrace, names: Sequence[str]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if trace.status is not None:
+        out["status"] = _golden_status(trace.status)
+    if trace.nominated_node:
+        out["nominated_node"] = trace.nominated_node
+        out["nominated_any_of"] = trace.nominated_any_of
+    out["candidates"] = {
+        node: {"victims": list(victims), "pdb_violations": violations}
+        for node, (victims, violations) in trace.candidates.items()
+    }
+    out["rejected"] = {names[row]: _golden_status(said) for said, rows in trace.rejected for row in rows.tolist()}
+    return out

@@ -1,0 +1,102 @@
+"""Tables packed by column: whole numbers in as few bytes as hold them, and values that recur kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+INT, FLOAT, TEXT, JSON = "int", "float", "text", "json"
+
+Schema = Mapping[str, str]
+"""Column -> INT (64 bits), FLOAT, TEXT, or JSON (anything, kept as its text until it is asked for)."""
+
+_TYPES = (np.int8, np.int16, np.int32, np.int64)
+
+
+def pack(schema: Schema, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """The rows as plain data, column by column."""
+    if not rows:
+        return []
+    return [_PACK[kind](column) for kind, column in zip(schema.values(), zip(*rows, strict=True), strict=True)]
+
+
+def _pack_ints(column: Iterable[int]) -> tuple[int, bytes]:
+    numbers = np.array(column, np.int64)
+    lowest, highest = int(numbers.min()), int(numbers.max())
+    kind = next(kind for kind in _TYPES if np.iinfo(kind).min <= lowest and highest <= np.iinfo(kind).max)
+    return np.dtype(kind).itemsize, numbers.astype(kind).tobytes()
+
+
+def _pack_floats(column: Iterable[float]) -> bytes:
+    return np.array(column, np.float64).tobytes()
+
+
+def _pack_texts(column: Iterable[str]) -> tuple[list[str], tuple[int, bytes]]:
+    index: dict[str, int] = {}
+    ids = [index.setdefault(text, len(index)) for text in column]
+    return list(index), _pack_ints(ids)
+
+
+def _pack_json(column: Iterable[Any]) -> tuple[list[str], tuple[int, bytes]]:
+    return _pack_texts(msgspec.json.encode(value).decode() for value in column)
+
+
+_PACK: dict[str, Any] = {INT: _pack_ints, FLOAT: _pack_floats, TEXT: _pack_texts, JSON: _pack_json}
+
+
+def _unpack_ints(packed: Sequence[Any]) -> npt.NDArray[np.int64]:
+    size, data = packed
+    return np.frombuffer(data, next(kind for kind in _TYPES if np.dtype(kind).itemsize == size)).astype(np.int64)
+
+
+class Table:
+    """`columns`: int64 or float64 by row; of a TEXT or JSON column, what indexes its list in `texts`."""
+
+    def __init__(self, schema: Schema, blocks: Sequence[Sequence[Any]]) -> None:
+        self.columns: dict[str, npt.NDArray[Any]] = {}
+        self.texts: dict[str, list[str]] = {}
+        self._schema = schema
+        blocks = [block for block in blocks if block]
+        for number, (name, kind) in enumerate(schema.items()):
+            parts = [block[number] for block in blocks]
+            arrays: list[npt.NDArray[Any]]
+            if kind == FLOAT:
+                arrays = [np.frombuffer(part, np.float64) for part in parts]
+            elif kind == INT:
+                arrays = [_unpack_ints(part) for part in parts]
+            else:
+                texts = self.texts[name] = []
+                arrays = []
+                for told, ids in parts:
+                    arrays.append(_unpack_ints(ids) + len(texts))
+                    texts += told
+            empty = np.zeros(0, np.float64 if kind == FLOAT else np.int64)
+            self.columns[name] = np.concatenate(arrays) if arrays else empty
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self.columns[name]
+
+    def at(self, name: str, row: int) -> Any:
+        """The value of a TEXT or JSON column in a row."""
+        text = self.texts[name][self.columns[name][row]]
+        return msgspec.json.decode(text) if self._schema[name] == JSON else text
+
+    def distinct(self, name: str) -> list[Any]:
+        """The values of a TEXT or JSON column; its numbers index them."""
+        texts = self.texts[name]
+        return [msgspec.json.decode(text) for text in texts] if self._schema[name] == JSON else texts
+
+    def all(self, name: str) -> list[Any]:
+        """A column as a list of its values."""
+        listed: list[Any] = self.columns[name].tolist()
+        if name not in self.texts:
+            return listed
+        values = self.distinct(name)
+        return [values[i] for i in listed]

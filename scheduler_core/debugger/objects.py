@@ -1,0 +1,90 @@
+"""The objects as they were at a moment of a recording."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api.objects import GROUPS
+from scheduler_core.debugger.recording import ASSUMED, BOUND, PENDING, Recording
+from scheduler_core.debugger.state import State
+
+Fetch = Callable[[int], tuple[str, bytes]]
+"""Number of an object -> (kind, JSON)."""
+
+
+class ObjectAt(NamedTuple):
+    """An object by its number. Of a pod: `node`, where it counts, and whether it is `bound` there; `nominated`;
+    `start`, when it began to run as far as the run decided that, in seconds since 1970 (else 0)."""
+
+    kind: str
+    key: str
+    number: int
+    node: str = ""
+    bound: bool = False
+    nominated: str = ""
+    start: float = 0.0
+
+
+def objects_at(recording: Recording, moment: int) -> list[ObjectAt]:
+    """All objects after a moment: nodes in the order of the rows, then what is neither node nor pod, then pods on nodes
+    in order of arrival, then those on none. A cluster that loads them in this order has the same rows."""
+    state = State(recording, moment)
+    return [*_nodes(state), *_others(recording, moment), *_pods(state)]
+
+
+def _nodes(state: State) -> Iterator[ObjectAt]:
+    nodes, names = state.recording.tables["nodes"], state.recording.names
+    numbers = nodes["object"][state.versions].tolist()
+    for name, number in zip(state.rows.tolist(), numbers, strict=True):
+        yield ObjectAt("Node", names[name], number)
+
+
+def _others(recording: Recording, moment: int) -> Iterator[ObjectAt]:
+    others = recording.tables["others"]
+    end = int(np.searchsorted(others["at"], moment, "right"))
+    kinds, keys = others.texts["kind"], others.texts["key"]
+    known: dict[tuple[str, str], int] = {}
+    for kind, key, number in zip(*(others[name][:end].tolist() for name in ("kind", "key", "object")), strict=True):
+        if number >= 0:
+            known[kinds[kind], keys[key]] = number
+        else:
+            known.pop((kinds[kind], keys[key]), None)
+    for (kind, key), number in known.items():
+        yield ObjectAt(kind, key, number)
+
+
+def _pods(state: State) -> Iterator[ObjectAt]:
+    pods, names, nominated = state.recording.tables["pods"], state.recording.names, state.nominated()
+    pending = np.flatnonzero(state.state == PENDING)
+    for pod in [*state.placed.tolist(), *pending.tolist()]:
+        key, number = pods.at("key", pod), int(pods["object"][pod])
+        if state.state[pod] >= ASSUMED:
+            node, bound = names[int(state.node[pod])], bool(state.state[pod] == BOUND)
+            yield ObjectAt("Pod", key, number, node, bound, nominated.get(key, ""), float(state.start[pod]))
+        else:
+            yield ObjectAt("Pod", key, number, nominated=nominated.get(key, ""))
+
+
+def written(at: ObjectAt, fetch: Fetch) -> dict[str, Any]:
+    """An object as the API server would give it at that moment."""
+    kind, text = fetch(at.number)
+    group = GROUPS.get(kind, ("",))[0]
+    obj: dict[str, Any] = msgspec.json.decode(text)
+    if kind == "Pod":
+        spec, status = obj.setdefault("spec", {}), obj.setdefault("status", {})
+        _set(spec, "nodeName", at.node if at.bound else "")
+        _set(status, "nominatedNodeName", at.nominated)
+        if at.start:
+            status["startTime"] = datetime.datetime.fromtimestamp(at.start, datetime.UTC).isoformat()
+    return {"apiVersion": f"{group}/v1" if group else "v1", "kind": kind, **obj}
+
+
+def _set(where: dict[str, Any], field: str, value: str) -> None:
+    where.pop(field, None)
+    if value:
+        where[field] = value

@@ -1,0 +1,434 @@
+"""What is recorded of a run beside its traces, so that the cluster at any moment is known at once.
+
+A `Recorder` listens to a run and gives blocks of bytes; a `Recording` is made of them again. A moment is a number: of a
+run in one pass how many cycles had begun, of a run in time whatever numbers its records in order. What happened *at* a
+moment is what came of that cycle or record: the cluster before cycle K is all that happened at the moments before K's.
+(In one pass cycles are told in the order in which they end; one that Permit holds ends after some that began later.)
+
+The blocks of a run, each part for itself and in order:
+
+* `moves`: what there is and where it is. The first, at moment 0, is the opening: the cluster before anything happened.
+* `facts`: a row per cycle (`facts.py`).
+* `objects`: the objects themselves, numbered from 0 in the order in which they were heard of.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api.objects import Metadata, Namespace, Node, Object
+from scheduler_core.cluster import journal, resources
+from scheduler_core.cluster.journal import Change
+from scheduler_core.cluster.nodes import zone_key
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.columns import FLOAT, INT, JSON, TEXT, Schema, Table, pack
+from scheduler_core.debugger.facts import SCHEMA as FACTS
+from scheduler_core.debugger.facts import Facts, facts_of
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.changes import taint_text
+from scheduler_core.time.timeline import Record
+
+VERSION = 1
+
+MOVES_PART, FACTS_PART, OBJECTS_PART = "moves", "facts", "objects"
+OBJECTS_PER_BLOCK = 1000
+
+# Where a pod is. One that is assumed counts on its node for the scheduler alone: Permit holds it, or it is being bound.
+GONE, PENDING, ASSUMED, BOUND = 0, 1, 2, 3
+
+TABLES: dict[str, Schema] = {
+    # Pods and nodes as they were at some time; another row when they change.
+    "pods": {
+        "key": TEXT,
+        "requests": JSON,  # resource -> amount, in the scheduler's units
+        "nonzero_cpu": INT,
+        "nonzero_memory": INT,
+        "priority": INT,
+        "labels": JSON,
+        "owner": TEXT,  # "Kind name" of the controller
+        "scheduler": TEXT,
+        "gated": INT,
+        "object": INT,
+    },
+    "nodes": {
+        "name": INT,  # an index of `names`
+        "zone": TEXT,
+        "allocatable": JSON,
+        "taints": JSON,  # ["key=value:Effect", ...]
+        "unschedulable": INT,
+        "labels": JSON,
+        "object": INT,
+    },
+    # What happened to them. `node` of a place: an index of `names`, -1 for none; `arrived`: the pod is the youngest of
+    # that node. `node` of a presence: a row of `nodes`, -1 for gone.
+    "places": {"at": INT, "pod": INT, "node": INT, "state": INT, "arrived": INT, "start": FLOAT},
+    "presence": {"at": INT, "name": INT, "node": INT},
+    "nominated": {"at": INT, "pod": TEXT, "node": INT},
+    "others": {"at": INT, "kind": TEXT, "key": TEXT, "object": INT},
+    "instants": {"at": INT, "t": FLOAT},  # the first moment of each
+    "cycles": {"at": INT},
+}
+
+
+class Block(NamedTuple):
+    """`first`, `last`: what it covers; of `moves` what the recorder was told (in one pass cycles that ended, in time
+    the moments), of `facts` the cycles, of `objects` the objects."""
+
+    part: str
+    first: int
+    last: int
+    data: bytes
+
+
+@dataclass(slots=True)
+class _Pod:
+    """A pod by its key. `stored`, `placed`: rows of what exists and of what counts on a node, -1 for none; they differ
+    while a pod is updated that is being bound. `shown`, `said`: what was written last."""
+
+    stored: int = -1
+    stored_info: PodInfo | None = None
+    placed: int = -1
+    placed_info: PodInfo | None = None
+    node: int = -1
+    assumed: bool = False
+    shown: int = -1
+    said: tuple[int, int] = (-1, GONE)
+
+
+class Recorder:
+    """Listens to a run from its beginning. `stored`: what was told up to there (in one pass so many cycles, in time
+    that moment) is stored already and is not given again; -1: nothing is, not even the opening."""
+
+    def __init__(self, simulation: Simulation, stored: int = -1) -> None:
+        self.stored = stored
+        self._told = 0
+        self._moment = 0
+        self._cluster = simulation.cluster
+        self._fresh = stored < 0
+        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+        self._names: dict[str, int] = {}
+        self._new_names: list[str] = []
+        self._facts: list[tuple[Any, ...]] = []
+        self._bits: list[bytes] = []
+        self._objects: list[tuple[str, bytes]] = []
+        self._counts = {"pods": 0, "nodes": 0, "objects": 0, "cycles": 0}
+        self._given = {"moves": stored + 1, "cycles": 0, "objects": 0}
+        self._pods: dict[str, _Pod] = {}
+        self._t = -1.0
+        self._open(simulation)
+        self._cluster.journal.entries = []
+
+    # ---- listening
+
+    def cycle(self, trace: CycleTrace) -> None:
+        """The next cycle of a run in one pass."""
+        heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
+        if trace.result == "scheduled":
+            heard.append(Change(journal.BOUND, self._cluster.pods[trace.pod]))
+        self._tell(self._counts["cycles"] + 1)
+        changes: list[Change] = []
+        for change in heard:
+            if change.kind == journal.TRIED:
+                self._apply(self._moment, changes)
+                self._moment, changes = self._moment + 1, []
+            else:
+                changes.append(change)
+        self._apply(self._moment, changes)
+        self._cycle(trace.number, 0.0, trace, None)
+
+    def record(self, record: Record, at: int | None = None) -> None:
+        """The next record of a run in time, once its instant is over. `at`: the moment that it is to be, its own number
+        if that is not said."""
+        at = record.seq if at is None else at
+        t = round(record.time, 6)
+        self._tell(at)
+        self._instant(at, t)
+        if record.trace is not None:
+            self._cycle(at, t, record.trace, record.data)
+        if record.changes:
+            self._apply(at, record.changes)
+
+    def _tell(self, number: int) -> None:
+        self._told = number
+        self._fresh = number > self.stored
+
+    def _instant(self, at: int, t: float) -> None:
+        if t != self._t:
+            self._t = t
+            self._row("instants", at, t)
+
+    def _cycle(self, at: int, t: float, trace: CycleTrace, outcome: Mapping[str, Any] | None) -> None:
+        self._counts["cycles"] += 1
+        self._row("cycles", at)
+        if not self._fresh:
+            self._given["cycles"] = self._counts["cycles"]
+            return
+        row, bits = facts_of(trace, at, t, self._pods[trace.pod].stored, outcome)
+        self._facts.append(row)
+        if bits:
+            self._bits.append(bits)
+
+    def _row(self, table: str, *values: Any) -> None:
+        if self._fresh:
+            self._rows[table].append(values)
+
+    # ---- what is there at the beginning
+
+    def _open(self, simulation: Simulation) -> None:
+        cluster = self._cluster
+        cluster.nodes.refresh()
+        self._tell(0)
+        self._instant(0, 0.0)
+        for node in cluster.nodes.nodes:
+            self._object(0, node)
+        for name, labels in cluster.namespaces.items():
+            self._object(0, Namespace(Metadata(name, labels=labels)))
+        for obj in cluster.others():
+            self._object(0, obj)
+        changes: list[Change] = []
+        for pod in cluster.pods.values():
+            changes += (Change(journal.POD, pod), Change(journal.PLACED, pod, pod.node), Change(journal.BOUND, pod))
+        changes += [Change(journal.POD, pod) for pod in simulation.pending]
+        for name in cluster.nominator.nodes():
+            changes += [Change(journal.NOMINATED, pod.key, name) for pod in cluster.nominator.on(name)]
+        self._apply(0, changes)
+
+    # ---- what changes
+
+    def _apply(self, at: int, changes: Iterable[Change]) -> None:
+        touched: dict[str, bool] = {}  # pod -> whether it has come to a node; in the order in which they came
+        nominated: dict[str, str] = {}
+        for kind, subject, node in changes:
+            if kind == journal.OBJECT:
+                self._object(at, subject)
+                continue
+            if kind == journal.REMOVED:
+                self._remove(at, subject)
+                continue
+            if kind == journal.NOMINATED:
+                nominated[subject] = node
+                continue
+            key = subject if kind == journal.GONE else subject.key
+            arrived = touched.pop(key, False)
+            self._move(kind, key, subject, node)
+            touched[key] = arrived or kind == journal.PLACED
+        for key, arrived in touched.items():
+            self._show(at, key, arrived)
+        for key, node in nominated.items():
+            self._row("nominated", at, key, self._name(node) if node else -1)
+
+    def _move(self, kind: str, key: str, subject: Any, node: str) -> None:
+        pod = self._pods.get(key)
+        if pod is None:
+            pod = self._pods[key] = _Pod()
+        match kind:
+            case journal.POD:
+                pod.stored, pod.stored_info = self._version(pod, subject), subject
+            case journal.GONE:
+                pod.stored, pod.stored_info = -1, None
+            case journal.PLACED:
+                pod.placed, pod.placed_info = self._version(pod, subject), subject
+                pod.node, pod.assumed = self._name(node), True
+            case journal.TAKEN:
+                pod.placed, pod.placed_info, pod.node, pod.assumed = -1, None, -1, False
+            case journal.ASSUMED:
+                pod.assumed = True
+            case journal.BOUND:
+                pod.assumed = False
+
+    def _version(self, pod: _Pod, info: PodInfo) -> int:
+        """The row of a pod as it is; a new one if it was not known like this."""
+        if info is pod.stored_info:
+            return pod.stored
+        if info is pod.placed_info:
+            return pod.placed
+        meta, spec = info.pod.metadata, info.pod.spec
+        self._row(
+            "pods",
+            info.key,
+            info.requests,
+            info.nonzero_cpu,
+            info.nonzero_memory,
+            info.priority,
+            info.labels,
+            next((f"{o.kind} {o.name}" for o in meta.owner_references if o.controller), ""),
+            spec.scheduler_name,
+            int(bool(spec.scheduling_gates)),
+            self._keep("Pod", info.pod),
+        )
+        self._counts["pods"] += 1
+        return self._counts["pods"] - 1
+
+    def _show(self, at: int, key: str, arrived: bool) -> None:
+        """Writes where a pod is, if that is not what was written last."""
+        pod = self._pods[key]
+        shown, node, state, start = pod.stored, -1, PENDING, 0.0
+        if pod.placed >= 0:
+            assert pod.placed_info is not None
+            shown, node, state = pod.placed, pod.node, ASSUMED if pod.assumed else BOUND
+            start = 0.0 if pod.assumed else pod.placed_info.start_time
+        if pod.shown not in (-1, shown):
+            self._row("places", at, pod.shown, -1, GONE, 0, 0.0)
+        if shown < 0:
+            del self._pods[key]
+        elif arrived or (shown, node, state) != (pod.shown, *pod.said):
+            self._row("places", at, shown, node, state, int(arrived), start)
+            pod.shown, pod.said = shown, (node, state)
+
+    def _object(self, at: int, obj: Object | dict[str, Any]) -> None:
+        kind, key = _kind_and_key(obj)
+        number = self._keep(kind, obj)
+        if not isinstance(obj, Node):
+            self._row("others", at, kind, key, number)
+            return
+        taints = [taint_text(taint) for taint in obj.spec.taints]
+        allocatable = resources.amounts(obj.status.allocatable)
+        name = self._name(obj.name)
+        self._row(
+            "nodes", name, zone_key(obj), allocatable, taints, int(obj.spec.unschedulable), obj.metadata.labels, number
+        )
+        self._row("presence", at, name, self._counts["nodes"])
+        self._counts["nodes"] += 1
+
+    def _remove(self, at: int, obj: Object | dict[str, Any]) -> None:
+        if isinstance(obj, Node):
+            self._row("presence", at, self._name(obj.name), -1)
+        else:
+            self._row("others", at, *_kind_and_key(obj), -1)
+
+    def _keep(self, kind: str, obj: Object | dict[str, Any]) -> int:
+        """The number of an object that is kept as it is."""
+        if self._fresh:
+            self._objects.append((kind, msgspec.json.encode(obj)))
+        self._counts["objects"] += 1
+        if not self._fresh:
+            self._given["objects"] = self._counts["objects"]
+        return self._counts["objects"] - 1
+
+    def _name(self, node: str) -> int:
+        number = self._names.get(node)
+        if number is None:
+            number = self._names[node] = len(self._names)
+            if self._fresh:
+                self._new_names.append(node)
+        return number
+
+    # ---- giving
+
+    def drain(self) -> list[Block]:
+        """The blocks of what was heard since the last time."""
+        blocks = []
+        if any(self._rows.values()):
+            tables = {name: pack(TABLES[name], rows) for name, rows in self._rows.items() if rows}
+            data = _encode({"version": VERSION, "names": self._new_names, **tables})
+            blocks.append(Block(MOVES_PART, self._given["moves"], self._told, data))
+            self._given["moves"] = self._told + 1
+            self._rows = {name: [] for name in TABLES}
+            self._new_names = []
+        if self._facts:
+            data = _encode((pack(FACTS, self._facts), b"".join(self._bits)))
+            blocks.append(Block(FACTS_PART, self._given["cycles"] + 1, self._counts["cycles"], data))
+            self._facts, self._bits = [], []
+        self._given["cycles"] = self._counts["cycles"]
+        first = self._given["objects"]
+        for begin in range(0, len(self._objects), OBJECTS_PER_BLOCK):
+            some = self._objects[begin : begin + OBJECTS_PER_BLOCK]
+            blocks.append(Block(OBJECTS_PART, first + begin, first + begin + len(some) - 1, _encode(some)))
+        self._objects = []
+        self._given["objects"] = self._counts["objects"]
+        return blocks
+
+
+def _kind_and_key(obj: Object | dict[str, Any]) -> tuple[str, str]:
+    if isinstance(obj, Object):
+        return type(obj).__name__, obj.key
+    meta = obj["metadata"]  # of a workload, which was read before
+    return obj["kind"], f"{meta.get('namespace') or 'default'}/{meta['name']}"
+
+
+def _encode(value: Any) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(value), 1)
+
+
+def _decode(data: bytes) -> Any:
+    return msgspec.msgpack.decode(zlib.decompress(data))
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Whatever goes wrong inside means that the bytes are not what was written."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, StopIteration, zlib.error) as problem:
+        raise InputError("recording", "", f"is damaged ({type(problem).__name__})") from None
+
+
+class Recording:
+    """The `moves` of a run, by column. `names`: of nodes. `tables`: as TABLES says. `end`: the last moment known."""
+
+    def __init__(self, blocks: Sequence[bytes]) -> None:
+        """`blocks`: all of them, the opening first. Raises InputError for what is damaged or of another version."""
+        with _reading():
+            self._read([_decode(block) for block in blocks])
+
+    def _read(self, told: Sequence[dict[str, Any]]) -> None:
+        if any(block["version"] != VERSION for block in told):
+            raise InputError("recording", "version", f"expected {VERSION}")
+        self.names: list[str] = [name for block in told for name in block["names"]]
+        self.tables = {name: Table(schema, [block.get(name, []) for block in told]) for name, schema in TABLES.items()}
+        self.end = max(int(table["at"][-1]) for table in self.tables.values() if "at" in table.columns and len(table))
+        self.size = sum(column.nbytes for table in self.tables.values() for column in table.columns.values())
+
+    @property
+    def cycles(self) -> int:
+        """How many cycles there are."""
+        return len(self.tables["cycles"])
+
+    def before_cycle(self, number: int) -> int:
+        """The moment before a cycle; `cycles + 1` is the end. Raises InputError for a number that there is not."""
+        if not 1 <= number <= self.cycles + 1:
+            raise InputError("cycle", "", f"must be in 1..{self.cycles + 1}, got {number}")
+        return self.end if number == self.cycles + 1 else int(self.tables["cycles"]["at"][number - 1]) - 1
+
+    def after_time(self, t: float) -> int:
+        """The moment after everything that happened until that second."""
+        instants = self.tables["instants"]
+        later = int(np.searchsorted(instants["t"], t, "right"))
+        return self.end if later == len(instants) else int(instants["at"][later]) - 1
+
+    def cycle_after(self, moment: int) -> int:
+        """The number of the first cycle after a moment."""
+        return int(np.count_nonzero(self.tables["cycles"]["at"] <= moment)) + 1
+
+    def time_of_cycle(self, number: int) -> float:
+        """The second of a cycle; of the end, of what happened last."""
+        cycles = self.tables["cycles"]["at"]
+        return self.time_of(int(cycles[number - 1]) if number <= len(cycles) else self.end)
+
+    def time_of(self, moment: int) -> float:
+        """The second at which a moment is."""
+        instants = self.tables["instants"]
+        return float(instants["t"][max(0, int(np.searchsorted(instants["at"], moment, "right")) - 1)])
+
+
+def facts_from(blocks: Iterable[bytes]) -> Facts:
+    """The facts of a run's cycles. Raises InputError for what is damaged."""
+    with _reading():
+        return Facts([_decode(block) for block in blocks])
+
+
+def objects_from(data: bytes) -> list[tuple[str, bytes]]:
+    """(kind, JSON) of the objects of a block, in the order of their numbers. Raises InputError for what is damaged."""
+    with _reading():
+        return [(kind, text) for kind, text in _decode(data)]

@@ -1,0 +1,262 @@
+"""The cluster at a moment of a recording: sums over columns, nothing is scheduled again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cluster.resources import CPU, MEMORY
+from scheduler_core.debugger.recording import ASSUMED, GONE, PENDING, Recording
+
+Int64 = npt.NDArray[np.int64]
+
+
+class NodeOrder:
+    """The nodes in the order of every column's rows, which is one of each zone in turn (`cluster.nodes`).
+
+    `versions`: node -> its row in the recording's nodes; nodes are indexes of the recording's names.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.versions: dict[int, int] = {}
+        self._zones: dict[str, list[int]] = {}
+        self._zone_of: dict[int, str] = {}
+        self._next = 0  # row of the presence that comes next
+
+    def advance(self, moment: int) -> bool:
+        """Goes on until after a moment; returns whether nodes came, went, or changed their place."""
+        presence, nodes = self.recording.tables["presence"], self.recording.tables["nodes"]
+        end = int(np.searchsorted(presence["at"], moment, "right"))
+        moved = False
+        for name, version in zip(
+            presence["name"][self._next : end].tolist(), presence["node"][self._next : end].tolist(), strict=True
+        ):
+            zone = nodes.at("zone", version) if version >= 0 else None
+            moved |= self._put(name, zone)
+            if version >= 0:
+                self.versions[name] = version
+            else:
+                self.versions.pop(name, None)
+        self._next = end
+        return moved
+
+    def _put(self, name: int, zone: str | None) -> bool:
+        was = self._zone_of.get(name)
+        if was == zone:
+            return False
+        if was is not None:
+            self._zones[was].remove(name)
+            if not self._zones[was]:
+                del self._zones[was]
+            del self._zone_of[name]
+        if zone is not None:
+            self._zones.setdefault(zone, []).append(name)
+            self._zone_of[name] = zone
+        return True
+
+    def names(self) -> list[int]:
+        """The node of each row."""
+        zones = list(self._zones.values())
+        longest = max(map(len, zones), default=0)
+        return [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
+
+    def row_of(self, name: int) -> int:
+        """The row of a node, -1 if it is not there."""
+        zone = self._zone_of.get(name)
+        if zone is None:
+            return -1
+        place, before, row = self._zones[zone].index(name), True, 0
+        for other, names in self._zones.items():
+            before = before and other != zone
+            row += min(len(names), place) + (before and len(names) > place)
+        return row
+
+
+class State:
+    """The cluster after a moment; all columns int64 unless said.
+
+    `rows`: the node of each row, an index of the recording's names; `versions`: its row in the recording's nodes;
+    `row_of`: the row of each name, -1 where it is not there. `state`, `node`, `start` (float64): of each of the
+    recording's pods, what the table `places` said last. `placed`: the pods on nodes, in order of arrival; `of_row`:
+    their rows. `requested`: resource -> amounts over rows, as the scheduler counts; `nonzero_cpu`, `nonzero_memory`.
+    """
+
+    def __init__(self, recording: Recording, moment: int) -> None:
+        self.recording, self.moment = recording, moment
+        order = NodeOrder(recording)
+        order.advance(moment)
+        self.rows = np.array(order.names(), np.int64)
+        self.versions = np.array([order.versions[name] for name in self.rows.tolist()], np.int64)
+        self.row_of = np.full(len(recording.names) + 1, -1, np.int64)  # the last is for -1, no node
+        self.row_of[self.rows] = np.arange(len(self.rows))
+        self._place(moment)
+        self._sum()
+
+    def _place(self, moment: int) -> None:
+        places, count = self.recording.tables["places"], len(self.recording.tables["pods"])
+        end = int(np.searchsorted(places["at"], moment, "right"))
+        pod = places["pod"][:end]
+        # Of several values for a pod the last counts.
+        self.state = np.full(count, GONE, np.int64)
+        self.state[pod] = places["state"][:end]
+        self.node = np.full(count, -1, np.int64)
+        self.node[pod] = places["node"][:end]
+        self.start = np.zeros(count, np.float64)
+        self.start[pod] = np.where(places["at"][:end] > 0, places["start"][:end], 0.0)
+        self.came = np.zeros(count, np.int64)
+        arrived = np.flatnonzero(places["arrived"][:end])
+        self.came[pod[arrived]] = arrived
+        placed = np.flatnonzero(self.state >= ASSUMED)
+        self.placed = placed[np.argsort(self.came[placed], kind="stable")]
+        self.of_row = self.row_of[self.node[self.placed]]
+
+    def _sum(self) -> None:
+        pods, size = self.recording.tables["pods"], len(self.rows)
+        there = self.of_row >= 0
+        placed, rows = self.placed[there], self.of_row[there]
+
+        def total(amounts: Int64) -> Int64:
+            column = np.zeros(size, np.int64)
+            np.add.at(column, rows, amounts)  # wraps at int64, as Go's sums do
+            return column
+
+        self.pod_count = np.bincount(rows, minlength=size).astype(np.int64)
+        self.nonzero_cpu = total(pods["nonzero_cpu"][placed])
+        self.nonzero_memory = total(pods["nonzero_memory"][placed])
+        asked = pods.distinct("requests")
+        kind = pods["requests"][placed]
+        self.requested: dict[str, Int64] = {}
+        for resource in dict.fromkeys(name for amounts in asked for name in amounts):
+            by_kind = np.array([amounts.get(resource, 0) for amounts in asked], np.int64)
+            self.requested[resource] = total(by_kind[kind])
+
+    # ---- as it is told
+
+    def as_dict(self) -> dict[str, Any]:
+        """The state with the keys of docs/debugger.md."""
+        return self._head() | {
+            "nodes": list(self.nodes().values()),
+            "nominated": self.nominated(),
+            "waiting": self.waiting(),
+            "pending": self.pending(),
+            "orphans": self.orphans(),
+            "added": [],
+            "removed": [],
+        }
+
+    def _head(self) -> dict[str, Any]:
+        return {"cycle": self.recording.cycle_after(self.moment), "t": self.recording.time_of(self.moment)}
+
+    def nodes(self, of: Iterable[int] | None = None) -> dict[str, dict[str, Any]]:
+        """Node -> what is told of it, in the order of the rows; `of`: these rows alone."""
+        recording = self.recording
+        told, names = recording.tables["nodes"], recording.names
+        pods = self._pods_of_rows()
+        requested = {name: column.tolist() for name, column in self.requested.items()}
+        cpu, memory, counts = self.nonzero_cpu.tolist(), self.nonzero_memory.tolist(), self.pod_count.tolist()
+        rows, versions = self.rows.tolist(), self.versions.tolist()
+        found = {}
+        for row in range(len(rows)) if of is None else of:
+            version = versions[row]
+            allocatable = told.at("allocatable", version)
+            used = {name: requested[name][row] if name in requested else 0 for name in (CPU, MEMORY)}
+            used["pods"] = counts[row]
+            for name, column in requested.items():
+                if name not in used and (column[row] or name in allocatable):
+                    used[name] = column[row]
+            name = names[rows[row]]
+            found[name] = {
+                "name": name,
+                "allocatable": allocatable,
+                "requested": used,
+                "nonzero_requested": {CPU: cpu[row], MEMORY: memory[row]},
+                "taints": told.at("taints", version),
+                "unschedulable": bool(told["unschedulable"][version]),
+                "pods": pods[row],
+            }
+        return found
+
+    def _pods_of_rows(self) -> list[list[str]]:
+        keys = self.recording.tables["pods"]
+        key, index = keys.texts["key"], keys["key"]
+        found: list[list[str]] = [[] for _ in range(len(self.rows))]
+        for pod, row in zip(index[self.placed].tolist(), self.of_row.tolist(), strict=True):
+            if row >= 0:
+                found[row].append(key[pod])
+        return found
+
+    def nominated(self) -> dict[str, str]:
+        """Pod -> the node it is nominated to."""
+        nominated, names = self.recording.tables["nominated"], self.recording.names
+        end = int(np.searchsorted(nominated["at"], self.moment, "right"))
+        last = dict(zip(nominated["pod"][:end].tolist(), nominated["node"][:end].tolist(), strict=True))
+        keys = nominated.texts["pod"]
+        latest = {keys[pod]: node for pod, node in last.items()}
+        return {pod: names[node] for pod, node in sorted(latest.items()) if node >= 0}
+
+    def waiting(self) -> dict[str, str]:
+        """Pod -> the node that it counts on but is not bound to yet: Permit holds it, or its binding is under way."""
+        return self._on(self.placed[self.state[self.placed] == ASSUMED])
+
+    def orphans(self) -> dict[str, str]:
+        """Pod -> the node that it is on, of nodes that are not there."""
+        return self._on(self.placed[self.of_row < 0])
+
+    def _on(self, pods: Int64) -> dict[str, str]:
+        names = self.recording.names
+        return {key: names[node] for key, node in sorted(zip(self._keys(pods), self.node[pods].tolist(), strict=True))}
+
+    def pending(self) -> list[str]:
+        """The pods on no node, by name."""
+        return sorted(self._keys(np.flatnonzero(self.state == PENDING)))
+
+    def _keys(self, pods: Int64) -> list[str]:
+        keys = self.recording.tables["pods"]
+        return [keys.texts["key"][key] for key in keys["key"][pods].tolist()]
+
+
+def changes(before: State, after: State) -> dict[str, Any]:
+    """What differs between two moments of a recording, in either direction, with the keys of docs/debugger.md."""
+    told = after._head()
+    names = after.recording.names
+    was, now = set(before.rows.tolist()), set(after.rows.tolist())
+    touched = _touched(before, after)
+    old, new = before.nodes(_rows(before, touched)), after.nodes(_rows(after, touched))
+    told["nodes"] = [node for name, node in new.items() if old.get(name) != node]
+    told["added"] = [names[name] for name in after.rows.tolist() if name not in was]
+    told["removed"] = [names[name] for name in before.rows.tolist() if name not in now]
+    if not np.array_equal(before.rows, after.rows):
+        told["order"] = [names[name] for name in after.rows.tolist()]
+    for part in ("nominated", "waiting", "orphans"):
+        told[part] = _differences(getattr(before, part)(), getattr(after, part)())
+    pending, settled = set(after.pending()), set(before.pending())
+    told["pending"] = sorted(pending - settled)
+    told["no_longer_pending"] = sorted(settled - pending)
+    return told
+
+
+def _touched(before: State, after: State) -> set[int]:
+    """The nodes that something happened to between the two."""
+    tables = after.recording.tables
+    first, last = sorted((before.moment, after.moment))
+
+    def between(name: str) -> slice:
+        at = tables[name]["at"]
+        return slice(int(np.searchsorted(at, first, "right")), int(np.searchsorted(at, last, "right")))
+
+    pods = np.unique(tables["places"]["pod"][between("places")])
+    found = {*before.node[pods].tolist(), *after.node[pods].tolist()}
+    return found | set(tables["presence"]["name"][between("presence")].tolist())
+
+
+def _rows(state: State, names: Iterable[int]) -> list[int]:
+    return sorted(row for name in names if (row := int(state.row_of[name])) >= 0)
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:
+    changed: dict[str, str | None] = {key: node for key, node in after.items() if before.get(key) != node}
+    return changed | dict.fromkeys(key for key in before if key not in after)

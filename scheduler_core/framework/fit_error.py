@@ -1,0 +1,18 @@
+"""The words of a FailedScheduling event.
+
+Source: pkg/scheduler/framework/types.go (FitError).
+"""
+
+from collections.abc import Mapping
+
+
+def fit_error_message(nodes: int, reasons: Mapping[str, int], prefilter: str = "", postfilter: str = "") -> str:
+    """The message of a FailedScheduling event (upstream FitError.Error)."""
+    message = f"0/{nodes} nodes are available:"
+    if prefilter:
+        message += f" {prefilter}."
+    else:
+        told = sorted(f"{count} {reason}" for reason, count in reasons.items())
+        if told:
+            message += f" {', '.join(told)}."
+    return f"{message} {postfilter}" if postfilter else message

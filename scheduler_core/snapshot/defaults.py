@@ -1,0 +1,312 @@
+"""What an API server fills in of the objects that it stores, for objects that none has seen yet.
+
+Only what may decide where a pod goes, how long it stays or which pods there are. Works on raw dicts, in place, before
+they are checked: what has a wrong shape is left for the check to refuse. A topology spread constraint needs nothing:
+upstream leaves its policies and minDomains open too, and the plugin reads them as it does there.
+
+Source: pkg/apis/core/v1/defaults.go, pkg/apis/apps/v1/defaults.go, pkg/apis/batch/v1/defaults.go,
+pkg/apis/storage/v1/defaults.go, pkg/registry/core/pod/strategy.go, plugin/pkg/admission/defaulttolerationseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from scheduler_core.controllers.admission import DEFAULT_TOLERATION_SECONDS, missing_tolerations
+from scheduler_core.explain.words import count
+from scheduler_core.releases import Release
+
+Raw = dict[str, Any]
+Note = tuple[str, int, str]  # what was filled in, how often, at what
+
+PER_POD = {
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "terminationGracePeriodSeconds": 30,
+}
+HOST_PORTS = "host ports of the host's network"
+FROM_LIMITS = "requests from limits"
+TOLERATIONS = "tolerations of nodes that are not ready or unreachable, for five minutes"
+
+
+class Filled:
+    """What was filled in, counted: (what, at what) -> how often, in how many of which objects."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str, str], tuple[int, int]] = {}
+
+    def add(self, notes: Iterable[Note], owner: str) -> None:
+        """What `fill` did to one object. `owner`: what to call it, `pod`."""
+        for what, times, thing in notes:
+            key = (what, thing, owner)
+            things, owners = self._counts.get(key, (0, 0))
+            self._counts[key] = (things + times, owners + 1)
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    @property
+    def message(self) -> str:
+        """One sentence; "" if nothing was."""
+        if not self._counts:
+            return ""
+        parts = []
+        for (what, thing, owner), (things, owners) in self._counts.items():
+            where = count(owners, owner)
+            parts.append(f"{what} ({count(things, thing)} of {where})" if thing else f"{what} ({where})")
+        return f"Filled in as an API server does: {'; '.join(parts)}."
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What -> how often."""
+        found: dict[str, int] = {}
+        for (what, _, _), (things, _) in self._counts.items():
+            found[what] = found.get(what, 0) + things
+        return found
+
+
+def fill(obj: Any, release: Release | None = None, admission: bool = True) -> list[Note]:
+    """Fills in, in place, what an API server would have; returns what. Objects that came from one keep what they have.
+
+    `release`: also what only some releases do; None where it is not known yet, what it adds can be had later.
+    `admission`: the tolerations too, which come with admission.
+    """
+    filler = _FILLERS.get(_text(obj.get("kind"))) if isinstance(obj, dict) else None
+    if filler is None or not isinstance(obj.get("metadata"), dict):
+        return []
+    return [(what, int(times), thing) for what, times, thing in filler(obj, release, admission) if times]
+
+
+def is_typed(obj: Raw) -> bool:
+    """Whether somebody wrote it and no API server has seen it: no uid, no status."""
+    return not _dict(obj.get("metadata")).get("uid") and not obj.get("status")
+
+
+def title(obj: Raw) -> str:
+    """What to call an object when its filled in fields are counted."""
+    return _TITLES.get(str(obj.get("kind")), "workload")
+
+
+# ---------------------------------------------------------------- pods
+
+
+def _pod(pod: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
+    spec = pod.get("spec")
+    if not is_typed(pod) or not isinstance(spec, dict):
+        return
+    yield from _pod_spec(spec, release)
+    if release is not None and release.affinity_label_keys:
+        yield "labels named by matchLabelKeys", _label_keys(spec, _dict(pod["metadata"].get("labels"))), "affinity term"
+    if admission:
+        yield TOLERATIONS, _tolerate(spec), ""
+
+
+def _pod_spec(spec: Raw, release: Release | None) -> Iterator[Note]:
+    containers = [*_dicts(spec.get("containers")), *_dicts(spec.get("initContainers"))]
+    yield FROM_LIMITS, sum([_requests(container) for container in containers]), "container"
+    if release is not None and release.pod_level_resources:
+        yield "requests of the pod from its limits", _requests_of_pod(spec, containers), ""
+    ports = [port for container in containers for port in _dicts(container.get("ports"))]
+    if spec.get("hostNetwork") is True:
+        yield HOST_PORTS, sum([_host_port(port) for port in ports]), "port"
+    yield "protocol TCP", sum([_set(port, "protocol", "TCP") for port in ports]), "port"
+    for field, value in PER_POD.items():
+        yield f"{field} {value}", _set(spec, field, value), ""
+
+
+def _requests(container: Raw) -> bool:
+    """Requests for what has a limit alone; whether there was any."""
+    resources = _dict(container.get("resources"))
+    own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))
+    if not isinstance(own, dict):
+        return False
+    added = {name: amount for name, amount in limits.items() if own.get(name) is None and amount is not None}
+    if added:
+        resources["requests"] = {**own, **added}
+    return bool(added)
+
+
+def _requests_of_pod(spec: Raw, containers: list[Raw]) -> bool:
+    """Of resources for the pod as a whole, what is limited and neither the pod nor a container requests.
+
+    What containers request upstream sums up and writes down as well, which comes to what the scheduler counts anyway.
+    """
+    resources = _dict(spec.get("resources"))
+    own, limits = resources.get("requests") or {}, _dict(resources.get("limits"))
+    if not isinstance(own, dict):
+        return False
+    asked = {name for c in containers for name in _dict(_dict(c.get("resources")).get("requests"))} | own.keys()
+    added = {
+        name: amount
+        for name, amount in limits.items()
+        if name not in asked and (name in ("cpu", "memory") or str(name).startswith("hugepages-"))
+    }
+    if added:
+        resources["requests"] = {**own, **added}
+    return bool(added)
+
+
+def _host_port(port: Raw) -> bool:
+    if port.get("hostPort") or not port.get("containerPort"):
+        return False
+    port["hostPort"] = port["containerPort"]
+    return True
+
+
+def _tolerate(spec: Raw) -> bool:
+    own = spec.get("tolerations") or []
+    if not isinstance(own, list):
+        return False
+    missing = missing_tolerations((_text(t.get("key")), _text(t.get("effect"))) for t in _dicts(own))
+    forever = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": DEFAULT_TOLERATION_SECONDS}
+    if missing:
+        spec["tolerations"] = [*own, *({"key": key, **forever} for key in missing)]
+    return bool(missing)
+
+
+def _label_keys(spec: Raw, labels: Raw) -> int:
+    """Label keys of affinity terms become part of their selectors; in how many terms."""
+    affinity = _dict(spec.get("affinity"))
+    done = 0
+    for side in ("podAffinity", "podAntiAffinity"):
+        rules = _dict(affinity.get(side))
+        terms = _dicts(rules.get("requiredDuringSchedulingIgnoredDuringExecution"))
+        weighted = _dicts(rules.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        terms += [_dict(entry.get("podAffinityTerm")) for entry in weighted]
+        done += sum([_merge_keys(term, labels) for term in terms])
+    return done
+
+
+def _merge_keys(term: Raw, labels: Raw) -> bool:
+    selector = term.get("labelSelector")
+    if not isinstance(selector, dict):
+        return False
+    own = selector.get("matchExpressions") or []
+    if not isinstance(own, list):
+        return False
+    added = [
+        {"key": key, "operator": operator, "values": [labels[key]]}
+        for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+        for key in (term[field] if isinstance(term.get(field), list) else ())
+        if isinstance(key, str) and key in labels
+    ]
+    added = [requirement for requirement in added if requirement not in own]
+    if added:
+        selector["matchExpressions"] = [*own, *added]
+    return bool(added)
+
+
+# ---------------------------------------------------------------- workloads
+
+
+def _workload(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
+    """A template is filled in as its pods will be; upstream leaves requests and host ports to the pods themselves."""
+    spec = obj.get("spec")
+    if not is_typed(obj) or not isinstance(spec, dict):
+        return
+    kind = obj["kind"]
+    if kind == "CronJob":
+        spec = _dict(_dict(spec.get("jobTemplate")).get("spec"))
+    if not spec:
+        return
+    template = _dict(spec.get("template"))
+    if kind in ("Job", "CronJob"):
+        bare = spec.get("completions") is None and spec.get("parallelism") is None
+        yield "completions 1", bare and _set(spec, "completions", 1), ""
+        yield "parallelism 1", _set(spec, "parallelism", 1), ""
+    elif kind != "DaemonSet":
+        yield "replicas 1", _set(spec, "replicas", 1), ""
+    if kind == "ReplicationController" and not spec.get("selector"):
+        labels = _dict(template.get("metadata")).get("labels")
+        yield "selector from the template's labels", bool(labels) and _set(spec, "selector", labels), ""
+    inner = template.get("spec")
+    if isinstance(inner, dict):
+        yield from _pod_spec(inner, release)
+
+
+# ---------------------------------------------------------------- all else
+
+
+def _node(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
+    status = _dict(obj.get("status"))
+    if capacity := _dict(status.get("capacity")):
+        yield "allocatable from capacity", _set(status, "allocatable", dict(capacity)), ""
+
+
+def _namespace(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
+    labels = obj["metadata"].get("labels")
+    if not is_typed(obj) or not isinstance({} if labels is None else labels, dict):
+        return
+    key, name = "kubernetes.io/metadata.name", obj["metadata"].get("name")
+    if isinstance(name, str) and (labels or {}).get(key) != name:
+        obj["metadata"]["labels"] = {**(labels or {}), key: name}
+        yield f"label {key}", 1, ""
+
+
+def _claim(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
+    if _typed(obj) and isinstance(obj.get("spec"), dict):
+        yield "volumeMode Filesystem", _set(obj["spec"], "volumeMode", "Filesystem"), ""
+
+
+def _volume(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
+    spec = obj.get("spec")
+    if not _typed(obj) or not isinstance(spec, dict):
+        return
+    yield "volumeMode Filesystem", _set(spec, "volumeMode", "Filesystem"), ""
+    yield "reclaim policy Retain", _set(spec, "persistentVolumeReclaimPolicy", "Retain"), ""
+    if not spec.get("claimRef") and obj.get("status") is None:
+        obj["status"] = {"phase": "Available"}  # the volume controller's part, without which nobody can bind it
+        yield "phase Available", 1, ""
+
+
+def _storage_class(obj: Raw, release: Release | None, admission: bool) -> Iterator[Note]:
+    if _typed(obj):
+        yield "volumeBindingMode Immediate", _set(obj, "volumeBindingMode", "Immediate"), ""
+        yield "reclaimPolicy Delete", _set(obj, "reclaimPolicy", "Delete"), ""
+
+
+_Filler = Callable[[Raw, Release | None, bool], Iterator[Note]]
+_FILLERS: dict[str, _Filler] = {
+    "Pod": _pod,
+    **dict.fromkeys(
+        ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController"), _workload
+    ),
+    "Node": _node,
+    "Namespace": _namespace,
+    "PersistentVolumeClaim": _claim,
+    "PersistentVolume": _volume,
+    "StorageClass": _storage_class,
+}
+_TITLES = {
+    "Pod": "pod",
+    "Node": "node",
+    "Namespace": "namespace",
+    "PersistentVolumeClaim": "claim",
+    "PersistentVolume": "volume",
+    "StorageClass": "storage class",
+}
+
+
+def _typed(obj: Raw) -> bool:
+    return not obj["metadata"].get("uid")
+
+
+def _set(where: Raw, field: str, value: Any) -> bool:
+    """Sets what is absent; whether it was. An empty text counts as absent, as in Go."""
+    if where.get(field) not in (None, ""):
+        return False
+    where[field] = value
+    return True
+
+
+def _dict(value: Any) -> Raw:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> list[Raw]:
+    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,92 @@
+"""A file as `kubectl get -o json|yaml` writes it -> the objects in it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from scheduler_core.config.document import read_documents
+from scheduler_core.errors import InputError
+
+MAX_BYTES = 512_000_000
+MAX_YAML_BYTES = 64_000_000
+_MAX_LISTS = 8  # lists in lists; kubectl writes one
+
+
+def read_snapshot(path: str) -> list[dict[str, Any]]:
+    """The objects of a JSON or YAML file (`-`: standard input), gzipped or not: a List, an object, several documents.
+
+    Items of a typed list (`PodList`) get its kind; a scenario document stands for its objects. Raises InputError naming
+    the file and the place in it.
+    """
+    return objects_in(read_bytes(path), path)
+
+
+def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
+    """The same of a file that was read."""
+    documents = _documents(data, path)
+    several = len(documents) > 1
+    return [
+        found
+        for number, document in enumerate(documents, 1)
+        for found in _objects(document, path, f"document {number}" if several else "", "", 0)
+    ]
+
+
+def read_bytes(path: str) -> bytes:
+    """A file (`-`: standard input), unzipped if it was gzipped. Raises InputError."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(path, "rb") as stream:
+                data = stream.read(MAX_BYTES + 1)
+        if data[:2] == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as unpacked:
+                data = unpacked.read(MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error, ValueError) as problem:
+        told = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+        raise InputError(path, "", f"cannot be read: {told}") from None
+    if len(data) > MAX_BYTES:
+        raise InputError(path, "", f"is larger than {MAX_BYTES // 1_000_000} MB")
+    return data
+
+
+def _documents(data: bytes, path: str) -> list[Any]:
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        try:
+            return [msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))]
+        except RecursionError:
+            raise InputError(path, "", "is nested too deeply") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+            if path.removesuffix(".gz").endswith(".json"):
+                raise InputError(path, "", f"is not valid JSON: {problem}") from None
+    return read_documents(data, path, MAX_YAML_BYTES)
+
+
+def _objects(value: Any, path: str, place: str, kind: str, depth: int) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        value = {"kind": "List", "items": value}
+    if not isinstance(value, dict):
+        raise InputError(path, place, f"expected a Kubernetes object, got {type(value).__name__}")
+    own, spec = value.get("kind"), value.get("spec")
+    if own == "Scenario" and isinstance(spec, dict):
+        field, items, kind = "spec.objects", spec.get("objects"), ""
+    elif isinstance(own, str) and own.endswith("List"):
+        field, items, kind = "items", value.get("items"), own.removesuffix("List")
+    else:
+        yield {**value, "kind": kind} if own is None and kind else value
+        return
+    if not isinstance(items, list):
+        raise InputError(path, f"{place}.{field}".lstrip("."), "must be a list")
+    if depth == _MAX_LISTS:
+        raise InputError(path, place, f"has more than {_MAX_LISTS} lists in each other")
+    for i, item in enumerate(items):
+        if item is not None:
+            yield from _objects(item, path, f"{place}.{field}[{i}]".lstrip("."), kind, depth + 1)

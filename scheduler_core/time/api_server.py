@@ -1,0 +1,273 @@
+"""The API server of a run in time: the objects that exist, who may write them, and who is told.
+
+Every write is delivered at once: first to the scheduler's event handlers, then to the controllers.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
+from scheduler_core.api.objects import Condition, Node, Object, PersistentVolumeClaim, Pod, PriorityClass
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.journal import GONE, POD
+from scheduler_core.cluster.lifecycle import Lifecycle
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.controllers.admission import Admission
+from scheduler_core.controllers.controller import Controller
+from scheduler_core.errors import InputError
+from scheduler_core.time.changes import changes
+from scheduler_core.time.clock import Clock
+from scheduler_core.time.handlers import EventHandlers
+
+DEFAULT_GRACE_SECONDS = 30
+
+Action = Callable[[], None]
+Action1 = Callable[[str], None]
+
+
+class Loop(Protocol):
+    """What the API server needs of the run."""
+
+    clock: Clock
+
+    def at(self, time: float, action: Action) -> None: ...
+    def record(self, kind: str, **data: Any) -> int: ...
+    def caused(self, seq: int) -> Any: ...
+
+
+class ApiServer:
+    """`pods`: every pod that exists, with its node once it is bound. `admission`: None lets everything in as it is.
+    `graceful`: pods that are deleted while they run take their grace period to end, else none."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        cluster: Cluster,
+        lifecycle: Lifecycle,
+        handlers: EventHandlers,
+        admission: Admission | None = None,
+        graceful: bool = False,
+    ) -> None:
+        self.loop = loop
+        self.cluster = cluster
+        self.lifecycle = lifecycle
+        self.handlers = handlers
+        self.admission = admission
+        self.graceful = graceful
+        self.controllers: Sequence[Controller] = ()
+        self.abandon: Action1 = lambda key: None  # hears that an assumed pod, not bound yet, is gone
+        self.pods: dict[str, PodInfo] = dict(cluster.pods)
+        self._births = dict.fromkeys(self.pods, 0)
+        self._born = 0
+
+    def begin(self, pending: Sequence[PodInfo]) -> None:
+        """The run begins: what is there is told to the controllers, and the pending pods come into the queue."""
+        for pod in list(self.pods.values()):
+            self._started(pod)
+        for node in list(self.cluster.nodes.nodes):
+            self._tell_node(None, node)
+        for pod in list(self.pods.values()):
+            for controller in self.controllers:
+                controller.pod_changed(None, pod)
+        for pod in pending:
+            self.appear(pod)
+
+    # ---- create
+
+    def create(self, obj: Object) -> None:
+        """Creates an object; one that exists already is left as it is. What admission refuses is a warning."""
+        if isinstance(obj, Pod):
+            if obj.key not in self.pods and not obj.terminated and self._admitted(obj, None):
+                self.appear(PodInfo(obj, self.cluster.release))
+            return
+        if self.cluster.find(obj) is not None or not self._admitted(obj, None):
+            return
+        with self._note_change("created", obj):
+            self.handlers.add(obj)
+            if isinstance(obj, Node):
+                self._tell_node(None, obj)
+
+    def appear(self, pod: PodInfo) -> None:
+        """A pod begins to exist; one that names its node runs there at once."""
+        node = pod.pod.spec.node_name
+        self.pods[pod.key] = pod
+        self._born += 1
+        self._births[pod.key] = self._born
+        pod.node = ""
+        owner = next((f"{o.kind} {o.name}" for o in pod.pod.metadata.owner_references if o.controller), "")
+        with self._because("pod.created", pod=pod.key, node=node, owner=owner):
+            self.cluster.journal.note(POD, pod)
+            self.handlers.add_pod(pod, node)
+            if node:
+                self._started(pod)
+            for controller in self.controllers:
+                controller.pod_changed(None, pod)
+
+    def _admitted(self, obj: Object, old: Object | None) -> bool:
+        if self.admission is None:
+            return True
+        try:
+            if isinstance(obj, Pod):
+                self.admission.admit(obj, old if isinstance(old, Pod) else None)
+            elif isinstance(obj, PersistentVolumeClaim):
+                self.admission.admit_claim(obj)
+            elif isinstance(obj, PriorityClass):
+                self.admission.check_class(obj, old if isinstance(old, PriorityClass) else None)
+        except InputError as refusal:
+            self.loop.record("warning", message=str(refusal))
+            return False
+        return True
+
+    # ---- update
+
+    def update(self, obj: Object) -> None:
+        """Replaces an object that exists. A pod keeps its uid, creation time, node and status."""
+        if isinstance(obj, Pod):
+            old = self.pods.get(obj.key)
+            if old is not None:
+                self._keep_identity(obj, old.pod)
+                if self._admitted(obj, old.pod):
+                    self._replace(old, PodInfo(obj, self.cluster.release))
+            return
+        old_object = self.cluster.find(obj)
+        if old_object is None or not self._admitted(obj, old_object):
+            return
+        with self._note_change("updated", obj, old_object):
+            self.handlers.update(old_object, obj)
+            if isinstance(obj, Node) and isinstance(old_object, Node):
+                self._tell_node(old_object, obj)
+
+    @staticmethod
+    def _keep_identity(obj: Pod, stored: Pod) -> None:
+        obj.metadata.uid, obj.metadata.creation_timestamp = stored.metadata.uid, stored.metadata.creation_timestamp
+        obj.metadata.deletion_timestamp = stored.metadata.deletion_timestamp
+        obj.spec.node_name, obj.status = stored.spec.node_name, stored.status
+
+    def _replace(self, old: PodInfo, new: PodInfo) -> None:
+        new.nominated_node, new.start_time = old.nominated_node, old.start_time
+        assumed = self.lifecycle.is_assumed(new.key)
+        new.node = "" if assumed else old.node
+        self.pods[new.key] = new
+        with self._because("pod.updated", pod=new.key, what=changes(old.pod, new.pod)):
+            self.cluster.journal.note(POD, new)
+            self.handlers.update_pod(old, new)
+            for controller in self.controllers:
+                controller.pod_changed(old, new)
+
+    def nominate(self, pod: PodInfo, node: str) -> None:
+        """Writes status.nominatedNodeName."""
+        if pod.nominated_node != node and self.pods.get(pod.key) is pod:
+            old = copy.copy(pod)
+            pod.nominated_node = node
+            with self._because("pod.nominated", pod=pod.key, node=node):
+                self.handlers.update_pod(old, pod)
+
+    def bind(self, pod: PodInfo) -> None:
+        """The binding of an assumed pod is written: it runs from now on."""
+        pod.start_time = self.loop.clock.unix
+        with self._because("pod.bound", pod=pod.key, node=pod.node):
+            self.handlers.bound(pod)
+            self._started(pod)
+            for controller in self.controllers:
+                controller.pod_changed(pod, pod)
+
+    def _started(self, pod: PodInfo) -> None:
+        text = pod.pod.metadata.annotations.get(DURATION_ANNOTATION)
+        if not text:
+            return
+        try:
+            after = seconds(text)
+        except ValueError as problem:
+            self.loop.record(
+                "warning", message=f"Pod {pod.key}: metadata.annotations: {DURATION_ANNOTATION}: {problem}"
+            )
+            return
+        with self.loop.caused(0):  # that it began is not why it ends
+            self._when_alive(pod, after, lambda now: self.remove(now, "finished", finished=True))
+
+    # ---- delete
+
+    def delete(self, obj: Object) -> None:
+        """Deletes an object, if it exists."""
+        if isinstance(obj, Pod):
+            pod = self.pods.get(obj.key)
+            if pod is not None:
+                self.end(pod, "deleted")
+            return
+        stored = self.cluster.find(obj)
+        if stored is None:
+            return
+        with self._note_change("deleted", stored):
+            self.handlers.delete(stored)
+            if isinstance(stored, Node):
+                self._tell_node(stored, None)
+
+    def evict(self, pod: PodInfo, reason: str, by: str = "", condition: Condition | None = None) -> None:
+        """Has a pod end because something else wants it to: preemption, a taint, a drain. `by`: the pod it is for."""
+        if self.pods.get(pod.key) is not pod or pod.terminating:
+            return
+        with self._because("pod.evicted", pod=pod.key, node=pod.node, reason=reason, by=by):
+            self.end(pod, reason, condition)
+
+    def end(self, pod: PodInfo, reason: str, condition: Condition | None = None) -> None:
+        """Removes a pod, after its grace period if it runs."""
+        grace = pod.pod.spec.termination_grace_period_seconds
+        grace = DEFAULT_GRACE_SECONDS if grace is None else grace
+        if not self.graceful or not grace or not pod.node or self.lifecycle.is_assumed(pod.key):
+            self.remove(pod, reason)
+            return
+        if pod.terminating:
+            return
+        stored = pod.pod
+        dying = msgspec.structs.replace(
+            stored,
+            metadata=msgspec.structs.replace(stored.metadata, deletion_timestamp=self.loop.clock.timestamp(grace)),
+            status=msgspec.structs.replace(
+                stored.status, conditions=[*stored.status.conditions, *([condition] if condition else [])]
+            ),
+        )
+        self._replace(pod, PodInfo(dying, self.cluster.release))
+        self._when_alive(pod, float(grace), lambda now: self.remove(now, reason))
+
+    def _when_alive(self, pod: PodInfo, after: float, action: Callable[[PodInfo], None]) -> None:
+        """Has something happen to a pod later, if it (and not one of the same name) still exists then."""
+        key, birth = pod.key, self._births[pod.key]
+
+        def later() -> None:
+            if self._births.get(key) == birth:
+                action(self.pods[key])
+
+        self.loop.at(self.loop.clock.now + after, later)
+
+    def remove(self, pod: PodInfo, reason: str, finished: bool = False) -> None:
+        """A pod ceases to exist."""
+        del self.pods[pod.key], self._births[pod.key]
+        assumed = self.lifecycle.is_assumed(pod.key)
+        with self._because("pod.deleted", pod=pod.key, node="" if assumed else pod.node, reason=reason):
+            self.cluster.journal.note(GONE, pod.key)
+            self.handlers.delete_pod(pod)
+            if assumed:
+                self.abandon(pod.key)
+            for controller in self.controllers:
+                controller.pod_gone(pod, finished)
+
+    # ---- told
+
+    def _tell_node(self, old: Node | None, new: Node | None) -> None:
+        for controller in self.controllers:
+            controller.node_changed(old, new)
+
+    def _note_change(self, how: str, obj: Object, old: Object | None = None) -> Any:
+        if isinstance(obj, Node):
+            what = changes(old, obj) if old is not None else []
+            return self._because("node.changed", node=obj.name, change=how, what=what)
+        return self._because("object.changed", object=f"{type(obj).__name__} {obj.key}", change=how)
+
+    def _because(self, kind: str, **data: Any) -> Any:
+        """A record, and the context in which it is the cause of what happens."""
+        return self.loop.caused(self.loop.record(kind, **data))

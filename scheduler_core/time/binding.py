@@ -1,0 +1,173 @@
+"""From a chosen node to a bound pod, in time: Permit may hold it, binding takes a while and may fail.
+
+Source: pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.schedule_one import Scheduler
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework import events
+from scheduler_core.framework.interface import CycleState, Status, error
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.waiting_pods import WaitingPod, timeout_message
+from scheduler_core.queue import QueuedPod, SchedulingQueue
+from scheduler_core.time.api_server import ApiServer
+
+INJECTED = "the binding was made to fail by the scenario"
+NOT_FOUND = 'pods "{name}" not found'
+
+
+@dataclass(slots=True)
+class Binding:
+    """A pod on its way: what its scheduling cycle left. `cycle`: the number of that cycle in the queue.
+    `over`: the pod was deleted meanwhile."""
+
+    queued: QueuedPod
+    framework: Framework
+    state: CycleState
+    trace: CycleTrace
+    cycle: int
+    over: bool = False
+
+    @property
+    def pod(self) -> PodInfo:
+        return self.queued.info
+
+
+class Binder:
+    """`seconds`: how long a binding takes. `failures`: pod -> how many of its bindings fail."""
+
+    def __init__(
+        self,
+        api: ApiServer,
+        scheduler: Scheduler,
+        queue: SchedulingQueue,
+        seconds: float = 0.0,
+        failures: Mapping[str, int] | None = None,
+    ) -> None:
+        self.api = api
+        self.scheduler = scheduler
+        self.queue = queue
+        self.seconds = seconds
+        self._failures = dict(failures or {})
+        self._waiting: dict[str, Binding] = {}
+        self._under_way: dict[str, Binding] = {}
+        api.abandon = self.abandon
+
+    def begin(self, binding: Binding) -> None:
+        """The scheduling cycle assumed the pod; Permit may have it wait."""
+        pod, trace = binding.pod, binding.trace
+        self.api.lifecycle.assume(pod, pod.node)
+        if trace.result != "waiting":
+            self._permitted(binding)
+            return
+        waiting = binding.framework.waiting_pods.add(pod, pod.node, trace.permit_waits)
+        self._waiting[pod.key] = binding
+        waits = dict(trace.permit_waits)
+        loop = self.api.loop
+        with loop.caused(loop.record("permit.waiting", pod=pod.key, node=pod.node, plugins=waits)):
+            for plugin, timeout in waits.items():
+                loop.at(loop.clock.now + timeout, lambda p=plugin, t=timeout: self._late(waiting, p, t))  # type: ignore[misc]
+
+    def _late(self, waiting: WaitingPod, plugin: str, timeout: float) -> None:
+        if self._waiting.get(waiting.pod.key) and plugin in waiting.pending:
+            waiting.reject(plugin, timeout_message(plugin, timeout))
+            self.settle()
+
+    def settle(self) -> None:
+        """Goes on with the pods about which Permit plugins have decided. That may decide about others."""
+        for framework in self.scheduler.profiles.values():
+            while decided := framework.waiting_pods.take_decided():
+                for waiting in decided:
+                    binding = self._waiting.pop(waiting.pod.key)
+                    if waiting.rejected is None:
+                        self._permitted(binding)
+                    else:
+                        self._failed(binding, waiting.rejected)
+
+    def abandon(self, key: str) -> None:
+        """The pod was deleted: one that waits is rejected, a binding that is under way has failed."""
+        if self.reject(key, "removed"):
+            return
+        binding = self._under_way.pop(key)
+        binding.over = True
+        self._failed(binding, error(NOT_FOUND.format(name=binding.pod.name)))
+
+    def reject(self, key: str, reason: str) -> bool:
+        """Rejects a pod that waits for Permit; False if it does not."""
+        binding = self._waiting.get(key)
+        waiting = binding.framework.waiting_pods.get(key) if binding is not None else None
+        if waiting is None:
+            return False
+        waiting.reject("", reason)
+        self.settle()
+        return True
+
+    def _permitted(self, binding: Binding) -> None:
+        # What happens from here on is no longer of interest to the pod: it is bound, or it is an error.
+        self.queue.done(binding.pod.key)
+        self._under_way[binding.pod.key] = binding
+        if self.seconds:
+            self.api.loop.at(self.api.loop.clock.now + self.seconds, lambda: self._bind(binding))
+        else:
+            self._bind(binding)
+
+    def _bind(self, binding: Binding) -> None:
+        """PreBind, Bind, PostBind."""
+        pod, trace = binding.pod, binding.trace
+        if binding.over:
+            return
+        del self._under_way[pod.key]
+        problem = self._problem(pod)
+        assumed = copy.copy(pod)
+        if problem is None:
+            self.scheduler.binding_cycle(binding.framework, binding.state, pod, trace)
+            problem = trace.bind if trace.prebind is None else trace.prebind
+        else:
+            trace.bind = problem
+            self.scheduler.forget(binding.framework, binding.state, pod, pod.node)
+        if problem is not None:
+            self._failed(binding, problem, assumed)
+            return
+        self.api.lifecycle.finish_binding(pod, self.api.loop.clock.now)
+        stored = self.api.pods[pod.key]
+        stored.node = trace.node
+        self.api.bind(stored)
+
+    def _problem(self, pod: PodInfo) -> Status | None:
+        if self._failures.get(pod.key, 0) > 0:
+            self._failures[pod.key] -= 1
+            return error(INJECTED)
+        return None
+
+    def _failed(self, binding: Binding, status: Status, assumed: PodInfo | None = None) -> None:
+        """Unreserve, forget, wake those for whom the place is free again, and back into the queue."""
+        pod, api = binding.pod, self.api
+        if assumed is None:
+            assumed = copy.copy(pod)
+            self.scheduler.forget(binding.framework, binding.state, pod, pod.node)
+        api.lifecycle.forget(pod)
+        kind = "permit.rejected" if status.rejected else "bind.failed"
+        rejectors = [status.plugin] if status.rejected else []
+        seq = api.loop.record(kind, pod=pod.key, node=assumed.node, message=status.message, plugins=rejectors)
+        with api.loop.caused(seq):
+            if not status.rejected:
+                self.queue.move_all(events.ASSIGNED_POD_DELETE, assumed, None)
+            if pod.key in api.pods:
+                binding.queued.info = api.pods[pod.key]
+                binding.queued.info.node = ""
+                self.queue.add_unschedulable(binding.queued, rejectors, cycle=binding.cycle)
+                self.queue.nominator.forget(pod)
+                api.nominate(api.pods[pod.key], "")
+            else:
+                self.queue.done(pod.key)
+            if status.rejected:
+                # It would only wake itself up again.
+                others = lambda other: other.key != pod.key  # noqa: E731
+                self.queue.move_all(events.ASSIGNED_POD_DELETE, assumed, None, others)

@@ -1,0 +1,152 @@
+"""What the scheduler does when it hears that an object changed: bring its cache up to date, wake who may fit now.
+
+Source: pkg/scheduler/eventhandlers.go.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Node, Object
+from scheduler_core.cluster import node_matching
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.lifecycle import Lifecycle
+from scheduler_core.cluster.nodes import ports_conflict
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
+from scheduler_core.framework.events import ClusterEvent
+from scheduler_core.queue import SchedulingQueue
+
+
+class EventHandlers:
+    """Pods come as PodInfo; whether one is bound is in its `node`."""
+
+    def __init__(self, cluster: Cluster, lifecycle: Lifecycle, queue: SchedulingQueue) -> None:
+        self.cluster = cluster
+        self.lifecycle = lifecycle
+        self.queue = queue
+
+    # ---- nodes and other objects
+
+    def add(self, obj: Object) -> list[str]:
+        """A new object other than a pod. Returns the pods it woke."""
+        self.cluster.apply(obj)
+        return self._tell(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
+
+    def update(self, old: Object, new: Object) -> list[str]:
+        self.cluster.apply(new)
+        if not (isinstance(old, Node) and isinstance(new, Node)):
+            return self._tell(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
+        woken: list[str] = []
+        changes = events.node_changes(old, new)
+        for event in changes if self.queue.with_hints else changes[:1]:
+            woken += self._tell(event, old, new)
+        return woken
+
+    def delete(self, obj: Object) -> list[str]:
+        woken = self._tell(ClusterEvent(type(obj).__name__, events.DELETE), obj, None)
+        self.cluster.remove(obj)
+        return woken
+
+    def _tell(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:
+        check = None
+        if isinstance(new, Node) and not self.queue.with_hints:
+            self.cluster.nodes.refresh()
+            check = partial(_could_take, self.cluster, new)
+        return self.queue.move_all(event, old, new, check)
+
+    # ---- pods
+
+    def add_pod(self, pod: PodInfo, node: str) -> list[str]:
+        """A pod came, to wait or (with a `node`) already bound."""
+        if not node:
+            if self._responsible(pod):
+                self.queue.add(pod)
+            return []
+        self.lifecycle.add(pod, node)
+        return self._assigned(events.ASSIGNED_POD_ADD, None, pod)
+
+    def bound(self, pod: PodInfo) -> list[str]:
+        """An assumed pod was bound: confirmed in the cache; its nomination, if it had one, holds no place any more."""
+        self.lifecycle.add(pod, pod.node)
+        woken = self._assigned(events.ASSIGNED_POD_ADD, None, pod)
+        self.queue.delete(pod)
+        if pod.nominated_node:
+            before = copy.copy(pod)
+            before.node = ""
+            woken += self._place_freed(before)
+        return woken
+
+    def update_pod(self, old: PodInfo, new: PodInfo) -> list[str]:
+        if self.lifecycle.is_assumed(new.key):
+            return []  # its binding cycle works on what it began with
+        if old.node:
+            self.lifecycle.update(old, new)
+            woken = []
+            changes = events.pod_changes(old, new)
+            for event in changes if self.queue.with_hints else [_OLD_POD_UPDATE]:
+                woken += self._assigned(event, old, new)
+            return woken
+        if not self._responsible(new):
+            self.queue.delete(old)
+            return []
+        self.queue.update(old, new)
+        nomination_lost = old.nominated_node and old.nominated_node != new.nominated_node
+        return self._place_freed(old) if nomination_lost else []
+
+    def delete_pod(self, pod: PodInfo) -> list[str]:
+        """A pod is gone. One that is assumed but not yet bound is the business of its binding cycle."""
+        if self.lifecycle.state_of(pod.key) is not None and not self.lifecycle.is_assumed(pod.key):
+            self.lifecycle.remove(pod)
+            return self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
+        self.queue.delete(pod)
+        return self._place_freed(pod) if pod.nominated_node else []
+
+    def _responsible(self, pod: PodInfo) -> bool:
+        return pod.pod.spec.scheduler_name in self.queue.profiles
+
+    def _place_freed(self, pod: PodInfo) -> list[str]:
+        """A nominated pod no longer holds its place: pods of the same or lower priority saw it as taken."""
+        if not self.queue.with_hints:
+            return []  # v1.27 does not think of it
+        event = events.ASSIGNED_POD_DELETE
+        return self.queue.move_all(event, pod, None, lambda other: other.priority <= pod.priority)
+
+    def _assigned(self, event: ClusterEvent, old: PodInfo | None, new: PodInfo) -> list[str]:
+        """A pod was bound, or changed where it runs. Without hints only those hear of it that want to be near it."""
+        if self.queue.with_hints:
+            return self.queue.move_all(event, old, new)
+        labels = self.cluster.namespaces.get(new.namespace, {})
+
+        def wants(pod: PodInfo) -> bool:
+            return any(term.matches(new.namespace, labels, new.labels) for term in pod.required_affinity)
+
+        return self.queue.move_all(event, old, new, wants)
+
+
+# v1.27 has one event for all updates of a running pod; who registers label updates there hears of it.
+_OLD_POD_UPDATE = ClusterEvent(events.ASSIGNED_POD, events.UPDATE_POD_LABEL)
+
+
+def _could_take(cluster: Cluster, node: Node, pod: PodInfo) -> bool:
+    """v1.27's pre-check: whether a node that came or changed has room for a pod, as it is now and without preemption.
+
+    Source: pkg/scheduler/eventhandlers.go (preCheckForNode, AdmissionCheck).
+    """
+    nodes = cluster.nodes
+    row = nodes.rows[node.name]
+    if nodes.pod_count[row] >= nodes.allowed_pods[row]:
+        return False
+    for name, amount in pod.requests.items():
+        column = nodes.allocatable.get(name)
+        if amount and (column is None or column[row] - nodes.requested[name][row] < amount):
+            return False
+    if pod.pod.spec.node_name not in ("", node.name) or not node_matching.required_matches(pod, node):
+        return False
+    for ip, protocol, port in pod.host_ports:
+        if ports_conflict(ip, nodes.host_ports.get((protocol, port), {}).get(node.name, ())):
+            return False
+    no_schedule = frozenset(("NoSchedule",))
+    return selectors.first_untolerated(node.spec.taints, pod.pod.spec.tolerations, no_schedule) is None

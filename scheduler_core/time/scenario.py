@@ -1,0 +1,303 @@
+"""Scenario files: a cluster, and what happens to it in time (`apiVersion: kubesched.dev/v1alpha1, kind: Scenario`).
+
+The format is described in docs/scenario.md, its JSON schema is docs/scenario.schema.json (made from the structs here).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import msgspec
+import yaml
+
+from scheduler_core.api.duration import seconds
+from scheduler_core.config.document import read_documents
+from scheduler_core.errors import InputError
+
+API_VERSION = "kubesched.dev/v1alpha1"
+KIND = "Scenario"
+MAX_BYTES = 64_000_000
+MAX_ARRIVALS = 1_000_000
+TAIL_SECONDS = 600.0  # how long a run goes on after the last thing that is planned, if nothing else is said
+
+Duration = str | int | float
+"""Seconds, or text such as `90s`, `1h30m`."""
+
+
+class Strict(msgspec.Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """Unknown fields are errors: a misspelt one would silently do nothing."""
+
+
+class Meta(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    name: str = ""
+
+
+class Reference(Strict, kw_only=True):
+    """An object by its name."""
+
+    api_version: str = ""
+    kind: str
+    namespace: str = ""
+    name: str
+
+
+class Patch(Reference, kw_only=True):
+    """A JSON merge patch (RFC 7386) to an object."""
+
+    patch: dict[str, Any]
+
+
+class NodeTaint(Strict, kw_only=True):
+    """A taint to put on a node, or (untaint) to take off; without an effect, untaint takes all of that key."""
+
+    node: str
+    key: str
+    value: str = ""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute", ""] = ""
+
+
+class Entry(Strict, kw_only=True):
+    """What happens at a time: exactly one of the operations."""
+
+    at: Duration
+    create: dict[str, Any] | None = None
+    update: dict[str, Any] | None = None
+    patch: Patch | None = None
+    delete: Reference | None = None
+    cordon: str | None = None
+    uncordon: str | None = None
+    drain: str | None = None
+    taint: NodeTaint | None = None
+    untaint: NodeTaint | None = None
+
+    @property
+    def operation(self) -> tuple[str, Any]:
+        """(name, argument)."""
+        return next((name, value) for name in OPERATIONS if (value := getattr(self, name)) is not None)
+
+
+OPERATIONS = ("create", "update", "patch", "delete", "cordon", "uncordon", "drain", "taint", "untaint")
+
+
+class Spread(Strict, kw_only=True):
+    """A random span of time: uniform from `min` to `max`, or exponential with a `mean`."""
+
+    min: Duration | None = None
+    max: Duration | None = None
+    mean: Duration | None = None
+
+
+class Arrivals(Strict, kw_only=True):
+    """Pods that come by a pattern: one `every` so often, or as a Poisson process with a `mean` time between two.
+
+    `start`, `end`, `count`: from when, until when, how many at most. `duration`: how long each runs once it is bound.
+    Pods are named `name`-0, `name`-1 ...
+    """
+
+    name: str
+    template: dict[str, Any]
+    every: Duration | None = None
+    mean: Duration | None = None
+    start: Duration = 0
+    end: Duration | None = None
+    count: int | None = None
+    duration: Duration | Spread | None = None
+
+
+class BindFailure(Strict, kw_only=True):
+    """The next `times` bindings of a pod fail."""
+
+    pod: str
+    times: int = 1
+
+
+class Binding(Strict, kw_only=True):
+    """How binding goes: how long it takes, and what of it fails."""
+
+    seconds: Duration = 0
+    failures: list[BindFailure] = []
+
+
+class Controllers(Strict, kw_only=True):
+    """Which of the programs beside the scheduler are at work."""
+
+    admission: bool = True
+    taint_manager: bool = True
+    node_lifecycle: bool = True
+    workloads: bool = True
+
+
+class Spec(Strict, kw_only=True):
+    """`config`: a KubeSchedulerConfiguration, as text or object. `until`: when the run ends; else 10 minutes after the
+    last thing that is planned."""
+
+    description: str = ""
+    kubernetes: str = "1.34"
+    config: str | dict[str, Any] | None = None
+    feature_gates: dict[Literal["SchedulerPopFromBackoffQ"], bool] = {}
+    seed: int = 0
+    tie_break: Literal["seed", "name"] = "seed"
+    preemption: bool = True
+    percentage: int | None = None
+    until: Duration | None = None
+    grace_periods: bool = True
+    binding: Binding = msgspec.field(default_factory=Binding)
+    controllers: Controllers = msgspec.field(default_factory=Controllers)
+    objects: list[dict[str, Any]] = []
+    timeline: list[Entry] = []
+    arrivals: list[Arrivals] = []
+
+
+class Scenario(Strict, kw_only=True):
+    api_version: Literal["kubesched.dev/v1alpha1"]
+    kind: Literal["Scenario"]
+    metadata: Meta = msgspec.field(default_factory=Meta)
+    spec: Spec
+
+    def until(self) -> float:
+        """When the run ends, in seconds."""
+        if self.spec.until is not None:
+            return seconds(self.spec.until)
+        planned = [seconds(entry.at) for entry in self.spec.timeline]
+        planned += [seconds(a.end) for a in self.spec.arrivals if a.end is not None]
+        return max(planned, default=0.0) + TAIL_SECONDS
+
+
+def load_scenario(source: str | bytes, where: str = "scenario") -> Scenario:
+    """Reads a scenario from JSON or YAML and checks what can be checked without running it.
+
+    Raises InputError whose field begins with the line: `line 12: spec.timeline[3].at`.
+    """
+    documents = read_documents(source, where, MAX_BYTES)
+    if len(documents) != 1:
+        raise InputError(where, "", f"must hold one document, of kind {KIND}, got {len(documents)}")
+    try:
+        scenario = msgspec.convert(documents[0], Scenario)
+        _check(scenario)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$")
+        raise _located(source, where, path.rstrip("`").lstrip("."), problem) from None
+    except _Wrong as error:
+        raise _located(source, where, error.path, error.problem) from None
+    return scenario
+
+
+def at_line(source: str | bytes, error: InputError, path: str) -> InputError:
+    """An error about the object that stands at `path` of a scenario file, with the line."""
+    return _located(source, error.where, f"{path}.{error.field}" if error.field else path, error.problem)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of scenario files."""
+    schema = msgspec.json.schema(Scenario)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "KubeSched scenario", **schema}
+
+
+def export(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as plain data; `load_scenario` reads its JSON or YAML back as the same."""
+    plain: dict[str, Any] = msgspec.to_builtins(scenario)
+    return plain
+
+
+# ---- checks
+
+
+class _Wrong(Exception):
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+
+
+def _check(scenario: Scenario) -> None:
+    spec = scenario.spec
+    _duration(spec.until, "spec.until")
+    _duration(spec.binding.seconds, "spec.binding.seconds")
+    for i, failure in enumerate(spec.binding.failures):
+        if "/" not in failure.pod or failure.times < 1:
+            raise _Wrong(f"spec.binding.failures[{i}]", "needs pod (namespace/name) and times of 1 or more")
+    for i, entry in enumerate(spec.timeline):
+        path = f"spec.timeline[{i}]"
+        _duration(entry.at, f"{path}.at")
+        given = [name for name in OPERATIONS if getattr(entry, name) is not None]
+        if len(given) != 1:
+            told = f"must have exactly one of {', '.join(OPERATIONS)}; got {', '.join(given) or 'none'}"
+            raise _Wrong(path, told)
+        if entry.taint is not None and not entry.taint.effect:
+            raise _Wrong(f"{path}.taint.effect", "is missing")
+    names = set()
+    for i, arrivals in enumerate(spec.arrivals):
+        path = f"spec.arrivals[{i}]"
+        if arrivals.name in names:
+            raise _Wrong(f"{path}.name", "is there twice")
+        names.add(arrivals.name)
+        _check_arrivals(arrivals, path, scenario)
+
+
+def _check_arrivals(arrivals: Arrivals, path: str, scenario: Scenario) -> None:
+    if (arrivals.every is None) == (arrivals.mean is None):
+        raise _Wrong(path, "must have exactly one of every, mean")
+    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?", arrivals.name):
+        raise _Wrong(f"{path}.name", "must be lower case letters, digits and -, as names of pods are")
+    for field in ("every", "mean", "start", "end"):
+        _duration(getattr(arrivals, field), f"{path}.{field}")
+    period = seconds(arrivals.every if arrivals.every is not None else arrivals.mean or 0)
+    if period <= 0:
+        raise _Wrong(f"{path}.{'every' if arrivals.every is not None else 'mean'}", "must be more than 0")
+    if arrivals.count is not None and arrivals.count < 1:
+        raise _Wrong(f"{path}.count", "must be 1 or more")
+    end = seconds(arrivals.end) if arrivals.end is not None else scenario.until()
+    if arrivals.count is None and (end - seconds(arrivals.start)) / period > MAX_ARRIVALS:
+        raise _Wrong(path, f"would be more than {MAX_ARRIVALS} pods")
+    if arrivals.template.get("kind", "Pod") != "Pod":
+        raise _Wrong(f"{path}.template.kind", "must be Pod")
+    duration = arrivals.duration
+    if isinstance(duration, Spread):
+        for field in ("min", "max", "mean"):
+            _duration(getattr(duration, field), f"{path}.duration.{field}")
+        ranged = duration.min is not None and duration.max is not None
+        if ranged == (duration.mean is not None):
+            raise _Wrong(f"{path}.duration", "must have either min and max, or mean")
+    else:
+        _duration(duration, f"{path}.duration")
+
+
+def _duration(value: Duration | None, path: str) -> None:
+    if value is not None:
+        try:
+            seconds(value)
+        except ValueError as problem:
+            raise _Wrong(path, str(problem)) from None
+
+
+# ---- lines
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+
+
+def _located(source: str | bytes, where: str, path: str, problem: str) -> InputError:
+    line = line_of(source, path)
+    return InputError(where, f"line {line}: {path}" if path else f"line {line}", problem)
+
+
+def line_of(source: str | bytes, path: str) -> int:
+    """The 1-based line where a path such as `spec.timeline[3].at` stands; of what is there, the innermost part."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    node = yaml.compose(source, Loader=loader)
+    if node is None:
+        return 1
+    line = node.start_mark.line
+    for match in _STEP.finditer(path):
+        key, index = match[1], match[2]
+        if isinstance(node, yaml.MappingNode) and key is not None:
+            found = next(((k, v) for k, v in node.value if k.value == key), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line, found[1]
+        elif isinstance(node, yaml.SequenceNode) and index is not None and int(index) < len(node.value):
+            node = node.value[int(index)]
+            line = node.start_mark.line
+        else:
+            break
+    return int(line) + 1

@@ -1,0 +1,381 @@
+"""A scenario as a run in time: its cluster, its configuration, and everything it plans put on the timeline."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
+from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
+from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.controllers import workload
+from scheduler_core.controllers.node_lifecycle import NodeLifecycle
+from scheduler_core.controllers.taint_manager import TaintManager
+from scheduler_core.controllers.workload import Workload
+from scheduler_core.controllers.workloads import Workloads
+from scheduler_core.cycle.extenders import Extenders
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import Plugin
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot import defaults
+from scheduler_core.snapshot.defaults import Filled
+from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.snapshot.prepare import prepare_in_time
+from scheduler_core.time.changes import taint_text
+from scheduler_core.time.scenario import (
+    Arrivals,
+    Entry,
+    NodeTaint,
+    Reference,
+    Scenario,
+    Spread,
+    at_line,
+)
+from scheduler_core.time.timeline import Record, Timeline
+
+NOT_LOOKED_AT = "the scheduler does not look at objects of this kind"
+
+Action = Callable[[], None]
+
+
+class ScenarioRun:
+    """`source`: the file's text, for lines in errors. `registry`: the plugins there are. `allowed_extenders`: the hosts
+    that may be asked; without any, extenders are left out. `unknown_plugins`: as of Simulation. `choices`: about what
+    the snapshot leaves open. `only`: as of snapshot.prepare. Raises InputError."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        source: str | bytes | None = None,
+        registry: Mapping[str, type[Plugin]] = PLUGINS,
+        timer: Callable[[], int] = lambda: 0,
+        allowed_extenders: Collection[str] = (),
+        unknown_plugins: Unknown = "error",
+        choices: Choices = AS_UPSTREAM,
+        only: Collection[str] | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.until = scenario.until()
+        self._source = source
+        self._filled = Filled()
+        spec = scenario.spec
+        release = get_release(spec.kubernetes)
+        known = known_plugins(registry)
+        configuration = load_configuration(spec.config, release, known=known, unknown=unknown_plugins)
+        objects, workloads = self._objects()
+        entries = [self._read(entry, f"spec.timeline[{i}]") for i, entry in enumerate(spec.timeline)]
+        arrivals = [self._template(arrival, f"spec.arrivals[{i}]") for i, arrival in enumerate(spec.arrivals)]
+        self.prepared = prepare_in_time(
+            objects,
+            workloads,
+            [*(obj for entry in entries for obj in entry), *arrivals],
+            release=release,
+            schedulers=configuration.schedulers,
+            choices=choices,
+            admission=spec.controllers.admission,
+            only=only,
+        )
+        self.simulation = Simulation(
+            self.prepared.objects,
+            release=release.name,
+            config=configuration,
+            seed=spec.seed,
+            tie_break=spec.tie_break,
+            preemption=spec.preemption,
+            percentage=spec.percentage,
+            registry=registry,
+            timer=timer,
+        )
+        self.timeline = Timeline(
+            self.simulation,
+            pop_from_backoff=spec.feature_gates.get("SchedulerPopFromBackoffQ"),
+            admission=spec.controllers.admission,
+            graceful=spec.grace_periods,
+            bind_seconds=seconds(spec.binding.seconds),
+            bind_failures={failure.pod: failure.times for failure in spec.binding.failures},
+            extenders=self._extenders(allowed_extenders),
+        )
+        self.api = self.timeline.api
+        self._workloads = self._controllers()
+        for bare in self.prepared.bare:
+            self.timeline.at(0.0, self._apply(bare))
+        for number, (entry, read) in enumerate(zip(spec.timeline, entries, strict=True), 1):
+            self._plan_entry(number, entry, read)
+        for arrival, template in zip(spec.arrivals, arrivals, strict=True):
+            self._plan_arrivals(arrival, template)
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say of the snapshot, and what was filled in."""
+        return [*self.prepared.warnings, *([self._filled.message] if self._filled else [])]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The same, and what there is to say of the configuration."""
+        return [*self.notes, *self.simulation.warnings]
+
+    def run(self) -> Iterator[Record]:
+        """What happens, in order, to the end."""
+        return self.timeline.run(self.until)
+
+    def _extenders(self, allowed: Collection[str]) -> Extenders | None:
+        configs = self.simulation.configuration.extenders
+        return Extenders(configs, self.simulation.cluster, allowed) if allowed and configs else None
+
+    # ---- what it begins with
+
+    def _objects(self) -> tuple[list[Object], list[dict[str, Any]]]:
+        """The objects that the scheduler looks at, and the workloads that were written down."""
+        objects: list[Object] = []
+        workloads: list[dict[str, Any]] = []
+        seen: set[tuple[type[Object], str]] = set()
+        for i, raw in enumerate(self.scenario.spec.objects):
+            path = f"spec.objects[{i}]"
+            filled, obj = self._decode(raw, path)
+            if obj is not None:
+                if (type(obj), obj.key) in seen:
+                    raise self._error(InputError(f"{type(obj).__name__} {obj.key}", "", "is there twice"), path)
+                seen.add((type(obj), obj.key))
+                objects.append(obj)
+            if self.scenario.spec.controllers.workloads and defaults.is_typed(filled):
+                self._workload(filled, path)  # which says where it stands if it is broken
+                workloads.append(filled)
+        return objects, workloads
+
+    def _decode(self, raw: Any, path: str) -> tuple[dict[str, Any], Object | None]:
+        """An object filled in as by an API server, and decoded; None for a kind that the scheduler does not look at."""
+        spec, filled = self.scenario.spec, copy.deepcopy(raw)
+        notes = defaults.fill(filled, get_release(spec.kubernetes), spec.controllers.admission)
+        try:
+            obj = decode(filled)
+        except InputError as error:
+            raise self._error(error, path) from None
+        self._filled.add(notes, defaults.title(filled))
+        return filled, obj
+
+    def _workload(self, raw: dict[str, Any], path: str) -> Workload | None:
+        """A workload that makes pods, if it is one and somebody here plays its controller."""
+        if not self.scenario.spec.controllers.workloads or not workload.makes_pods(raw):
+            return None
+        try:
+            return workload.read(raw)
+        except InputError as error:
+            raise self._error(error, path) from None
+
+    def _error(self, error: InputError, path: str) -> InputError:
+        return at_line(self._source, error, path) if self._source is not None else error
+
+    def _controllers(self) -> Workloads | None:
+        on = self.scenario.spec.controllers
+        workloads = Workloads(self.api, self.scenario.spec.seed) if on.workloads else None
+        wanted = (
+            NodeLifecycle(self.api) if on.node_lifecycle else None,
+            TaintManager(self.api) if on.taint_manager else None,
+            workloads,
+        )
+        self.api.controllers = [controller for controller in wanted if controller is not None]
+        return workloads
+
+    # ---- what is planned
+
+    def _read(self, entry: Entry, path: str) -> list[Object | Workload]:
+        """What an entry of the timeline creates or updates."""
+        name, what = entry.operation
+        if name not in ("create", "update"):
+            return []
+        filled, obj = self._decode(what, f"{path}.{name}")
+        return [found for found in (obj, self._workload(filled, f"{path}.{name}")) if found is not None]
+
+    def _template(self, arrivals: Arrivals, path: str) -> Pod:
+        raw = copy.deepcopy(arrivals.template) | {"kind": "Pod"}
+        raw.setdefault("metadata", {})["name"] = f"{arrivals.name}-0"
+        template = self._decode(raw, f"{path}.template")[1]
+        assert isinstance(template, Pod)
+        return template
+
+    def _plan_entry(self, number: int, entry: Entry, read: list[Object | Workload]) -> None:
+        action, about = self._step_of(entry, read)
+
+        def step() -> None:
+            seq = self.timeline.record("scenario.step", step=number, operation=entry.operation[0], **about)
+            with self.timeline.caused(seq):
+                try:
+                    action()
+                except InputError as problem:  # what cannot be done when its time comes; the run goes on
+                    self.timeline.record("warning", message=str(problem))
+
+        self.timeline.at(seconds(entry.at), step)
+
+    def _step_of(self, entry: Entry, read: list[Object | Workload]) -> tuple[Action, dict[str, str]]:
+        """What an entry does, and what it is about: `object`, where it applies `pod`, `node`, `taint`."""
+        name, what = entry.operation
+        match name:
+            case "create" | "update":
+                obj = next((obj for obj in read if isinstance(obj, Object)), None)
+                kind, name_of = (type(obj).__name__, obj.key) if obj is not None else ("", "")
+                return self._write(name, what, read), _about(describe(what), kind, name_of)
+            case "patch" | "delete":
+                write = self._patch if name == "patch" else self._delete
+                key = f"{what.namespace or 'default'}/{what.name}" if what.kind == "Pod" else what.name
+                return lambda: write(what), _about(describe(_raw(what)), what.kind, key)
+            case "cordon" | "uncordon":
+                return lambda: self._cordon(what, name == "cordon"), _about(f"Node {what}", "Node", what)
+            case "drain":
+                return lambda: self._drain(what), _about(f"Node {what}", "Node", what)
+        write_taint = self._taint if name == "taint" else self._untaint
+        taint = taint_text(Taint(what.key, what.value, what.effect)).removesuffix(":")
+        return lambda: write_taint(what), _about(f"Node {what.node}", "Node", what.node) | {"taint": taint}
+
+    def _write(self, how: str, raw: dict[str, Any], read: list[Object | Workload]) -> Action:
+        """Creates or updates an object, a workload too. What cannot be done is an InputError then."""
+
+        def write() -> None:
+            if not read:
+                raise InputError(describe(raw), "", NOT_LOOKED_AT)
+            for obj in read:
+                if isinstance(obj, Workload):
+                    self._apply(obj)()
+                    continue
+                there = obj.key in self.api.pods if isinstance(obj, Pod) else self.api.cluster.find(obj) is not None
+                if there and how == "create":
+                    raise InputError(describe(raw), "", "exists already and is left as it is")
+                if not there and how == "update":
+                    raise InputError(describe(raw), "", "does not exist")
+                (self.api.create if how == "create" else self.api.update)(copy.deepcopy(obj))
+
+        return write
+
+    def _apply(self, made_by: Workload) -> Action:
+        workloads = self._workloads
+        assert workloads is not None
+        return lambda: workloads.apply(made_by)
+
+    def _plan_arrivals(self, arrivals: Arrivals, template: Pod) -> None:
+        chance = random.Random(f"{self.scenario.spec.seed}/{arrivals.name}")
+        end = min(self.until, seconds(arrivals.end)) if arrivals.end is not None else self.until
+        start = seconds(arrivals.start)
+        first = start if arrivals.every is not None else start + self._gap(arrivals, chance)
+
+        def arrive(number: int, at: float) -> None:
+            self.api.create(_numbered(template, arrivals, number, chance))
+            following = at + self._gap(arrivals, chance)
+            if following <= end and (arrivals.count is None or number + 1 < arrivals.count):
+                self.timeline.at(following, lambda: arrive(number + 1, following))
+
+        if first <= end:
+            self.timeline.at(first, lambda: arrive(0, first))
+
+    @staticmethod
+    def _gap(arrivals: Arrivals, chance: random.Random) -> float:
+        if arrivals.every is not None:
+            return seconds(arrivals.every)
+        return chance.expovariate(1 / seconds(arrivals.mean or 0))
+
+    # ---- operations
+
+    def _stored(self, reference: Reference) -> Object:
+        raw = _raw(reference)
+        named, where = decode(raw), describe(raw)
+        if named is None:
+            raise InputError(where, "", NOT_LOOKED_AT)
+        pod = self.api.pods.get(named.key) if isinstance(named, Pod) else None
+        found = pod.pod if pod is not None else self.api.cluster.find(named)
+        if found is None or (isinstance(named, Pod) and pod is None):
+            raise InputError(where, "", "does not exist")
+        return found
+
+    def _patch(self, patch: Any) -> None:
+        if self._workloads is not None and self._workloads.patch(patch.kind, patch.namespace, patch.name, patch.patch):
+            return
+        stored = self._stored(patch)
+        merged = _merge(msgspec.to_builtins(stored), patch.patch)
+        new = decode({"kind": patch.kind, **merged})
+        assert new is not None
+        if new.key != stored.key:
+            raise InputError(f"{patch.kind} {stored.key}", "metadata.name", "a patch may not rename an object")
+        self.api.update(new)
+
+    def _delete(self, reference: Reference) -> None:
+        if self._workloads is not None and self._workloads.delete(reference.kind, reference.namespace, reference.name):
+            return
+        self.api.delete(self._stored(reference))
+
+    def _node(self, name: str) -> Node:
+        entry = self.api.cluster.nodes.entries.get(name)
+        if entry is None or entry.node is None:
+            raise InputError(f"Node {name}", "", "does not exist")
+        return entry.node
+
+    def _cordon(self, name: str, unschedulable: bool) -> None:
+        node = self._node(name)
+        if node.spec.unschedulable != unschedulable:
+            spec = msgspec.structs.replace(node.spec, unschedulable=unschedulable)
+            self.api.update(msgspec.structs.replace(node, spec=spec))
+
+    def _drain(self, name: str) -> None:
+        """Cordons the node and evicts its pods, those of DaemonSets excepted."""
+        self._cordon(name, True)
+        for pod in list(self.api.cluster.nodes.entries[name].pods.values()):
+            owners = pod.pod.metadata.owner_references
+            if not any(owner.kind == "DaemonSet" for owner in owners) and not self.api.lifecycle.is_assumed(pod.key):
+                self.api.evict(self.api.pods[pod.key], "drain")
+
+    def _taint(self, taint: NodeTaint) -> None:
+        node = self._node(taint.node)
+        kept = [t for t in node.spec.taints if (t.key, t.effect) != (taint.key, taint.effect)]
+        spec = msgspec.structs.replace(node.spec, taints=[*kept, Taint(taint.key, taint.value, taint.effect)])
+        self.api.update(msgspec.structs.replace(node, spec=spec))
+
+    def _untaint(self, taint: NodeTaint) -> None:
+        node = self._node(taint.node)
+        kept = [t for t in node.spec.taints if t.key != taint.key or taint.effect not in ("", t.effect)]
+        spec = msgspec.structs.replace(node.spec, taints=kept)
+        self.api.update(msgspec.structs.replace(node, spec=spec))
+
+
+def _raw(reference: Reference) -> dict[str, Any]:
+    """What is referred to, as an object that has nothing but its name."""
+    return {"kind": reference.kind, "metadata": {"name": reference.name, "namespace": reference.namespace}}
+
+
+def _about(title: str, kind: str, key: str) -> dict[str, str]:
+    return {"object": title} | ({kind.lower(): key} if kind in ("Pod", "Node") else {})
+
+
+def _numbered(template: Pod, arrivals: Arrivals, number: int, chance: random.Random) -> Pod:
+    """The n-th pod of arrivals."""
+    annotations = template.metadata.annotations
+    if arrivals.duration is not None:
+        annotations = {**annotations, DURATION_ANNOTATION: f"{_draw(arrivals.duration, chance):.3f}"}
+    metadata = msgspec.structs.replace(
+        template.metadata, name=f"{arrivals.name}-{number}", uid=f"{arrivals.name}-{number}", annotations=annotations
+    )
+    spec = msgspec.structs.replace(template.spec)
+    return msgspec.structs.replace(template, metadata=metadata, spec=spec)
+
+
+def _draw(duration: str | int | float | Spread, chance: random.Random) -> float:
+    if not isinstance(duration, Spread):
+        return seconds(duration)
+    if duration.mean is not None:
+        return min(chance.expovariate(1 / max(seconds(duration.mean), 1e-3)), 366 * 86400.0)
+    return chance.uniform(seconds(duration.min or 0), seconds(duration.max or 0))
+
+
+def _merge(target: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _merge(merged.get(key), value)
+    return merged

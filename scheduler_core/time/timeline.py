@@ -1,0 +1,241 @@
+"""A run in time: objects come, change and go, pods wait, are tried, woken and bound, on a virtual clock.
+
+`step` is the loop. At each instant what is due happens first, in the order in which it was asked for; then the queue's
+flushes; then scheduling cycles, one at a time, while there is a pod to try. What a cycle writes is delivered after it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from scheduler_core.api.objects import Condition
+from scheduler_core.cluster.journal import Change
+from scheduler_core.cluster.lifecycle import Lifecycle
+from scheduler_core.controllers.admission import Admission
+from scheduler_core.cycle.extenders import Extenders
+from scheduler_core.cycle.schedule_one import SKIPPED
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.errors import InputError
+from scheduler_core.queue import QueuedPod, SchedulingQueue
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.api_server import ApiServer
+from scheduler_core.time.binding import Binder, Binding
+from scheduler_core.time.clock import Clock
+from scheduler_core.time.handlers import EventHandlers
+
+Action = Callable[[], None]
+
+LEFTOVER_PERIOD = 30
+PREEMPTED = Condition("DisruptionTarget", "True", "PreemptionByScheduler", "preempted by a pod of higher priority")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Something that happened. `seq` numbers the records of a run from 1, without gaps. `time`: seconds.
+
+    `kind` and the values of `data` are listed in docs/time.md. `trace`: the cycle, for an attempt. `cause`: the `seq`
+    of the record that led to this one, 0 for none. `changes`: what it changed in the cluster, whole objects in it;
+    complete once the instant is over.
+    """
+
+    seq: int
+    time: float
+    kind: str
+    data: Mapping[str, Any]
+    cause: int = 0
+    trace: CycleTrace | None = None
+    changes: list[Change] = field(default_factory=list, compare=False)
+
+
+class Timeline:
+    """`simulation`: the cluster at the beginning, the profiles and the pods that wait. `pop_from_backoff`: None is the
+    release's default. `admission`, `graceful`: see ApiServer. `bind_seconds`, `bind_failures`: see Binder."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        pop_from_backoff: bool | None = None,
+        admission: bool = False,
+        graceful: bool = False,
+        bind_seconds: float = 0.0,
+        bind_failures: Mapping[str, int] | None = None,
+        extenders: Extenders | None = None,
+    ) -> None:
+        self.scheduler = simulation.scheduler
+        self.extenders = self.scheduler.extenders = extenders
+        for framework in self.scheduler.profiles.values():
+            framework.extenders = extenders
+        self.cluster = cluster = simulation.cluster
+        self.clock = Clock()
+        self.queue = SchedulingQueue(
+            self.scheduler.profiles,
+            cluster.nominator,
+            self.clock,
+            simulation.release,
+            initial_backoff=simulation.configuration.pod_initial_backoff_seconds,
+            max_backoff=simulation.configuration.pod_max_backoff_seconds,
+            pop_from_backoff=pop_from_backoff,
+            on_move=self._moved,
+        )
+        lifecycle = Lifecycle(cluster)
+        handlers = EventHandlers(cluster, lifecycle, self.queue)
+        admit = Admission(cluster.priority_classes, cluster.storage_classes) if admission else None
+        self.api = ApiServer(self, cluster, lifecycle, handlers, admit, graceful)
+        self.binder = Binder(self.api, self.scheduler, self.queue, bind_seconds, bind_failures)
+        for framework in self.scheduler.profiles.values():
+            framework.list_pods = lambda: self.api.pods.values()
+        self._due: list[tuple[float, int, int, Action]] = []
+        self._count = count()
+        self._records: list[Record] = []
+        self._early: list[Change] = []  # what changed since the last record, and is the next one's
+        self._seq = self._cause = 0
+        self._listed: list[str] | None = None
+        self.max_records: float = math.inf  # of a run, so that it cannot grow without bounds
+        self.max_pods: float = math.inf  # that exist at a time
+        self.at(0.0, lambda: self.api.begin(simulation.pending))
+
+    # ---- the loop
+
+    def at(self, time: float, action: Action) -> None:
+        """Has something happen at `time`, or now if that is past; what is asked for first happens first.
+
+        Its cause is what has just happened, now that it is asked for.
+        """
+        heapq.heappush(self._due, (max(time, self.clock.now), next(self._count), self._cause, action))
+
+    def run(self, until: float) -> Iterator[Record]:
+        """Goes on until that second (included); yields what happens."""
+        while self.next_instant() <= until:
+            self.step()
+            records, self._records = self._records, []
+            yield from records
+        self.clock.advance(until)
+
+    def next_instant(self) -> float:
+        """When something happens next; infinite when nothing will."""
+        return min(self._due[0][0] if self._due else math.inf, max(self.queue.next_flush(), self.clock.now))
+
+    def step(self) -> None:
+        """The next instant: what is due, the flushes, then cycles while a pod can be popped."""
+        now = self.next_instant()
+        self.clock.advance(now)
+        self._happen(now)
+        if now == int(now):
+            self.queue.flush_backoff()
+            if now % LEFTOVER_PERIOD == 0:
+                self.queue.flush_leftovers()
+        while (pod := self.queue.pop()) is not None:
+            self._attempt(pod)
+            self._happen(now)
+
+    def _happen(self, now: float) -> None:
+        while self._due and self._due[0][0] <= now:
+            _, _, cause, action = heapq.heappop(self._due)
+            self._apart()
+            with self.caused(cause):
+                action()
+
+    # ---- records
+
+    def record(self, kind: str, **data: Any) -> int:
+        """Notes what happens now; returns the record's number."""
+        return self._note(kind, data)
+
+    def _apart(self) -> None:
+        """What changes now is no more the last record's doing but the next one's."""
+        self.cluster.journal.entries = self._early
+
+    def _note(self, kind: str, data: Mapping[str, Any], trace: CycleTrace | None = None) -> int:
+        self._seq += 1
+        if self._seq > self.max_records or len(self.api.pods) > self.max_pods:
+            what = f"{self.max_records:,} things happen" if self._seq > self.max_records else f"{self.max_pods:,} pods"
+            raise InputError("run", "", f"stopped at {self.clock.now:,.3f} s: more than {what}")
+        changes, self._early = self._early, []
+        self._records.append(Record(self._seq, self.clock.now, kind, data, self._cause, trace, changes))
+        self.cluster.journal.entries = changes  # what changes from here on is this record's doing
+        return self._seq
+
+    @contextmanager
+    def caused(self, seq: int) -> Iterator[None]:
+        """What is recorded inside was caused by that record."""
+        before, self._cause = self._cause, seq
+        try:
+            yield
+        finally:
+            self._cause = before
+
+    def _moved(self, pod: str, was: str, to: str, event: str) -> None:
+        self._note("queue.moved", {"pod": pod, "from": was, "to": to, "event": event})
+
+    # ---- a cycle, and what it writes
+
+    def _attempt(self, queued: QueuedPod) -> None:
+        pod = queued.info
+        if pod.terminating:  # upstream: skipPodSchedule; it does not come back to the queue either
+            self.queue.done(pod.key)
+            self.record("pod.skipped", pod=pod.key, message=SKIPPED.format(pod=pod.key))
+            return
+        self.cluster.nodes.refresh()
+        if self.cluster.nodes.names is not self._listed:
+            self._listed = self.cluster.nodes.names
+            self.record("nodes.listed", names=list(self._listed))
+        self._apart()
+        framework, state, trace = self.scheduler.try_pod(pod, queued.attempts)
+        trace.time = self.clock.now
+        seq = self._note("attempt", _summary(trace), trace)
+        self._note_extenders(seq)
+        with self.caused(seq):
+            if trace.result in ("scheduled", "waiting"):
+                self.binder.begin(Binding(queued, framework, state, trace, self.queue.cycle))
+                if state.to_activate:
+                    self.queue.activate(state.to_activate, self.api.pods)
+            else:
+                self._failed(queued, trace)
+            self.binder.settle()
+            self._note_extenders(seq)
+
+    def _note_extenders(self, seq: int) -> None:
+        """What extenders did wrong since the last time."""
+        if self.extenders:
+            with self.caused(seq):
+                while self.extenders.events:
+                    self.record("extender.failed", message=self.extenders.events.pop(0))
+
+    def _failed(self, queued: QueuedPod, trace: CycleTrace) -> None:
+        """Back into the queue; then what the cycle wrote becomes known: victims, nominations lost, its own."""
+        pod = queued.info
+        self.queue.add_unschedulable(queued, trace.unschedulable_plugins)
+        nominated = pod.nominated_node  # kept if the cycle says nothing of it
+        if trace.result == "error" or (trace.postfilter is not None and trace.postfilter.decides):
+            nominated = trace.nominated_node
+        nominator = self.cluster.nominator
+        nominator.forget(pod)
+        if nominated:
+            nominator.nominate(pod, nominated)
+        lower = [p for p in nominator.on(trace.nominated_node) if p.priority < pod.priority]
+        for key in trace.victims:
+            if not self.binder.reject(key, "preempted"):
+                self.api.evict(self.api.pods[key], "preempted", by=pod.key, condition=PREEMPTED)
+        for loser in lower if trace.nominated_node else ():
+            self.api.nominate(loser, "")
+        self.api.nominate(pod, nominated)
+
+
+def _summary(trace: CycleTrace) -> dict[str, Any]:
+    """What an attempt came to, without what does not apply."""
+    said = {
+        "node": trace.node if trace.result in ("scheduled", "waiting") else "",
+        "message": trace.message or trace.error,
+        "plugins": trace.unschedulable_plugins if trace.result not in ("scheduled", "waiting") else [],
+        "nominated_node": trace.nominated_node,
+        "victims": trace.victims,
+    }
+    known = {"pod": trace.pod, "attempt": trace.attempt, "result": trace.result}
+    return known | {key: value for key, value in said.items() if value}

@@ -1,0 +1,127 @@
+"""The pod page under the hands of a person: many attempts, keys, the way to other pods, dialogs of our own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.kubesched_ui.instance import Instance
+
+UNLUCKY = b"""
+apiVersion: kubesched.dev/v1alpha1
+kind: Scenario
+metadata: {name: unlucky}
+spec:
+  until: 10m
+  binding: {seconds: 100ms, failures: [{pod: default/unlucky, times: 33}]}
+  objects:
+    - {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}
+    - {apiVersion: v1, kind: Pod, metadata: {name: unlucky}, spec: {containers: [{name: c}]}}
+"""
+
+
+@pytest.fixture(scope="package")
+def unlucky(site: Instance) -> str:
+    """The page of a pod of 34 attempts, of which the last one binds it."""
+    made = site.api("POST", "/scenarios", UNLUCKY)
+    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
+    assert site.finished(run)["state"] == "done"
+    return f"/runs/{run}/pods/default/unlucky/"
+
+
+IN_VIEW = """number => {
+  const chosen = document.querySelector("#attempts ol [aria-current]");
+  const [tab, strip] = [chosen, chosen.closest("ol")].map((element) => element.getBoundingClientRect());
+  const inside = strip.left - 1 <= tab.left && tab.right <= strip.right + 1;
+  return inside && chosen.textContent.includes(`Attempt ${number}\\n`);
+}"""
+
+
+def expect_in_view(page: Page, number: int) -> None:
+    """The attempt is the chosen one and within its strip."""
+    page.wait_for_function(IN_VIEW, arg=number)
+
+
+def test_the_chosen_attempt_of_many_is_in_view(page: Page, unlucky: str) -> None:
+    page.goto(unlucky)
+    expect_in_view(page, 34)
+    expect(page.locator("#attempts")).to_contain_text("34 of 34")
+    page.goto(f"{unlucky}?attempt=17")
+    expect_in_view(page, 17)
+    for way, number in (("Next attempt", 18), ("First attempt", 1), ("Last attempt", 34), ("Previous attempt", 33)):
+        page.get_by_role("link", name=way).click()
+        expect_in_view(page, number)
+        expect(page).to_have_url(re.compile(rf"attempt={number}$"))
+    page.go_back()
+    expect_in_view(page, 34)
+
+
+def test_keys_leave_the_scrolling_to_the_page(page: Page, unlucky: str) -> None:
+    page.goto(f"{unlucky}?attempt=17")
+    expect(page.locator("[data-rows] tr").first).to_be_visible()
+    for key, down in (("ArrowDown", True), ("ArrowUp", False), ("PageDown", True), ("Home", False), (" ", True)):
+        before = page.evaluate("scrollY")
+        page.keyboard.press(key)
+        page.wait_for_function(f"before => {'scrollY > before' if down else 'scrollY < before'}", arg=before)
+        expect_in_view(page, 17)
+    settled = page.evaluate("new Promise((done) => setTimeout(() => done(scrollY), 400))")
+    page.keyboard.press("n")
+    expect_in_view(page, 18)
+    assert page.evaluate("scrollY") == settled, "another attempt comes where the eye is"
+    page.keyboard.press("p")
+    page.keyboard.press("p")
+    expect_in_view(page, 16)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#stepper [aria-current]")).to_contain_text("PreBind")
+    page.keyboard.press("n")
+    expect_in_view(page, 17)
+    expect(page.locator("#stepper [aria-current]")).to_contain_text("PreBind")
+
+
+def test_keys_are_off_while_one_types_and_listed_when_asked(page: Page, unlucky: str) -> None:
+    page.goto(f"{unlucky}?attempt=17&point=filter")
+    page.locator("#node-search").press_sequentially("np?")
+    expect(page.locator("#node-search")).to_have_value("np?")
+    expect_in_view(page, 17)
+    page.locator("h1").click()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys of this page")
+    expect(keys).to_be_visible()
+    page.keyboard.press("n")
+    page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+    expect_in_view(page, 17)
+    page.get_by_role("button", name="All keys").click()
+    keys.get_by_role("button", name="Close").click()
+    expect(keys).to_be_hidden()
+
+
+def test_the_next_pod_opens_at_the_same_point(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/")
+    first, second = (page.locator("#pods tbody th a").nth(n).get_attribute("href") for n in (0, 1))
+    page.goto(f"{first}?point=filter")
+    page.locator('.matrix th.plug[data-plugin="NodeResourcesFit"] a').click()
+    page.keyboard.press("j")
+    page.wait_for_url(f"**{second}?point=filter&plugin=NodeResourcesFit")
+    page.locator('[data-step="reserve"] a').click()
+    page.get_by_role("link", name="Previous pod").click()
+    page.wait_for_url(f"**{first}?point=reserve")
+    expect(page.locator("#stepper [aria-current]")).to_contain_text("Reserve")
+
+
+def test_what_cannot_be_undone_is_asked_for_in_our_own_dialog(page: Page, site: Instance, unlucky: str) -> None:
+    run = site.api("POST", f"/scenarios/{site.api('POST', '/scenarios', UNLUCKY)['id']}/runs", {})["id"]
+    site.finished(run)
+    page.goto(f"/runs/{run}/")
+    asked = page.get_by_role("dialog", name="Are you sure?")
+    page.get_by_role("button", name="Delete").click()
+    expect(asked).to_contain_text("Delete this run")
+    asked.get_by_role("button", name="Cancel").click()
+    expect(asked).to_be_hidden()
+    assert site.api("GET", f"/runs/{run}")["state"] == "done"
+    page.get_by_role("button", name="Delete").click()
+    asked.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text(f"Run {run} is deleted.")).to_be_visible()

@@ -1,0 +1,384 @@
+"""The API over HTTP: what it gives, and what it says to what it cannot take."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs.tasks import execute_run
+from scheduler_core.simulation import Simulation
+from tests.kubesched_ui.clusters import as_list, node, pod, taught
+
+pytestmark = pytest.mark.django_db
+
+CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are executed by the tests themselves."""
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+def post(client: Client, path: str, body: Any) -> Any:
+    return client.post(path, json.dumps(body), content_type="application/json")
+
+
+def upload(client: Client, data: bytes, name: str = "one") -> int:
+    answer = client.post(f"/api/scenarios?name={name}", data, content_type="application/octet-stream")
+    assert answer.status_code == 201, answer.content
+    number: int = answer.json()["id"]
+    return number
+
+
+def run(client: Client, scenario: int, **settings: Any) -> dict[str, Any]:
+    """A finished run."""
+    answer = post(client, f"/api/scenarios/{scenario}/runs", settings)
+    assert answer.status_code == 202, answer.content
+    assert answer.json().keys() == {"id", "url", "ws_url", "notes"}
+    execute_run(answer.json()["id"])
+    found: dict[str, Any] = client.get(answer.json()["url"]).json()
+    return found
+
+
+def text(answer: Any) -> bytes:
+    """A streamed body, read synchronously."""
+    from asgiref.sync import async_to_sync
+
+    async def read() -> bytes:
+        return b"".join([part async for part in answer.streaming_content])
+
+    return async_to_sync(read)()
+
+
+# ------------------------------------------------------------------------------------------------ scenarios
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_upload_as_body_and_as_form(client: Client, pack: Any) -> None:
+    data = pack(taught())
+    first = client.get(f"/api/scenarios/{upload(client, data)}").json()
+    form = {"file": [SimpleUploadedFile("a.json", pack(as_list(node("x")))), SimpleUploadedFile("b.json", data)]}
+    second = client.post("/api/scenarios", form).json()
+    assert first["counts"] == {"Node": 4, "Pod": 6}
+    assert second["counts"] == {"Node": 5, "Pod": 6}
+    assert (first["name"], second["name"]) == ("one", "a.json")
+    assert [s["id"] for s in client.get("/api/scenarios").json()] == [second["id"], first["id"]]
+
+
+def test_a_scenario_can_be_taken_away_and_uploaded_again(client: Client) -> None:
+    first = upload(client, taught())
+    second = upload(client, client.get(f"/api/scenarios/{first}/export").content)
+    kept = [list(Scenario.objects.get(pk=pk).objects_of()) for pk in (first, second)]
+    assert kept[0] == kept[1]
+
+
+def test_deleting_a_scenario_deletes_its_runs(client: Client) -> None:
+    scenario = upload(client, taught())
+    run(client, scenario)
+    assert client.delete(f"/api/scenarios/{scenario}").status_code == 204
+    assert not Run.objects.exists()
+    assert client.get(f"/api/scenarios/{scenario}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"", "application/octet-stream"),
+        (b"{", "application/octet-stream"),
+        (b"\x00\x01\x02", "application/octet-stream"),
+        (b"[" * 100_000, "application/json"),
+        (b"no: kubernetes", "application/yaml"),
+        (b"--x--", "multipart/form-data; boundary=x"),
+        (b"garbage", "multipart/form-data"),
+    ],
+)
+def test_a_bad_upload_is_refused_with_a_sentence(client: Client, body: bytes, kind: str) -> None:
+    answer = client.generic("POST", "/api/scenarios", body, content_type=kind)
+    assert 400 <= answer.status_code < 500
+    assert len(answer.json()["error"]) > 10
+    assert not Scenario.objects.exists()
+
+
+def test_pages_of_other_sites_may_not_write(client: Client) -> None:
+    answer = client.post(
+        "/api/scenarios", taught(), content_type="text/plain", headers={"origin": "http://evil.example"}
+    )
+    assert answer.status_code == 403
+    assert not Scenario.objects.exists()
+
+
+# ------------------------------------------------------------------------------------------------ runs
+
+
+def test_a_run_from_start_to_outcome(client: Client) -> None:
+    found = run(client, upload(client, taught()), seed=1)
+    assert (found["state"], found["error"]) == ("done", "")
+    assert (found["cycles_done"], found["cycles_total"]) == (5, 5)
+    assert (found["placed"], found["unschedulable"], found["gated"], found["errors"]) == (2, 2, 1, 0)
+    assert sorted(found["node_names"]) == ["n1", "n2", "n3", "n4"]
+    page = client.get(f"{found['url']}/pods").json()
+    results = {p["name"]: p for p in page["pods"]}
+    assert page["total"] == 5
+    assert results["gated"]["result"] == "gated"
+    assert results["important"]["nominated_node"] == "n3"
+    assert "64" not in results["nowhere"]["message"]
+    assert {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "nodes": 3} in results["nowhere"]["reasons"]
+
+
+def test_the_table_is_filtered_sorted_and_paged(client: Client) -> None:
+    url = run(client, upload(client, as_list(node("n1", "8"), *(pod(f"p{n:02}") for n in range(12)))))["url"] + "/pods"
+
+    def names(query: str) -> list[str]:
+        return [p["name"] for p in client.get(f"{url}?{query}").json()["pods"]]
+
+    assert names("result=scheduled&sort=name&page_size=3&page=2") == ["p03", "p04", "p05"]
+    assert names("result=unschedulable&sort=-name") == ["p11", "p10", "p09", "p08"]
+    assert names("q=P07") == names("q=default/p07") == ["p07"]
+    assert names("q=insufficient&page_size=1") == ["p08"]
+    assert names("node=n1&namespace=default&page_size=2") == ["p00", "p01"]
+    assert names("q=%25") == names("q=_") == []
+    assert client.get(f"{url}?result=scheduled&page=9").json() == {"total": 8, "page": 9, "pods": []}
+
+
+def test_events_are_read_in_portions(client: Client) -> None:
+    found = run(client, upload(client, taught()))
+    everything = client.get(f"{found['url']}/events?limit=10000").json()
+    assert [e["seq"] for e in everything["events"]] == list(range(1, found["last_seq"] + 1))
+    assert everything["active"] is False
+    portions, since = [], 0
+    while part := client.get(f"{found['url']}/events?since={since}&limit=7").json():
+        assert len(part["events"]) <= 7
+        if not part["events"]:
+            break
+        portions += part["events"]
+        since = part["last_seq"]
+    assert portions == everything["events"]
+    pods = {e["pod"] for e in client.get(f"{found['url']}/events?pod=default/only").json()["events"]}
+    assert pods == {"", "default/only"}
+
+
+def test_chosen_pods_bound_pods_and_copies(client: Client) -> None:
+    scenario = upload(client, taught())
+    template = "kind: Pod\nmetadata: {name: web-}\nspec: {containers: [{name: c, image: nginx}]}\n"
+    found = run(client, scenario, pods=["default/only", "default/bound"], template=template, copies=2)
+    done = [e["pod"] for e in client.get(f"{found['url']}/events").json()["events"] if e["type"] == "cycle.finished"]
+    assert done == ["default/only", "default/bound", "default/web-1", "default/web-2"]
+    found = run(client, scenario, unbind=["default/bound"])
+    assert found["cycles_total"] == 6
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ({"release": "1.2"}, "1.2"),
+        ({"config": "kind: Wrong"}, "Wrong"),
+        ({"config": "[" * 100}, ""),
+        ({"config": CONFIG + "profiles: [{plugins: {score: {enabled: [{name: Nothing}]}}}]"}, "Nothing"),
+        ({"seed": "x"}, "seed"),
+        ({"seed": 2**64}, "seed"),
+        ({"tie_break": "age"}, "tie_break"),
+        ({"percentage": 101}, "percentage"),
+        ({"pods": ["default/missing"]}, "default/missing"),
+        ({"pods": ["default/only", "default/only"]}, "twice"),
+        ({"pods": ["a\x00b"]}, "pods"),
+        ({"pods": "default/only"}, "pods"),
+        ({"copies": 3}, "template"),
+        ({"template": "kind: Node", "copies": 1}, "Pod"),
+        ({"template": "kind: Pod\nspec: {}", "copies": -1}, "copies"),
+        ({"speed": 1}, "speed"),
+        ([], ""),
+    ],
+)
+def test_wrong_settings_are_refused_before_anything_starts(client: Client, wanted: Any, says: str) -> None:
+    answer = post(client, f"/api/scenarios/{upload(client, taught())}/runs", wanted)
+    assert 400 <= answer.status_code < 500
+    assert says in answer.json()["error"]
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/scenarios/99"),
+        ("DELETE", "/api/scenarios/99"),
+        ("GET", "/api/scenarios/" + "9" * 40),
+        ("POST", "/api/scenarios/99/runs"),
+        ("GET", "/api/runs/99"),
+        ("GET", "/api/runs/99/events"),
+        ("GET", "/api/runs/99/pods"),
+        ("GET", "/api/runs/99/pods/a/b"),
+        ("GET", "/api/runs/99/export"),
+        ("POST", "/api/runs/99/cancel"),
+        ("DELETE", "/api/runs/99"),
+    ],
+)
+def test_what_is_not_there_is_404(client: Client, method: str, path: str) -> None:
+    answer = client.generic(method, path, "{}", content_type="application/json")
+    assert answer.status_code == 404
+    assert "There is no" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "/events?since=-1",
+        "/events?since=x",
+        "/events?limit=0",
+        "/pods?page=0",
+        "/pods?sort=password",
+        "/export?format=xml",
+    ],
+)
+def test_bad_queries_are_422(client: Client, query: str) -> None:
+    found = run(client, upload(client, as_list(node("n1"), pod("a"))))
+    answer = client.get(found["url"] + query)
+    assert answer.status_code == 422
+    assert answer.json()["error"]
+
+
+def test_a_queued_run_is_cancelled_at_once(client: Client) -> None:
+    started = post(client, f"/api/scenarios/{upload(client, taught())}/runs", {}).json()
+    assert client.post(started["url"] + "/cancel").json()["state"] == "cancelled"
+    execute_run(started["id"])
+    assert client.get(started["url"]).json()["cycles_done"] == 0
+
+
+def test_what_the_core_refuses_fails_the_run_with_its_sentence(client: Client) -> None:
+    scenario = upload(client, as_list(node("n1"), pod("a", schedulerName="other")))
+    found = run(client, scenario, pods=["default/a"])
+    assert found["state"] == "failed"
+    assert "default/a" in found["error"]
+    assert client.get(f"{found['url']}/events").json()["events"][-1]["data"]["error"] == found["error"]
+
+
+def test_an_error_inside_is_told_without_a_traceback(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Any) -> Iterator[Any]:
+        raise ZeroDivisionError("secret detail")
+        yield
+
+    monkeypatch.setattr(Simulation, "run", broken)
+    found = run(client, upload(client, taught()))
+    assert found["state"] == "failed"
+    assert "ZeroDivisionError" in found["error"]
+    assert "secret detail" not in found["error"]
+
+
+def test_a_run_taken_up_again_is_the_same_as_one_that_was_not(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = upload(client, as_list(*(node(f"n{n}") for n in range(5)), *(pod(f"p{n:02}") for n in range(15))))
+    whole = run(client, scenario, seed=3)
+    started = post(client, f"/api/scenarios/{scenario}/runs", {"seed": 3}).json()
+    original = Simulation.run
+
+    class Killed(BaseException):
+        pass
+
+    def dies(self: Any) -> Iterator[Any]:
+        for number, trace in enumerate(original(self)):
+            if number == 7:
+                raise Killed
+            yield trace
+
+    monkeypatch.setattr("kubesched_ui.recording.eventlog.settings.RUN_BATCH_CYCLES", 2)
+    monkeypatch.setattr(Simulation, "run", dies)
+    with pytest.raises(Killed):
+        execute_run(started["id"])
+    monkeypatch.setattr(Simulation, "run", original)
+    Run.objects.filter(pk=started["id"]).update(heartbeat_at=None)
+    assert 0 < client.get(started["url"]).json()["cycles_done"] < 15
+    execute_run(started["id"])
+    events = [client.get(f"{url}/events?limit=10000").json()["events"] for url in (whole["url"], started["url"])]
+    assert events[0] == events[1]
+
+
+# ------------------------------------------------------------------------------------------------ what was recorded
+
+
+@pytest.mark.parametrize("release", ["v1.34", "v1.27"])
+def test_a_golden_case_through_the_api_equals_what_is_expected(client: Client, release: str) -> None:
+    with gzip.open(GOLDEN / release / "cases.jsonl.gz", "rt") as cases:
+        chosen = {(case := json.loads(line))["name"].partition("-")[0]: case for line in cases}
+    with gzip.open(GOLDEN / release / "expected.jsonl.gz", "rt") as expected:
+        wanted = {(answer := json.loads(line))["name"]: answer for line in expected}
+    for case in list(chosen.values())[::3]:
+        cycles = decide(client, case)
+        assert len(cycles) == len(case["pods"])
+        for ours, theirs in zip(cycles, wanted[case["name"]]["cycles"], strict=True):
+            assert comparable(ours) == comparable(theirs), case["name"]
+
+
+def decide(client: Client, case: dict[str, Any]) -> list[dict[str, Any]]:
+    """The cycles of a case that is uploaded, run and read back over HTTP."""
+    found = run(
+        client,
+        upload(client, as_list(*case["objects"]), case["name"]),
+        release=case["kubernetes"],
+        config=json.dumps(case["config"]) if case.get("config") else None,
+        tie_break="name",
+        preemption=bool(case.get("preempt")),
+        percentage=case.get("percentage"),
+        pods=case["pods"],
+    )
+    assert found["state"] == "done", (case["name"], found["error"])
+    return [cycle for pod in case["pods"] for cycle in client.get(f"{found['url']}/pods/{pod}").json()["cycles"]]
+
+
+def comparable(value: Any) -> Any:
+    """As the conformance cases are compared: lists without regard to order; nothing is the same as absent."""
+    if isinstance(value, dict):
+        return {key: comparable(item) for key, item in value.items() if item not in (None, [], {}, "")}
+    return sorted((comparable(item) for item in value), key=str) if isinstance(value, list) else value
+
+
+def test_jsonl_export_has_every_cycle(client: Client) -> None:
+    found = run(client, upload(client, taught()))
+    lines = [json.loads(line) for line in text(client.get(f"{found['url']}/export")).splitlines()]
+    assert lines[0]["node_order"] == found["node_names"]
+    for line in lines[1:]:
+        detail = client.get(f"{found['url']}/pods/{line['pod']}").json()
+        assert line in detail["cycles"]
+    assert len(lines) == 6
+
+
+def test_simulator_export_annotates_pods_as_the_simulator_does(client: Client) -> None:
+    found = run(client, upload(client, taught()))
+    pods = {
+        p["metadata"]["name"]: p
+        for p in json.loads(text(client.get(f"{found['url']}/export?format=simulator")))["items"]
+    }
+    prefix = "kube-scheduler-simulator.sigs.k8s.io/"
+    scored = {k.removeprefix(prefix): v for k, v in pods["scored"]["metadata"]["annotations"].items()}
+    node_name = pods["scored"]["spec"]["nodeName"]
+    assert scored["selected-node"] == node_name
+    final = json.loads(scored["finalscore-result"])
+    assert all(isinstance(value, str) for value in final[node_name].values())
+    cycle = client.get(f"{found['url']}/pods/default/scored").json()["cycles"][0]
+    assert sum(map(int, final[node_name].values())) == cycle["total"][node_name]
+    assert json.loads(scored["bind-result"]) == {"DefaultBinder": "success"}
+    refused = json.loads(pods["nowhere"]["metadata"]["annotations"][prefix + "filter-result"])
+    assert refused["n1"]["NodeResourcesFit"] == "Insufficient cpu"
+    assert refused["n4"]["TaintToleration"].startswith("node(s) had untolerated taint")
+    assert "nodeName" not in pods["nowhere"]["spec"]
+
+
+def test_the_openapi_document_and_its_pages_are_served(client: Client) -> None:
+    document = client.get("/api/openapi.json").json()
+    assert "/api/scenarios/{scenario_id}/runs" in document["paths"]
+    page = client.get("/api/docs")
+    assert page.status_code == 200
+    assert b"cdn." not in page.content

@@ -1,0 +1,434 @@
+"""The debugger's addresses over stored runs: the cluster at any moment, objects as they were, cycles that match."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.asking import recordings
+from kubesched_ui.models import EventBlock, RecordingBlock, Run, Scenario
+from kubesched_ui.recording import eventlog
+from kubesched_ui.runs import lifecycle, simulations
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios.samples import FOLDER
+from scheduler_core.debugger.recording import Recording, facts_from, objects_from
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario_run import ScenarioRun
+from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.scheduler_core.debugger.live import (
+    ROOT,
+    SHARED,
+    Raw,
+    Watched,
+    add_up,
+    golden_cases,
+    told_state,
+    watch_once,
+    watch_time,
+)
+
+pytestmark = pytest.mark.django_db
+
+EXAMPLES = ROOT / "docs" / "examples" / "time"
+TIMED = [*sorted(FOLDER.glob("1[3-8]-*.yaml")), *sorted(EXAMPLES.glob("*.yaml"))]
+ONE_PASS = sorted(FOLDER.glob("*.yaml"))
+CASES = golden_cases(ROOT / "tests" / "golden" / "v1.34" / "cases.jsonl.gz", "preemption", "preemptaff")[:8]
+CYCLES = 50
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are executed by the tests themselves."""
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+def upload(client: Client, data: bytes) -> int:
+    answer = client.post("/api/scenarios", data, content_type="application/octet-stream")
+    assert answer.status_code == 201, answer.content
+    number: int = answer.json()["id"]
+    return number
+
+
+def start(client: Client, scenario: int, **settings: Any) -> Run:
+    answer = client.post(f"/api/scenarios/{scenario}/runs", json.dumps(settings), content_type="application/json")
+    assert answer.status_code == 202, answer.content
+    return Run.objects.get(pk=answer.json()["id"])
+
+
+def ran(client: Client, data: bytes, **settings: Any) -> Run:
+    """A finished run."""
+    run = start(client, upload(client, data), **settings)
+    execute_run(run.pk)
+    run.refresh_from_db()
+    assert run.state == "done", run.error
+    return run
+
+
+def ask(client: Client, run: Run, what: str = "state", status: int = 200, **query: Any) -> Any:
+    answer = client.get(f"{run.url}/{what}", query)
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def watched(run: Run) -> Watched:
+    """The same run, played by the core alone and looked at before every cycle."""
+    seen = Watched()
+    if run.in_time:
+        in_time, _ = simulations.begin_in_time(run)
+        list(watch_time(in_time.timeline, in_time.until, seen))
+    else:
+        simulation = simulations.begin(run).simulation
+        list(watch_once(simulation, seen))
+    return seen
+
+
+def check(client: Client, run: Run) -> None:
+    """50 random moments of the stored run, and that what changed between two adds up."""
+    seen, chance = watched(run), random.Random(run.pk)
+    assert len(seen.traces) == run.cycles_done
+    numbers = range(1, run.cycles_done + 2)
+    told = {k: ask(client, run, cycle=k) for k in chance.sample(numbers, min(CYCLES, len(numbers)))}
+    for number, state in told.items():
+        assert state["cycle"] == number
+        assert told_state(state) == seen.states[number - 1], f"{run}, before cycle {number}"
+        if number <= run.cycles_done:
+            assert state["t"] == round(seen.times[number - 1], 6)
+    for _ in range(10):
+        before, after = chance.choice(list(told)), chance.choice(list(told))
+        change = ask(client, run, cycle=after, since=before)
+        assert change["since"] == before
+        assert add_up(told[before], change) == told[after]
+
+
+@pytest.mark.parametrize("path", TIMED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_states_of_a_run_in_time(client: Client, path: Any) -> None:
+    run = ran(client, path.read_bytes())
+    assert run.in_time
+    check(client, run)
+
+
+@pytest.mark.parametrize("path", ONE_PASS, ids=lambda path: path.stem)
+def test_states_of_a_run_in_one_pass(client: Client, path: Any) -> None:
+    check(client, ran(client, path.read_bytes(), in_time=False, seed=5))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_states_of_conformance_cases_with_preemption(client: Client, case: Raw) -> None:
+    check(client, ran(client, json.dumps({"kind": "List", "apiVersion": "v1", "items": case["objects"]}).encode()))
+
+
+def real_clusters() -> list[Any]:
+    paths = sorted((SHARED / "real" / "clusters").glob("*.json.gz"), key=lambda path: -path.stat().st_size)
+    return [pytest.param(path, id=path.name.split("__")[1]) for path in paths[:3]]
+
+
+@pytest.mark.skipif(not real_clusters(), reason="../shared is not beside the checkout")
+@pytest.mark.parametrize("path", real_clusters())
+def test_states_of_a_real_cluster(client: Client, path: Any) -> None:
+    number = upload(client, path.read_bytes())
+    pods = [o for o in Scenario.objects.get(pk=number).objects_of(["Pod"]) if o["spec"].get("nodeName")]
+    keys = [simulations.pod_key(obj) for obj in pods if obj.get("status", {}).get("phase") == "Running"]
+    run = start(client, number, unbind=keys[::2], unknown_plugins="leave_out")
+    execute_run(run.pk)
+    run.refresh_from_db()
+    assert run.cycles_done > 10
+    check(client, run)
+
+
+# ------------------------------------------------------------------------------------------------ taken up again
+
+
+class Killed(BaseException):
+    """The worker's death."""
+
+
+def dies_after(original: Callable[[Any], Iterator[Any]], count: int) -> Callable[[Any], Iterator[Any]]:
+    def run(self: Any) -> Iterator[Any]:
+        for number, item in enumerate(original(self), 1):
+            if number == count:
+                raise Killed
+            yield item
+
+    return run
+
+
+def twice(client: Client, data: bytes, after: int, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[Run, Run]:
+    """A run, and the same run whose worker died in its middle."""
+    whole = ran(client, data, **settings)
+    run = start(client, whole.scenario_id, **settings)
+    cls: Any = ScenarioRun if whole.in_time else Simulation
+    with monkeypatch.context() as patched:
+        patched.setattr(cls, "run", dies_after(cls.run, after))
+        with pytest.raises(Killed):
+            execute_run(run.pk)
+    stored = Run.objects.get(pk=run.pk)
+    assert 0 < stored.last_seq < whole.last_seq
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=None)
+    execute_run(run.pk)
+    return whole, Run.objects.get(pk=run.pk)
+
+
+def stored_values(run: Run, part: str) -> list[Any]:
+    blocks = recordings.blocks_of(run, part)
+    if part == "objects":
+        return [obj for block in blocks for obj in objects_from(block)]
+    tables = {"": facts_from(blocks).table} if part == "facts" else Recording(blocks).tables
+    return [(n, c, table.all(c)) for n, table in tables.items() for c in table.columns if c != "duration"]
+
+
+@pytest.mark.parametrize(
+    ("name", "after"), [("13-queue", 900), ("16-preemption-in-time", 25), ("17-taint-eviction", 40)]
+)
+def test_a_run_in_time_taken_up_again_is_recorded_as_one_that_was_not(
+    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, name: str, after: int
+) -> None:
+    settings.RUN_BATCH_CYCLES = 3
+    data = (FOLDER / f"{name}.yaml").read_bytes()
+    whole, again = twice(client, data, after, monkeypatch)
+    for part in ("moves", "facts", "objects"):
+        assert stored_values(whole, part) == stored_values(again, part)
+    check(client, again)
+
+
+@pytest.mark.parametrize("after", [2, 4])
+def test_a_run_in_one_pass_taken_up_again_is_recorded_as_one_that_was_not(
+    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any, after: int
+) -> None:
+    settings.RUN_BATCH_CYCLES = 1
+    case = max(CASES, key=lambda case: len(case["pods"]))
+    data = json.dumps({"kind": "List", "apiVersion": "v1", "items": case["objects"]}).encode()
+    whole, again = twice(client, data, after, monkeypatch)
+    for part in ("moves", "facts", "objects"):
+        assert stored_values(whole, part) == stored_values(again, part)
+    check(client, again)
+
+
+def test_a_run_under_way_is_asked_as_far_as_it_has_come(
+    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.RUN_BATCH_CYCLES = 1
+    run = start(client, upload(client, as_list(node("n1"), *(pod(f"p{i}") for i in range(6)))))
+    assert "has not begun" in ask(client, run, status=409)["error"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Simulation, "run", dies_after(Simulation.run, 4))
+        with pytest.raises(Killed):
+            execute_run(run.pk)
+    assert ask(client, run)["cycle"] == 4
+    assert len(ask(client, run)["nodes"][0]["pods"]) == 3
+    assert "1..4" in ask(client, run, cycle=5, status=400)["error"]
+    assert ask(client, run, "find", where="cycle > 0")["total"] == 3
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=None)
+    execute_run(run.pk)
+    assert ask(client, run)["cycle"] == ask(client, run, "find", where="cycle > 0")["total"] + 1 > 4
+
+
+# ------------------------------------------------------------------------------------------------ what is stored
+
+
+def test_what_is_recorded_goes_with_the_run(client: Client) -> None:
+    run = ran(client, as_list(node("n1"), pod("a")))
+    assert RecordingBlock.objects.filter(run=run).exists()
+    assert client.delete(run.url).status_code == 204
+    assert not RecordingBlock.objects.exists()
+    assert client.get(f"{run.url}/state").status_code == 404
+
+
+def test_a_run_of_an_earlier_version_says_so(client: Client) -> None:
+    run = ran(client, as_list(node("n1"), pod("a")))
+    RecordingBlock.objects.filter(run=run).delete()
+    recordings._kept.clear()
+    for what, query in (("state", {}), ("find", {"where": "true"}), ("object", {"kind": "Node", "name": "n1"})):
+        said = ask(client, run, what, status=409, **query)["error"]
+        assert "recorded by an earlier version" in said
+        assert "run it again" in said
+
+
+def test_a_run_begun_by_an_earlier_version_is_finished_all_the_same(
+    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.RUN_BATCH_CYCLES = 1
+    run = start(client, upload(client, as_list(node("n1"), *(pod(f"p{i}") for i in range(6)))))
+    with monkeypatch.context() as patched:
+        patched.setattr(Simulation, "run", dies_after(Simulation.run, 4))
+        with pytest.raises(Killed):
+            execute_run(run.pk)
+    RecordingBlock.objects.filter(run=run).delete()
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=None)
+    execute_run(run.pk)
+    run.refresh_from_db()
+    assert run.state == "done"
+    assert "earlier version" in ask(client, run, status=409)["error"]
+    assert not RecordingBlock.objects.filter(run=run).exists()
+
+
+def test_a_run_that_fails_keeps_no_more_than_its_cycles(
+    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S = 2, 3600
+    run = start(client, upload(client, as_list(node("n1"), *(pod(f"p{i}") for i in range(6)))))
+
+    def fails(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("made to fail")
+
+    original = eventlog.RunLog.add_cycle
+
+    def failing(self: Any, cycle: Any, *args: Any) -> None:
+        (fails if cycle.number == 4 else original)(self, cycle, *args)
+
+    monkeypatch.setattr(eventlog.RunLog, "add_cycle", failing)
+    execute_run(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.cycles_done) == ("failed", 2)
+    assert ask(client, run)["cycle"] == 3
+    assert len(stored_values(run, "facts")[0][2]) == 2
+
+
+def test_recordings_are_kept_within_bounds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    recordings._kept.clear()
+    made = [ran(client, as_list(*(node(f"n{i}") for i in range(9)), pod(f"a{i}"))) for i in range(9)]
+    one = recordings.recording_of(made[0]).size * recordings.TEXT_FACTOR
+    monkeypatch.setattr(recordings, "KEPT_BYTES", one * 3.5)
+    for run in made:
+        ask(client, run)
+    assert len(recordings._kept) == 3
+    assert recordings.key_of(made[-1]) in recordings._kept
+    reads = []
+    monkeypatch.setattr(recordings, "blocks_of", lambda *args: reads.append(args))
+    ask(client, made[-1])
+    assert not reads
+
+
+# ------------------------------------------------------------------------------------------------ moments
+
+
+def test_moments_of_a_run_in_time_are_cycles_seconds_or_events(client: Client) -> None:
+    run = ran(client, (FOLDER / "17-taint-eviction.yaml").read_bytes())
+    found = [e for block in EventBlock.objects.filter(run=run) for e in events_of(block)]
+    deleted = next(e for e in found if e["type"] == "pod.deleted" and e["data"]["node"])
+    node_name, pod_name = deleted["data"]["node"], deleted["pod"]
+
+    def pods(**moment: Any) -> list[str]:
+        nodes: dict[str, list[str]] = {n["name"]: n["pods"] for n in ask(client, run, **moment)["nodes"]}
+        return nodes[node_name]
+
+    assert pod_name in pods(seq=deleted["seq"] - 1)
+    assert pod_name not in pods(seq=deleted["seq"])
+    assert pod_name in pods(t=deleted["t"] - 0.001)
+    assert pod_name not in pods(t=deleted["t"])
+    assert ask(client, run, t=deleted["t"])["t"] == deleted["t"]
+    change = ask(client, run, seq=deleted["seq"], since=deleted["seq"] - 1)
+    assert [n["name"] for n in change["nodes"]] == [node_name]
+    before, after = (ask(client, run, t=t) for t in (0, run.until))
+    assert add_up(before, ask(client, run, t=run.until, since=0)) == after
+    assert ask(client, run) | {"t": 0} == after | {"t": 0}
+    updates = [e for e in found if e["type"] == "node.changed" and e["data"]["change"] == "updated"]
+    tainted = next(e for e in updates if any(what["of"] == "taint" for what in e["data"]["what"]))
+    old, new = (ask(client, run, seq=tainted["seq"] - i)["nodes"] for i in (1, 0))
+    assert [n["taints"] for n in old] != [n["taints"] for n in new]
+
+
+def events_of(block: EventBlock) -> list[Raw]:
+    import msgspec
+
+    from kubesched_ui.fields import unpack
+
+    found: list[Raw] = msgspec.json.decode(unpack(block.data))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "says"),
+    [
+        ({"cycle": 0}, 422, "cycle"),
+        ({"cycle": 4}, 400, "must be in 1..3, got 4"),
+        ({"cycle": 10**30}, 422, "cycle"),
+        ({"cycle": "x"}, 422, "cycle"),
+        ({"t": -1}, 422, "t"),
+        ({"t": "nan"}, 422, "t"),
+        ({"cycle": 1, "t": 1}, 400, "one of cycle, t and seq"),
+        ({"seq": 1}, 400, "is for runs in time"),
+        ({"cycle": 1, "since": 9}, 400, "must be in 1..3, got 9"),
+        ({"cycle": 1, "since": 1.5}, 400, "since: must be a whole number"),
+        ({"cycle": 1, "since": "inf"}, 422, "since"),
+    ],
+)
+def test_wrong_moments_are_refused(client: Client, query: Raw, status: int, says: str) -> None:
+    run = ran(client, as_list(node("n1"), pod("a"), pod("b")))
+    assert says in ask(client, run, status=status, **query)["error"]
+
+
+def test_one_pass_is_one_instant(client: Client) -> None:
+    run = ran(client, as_list(node("n1"), pod("a"), pod("b")))
+    assert ask(client, run, t=0) == ask(client, run, t=99) | {"t": 0} == ask(client, run, cycle=3)
+
+
+def test_objects_as_they_were(client: Client) -> None:
+    run = ran(client, (FOLDER / "17-taint-eviction.yaml").read_bytes())
+    first = ask(client, run, "object", kind="Node", name="n1", t=0)
+    assert (first["apiVersion"], first["kind"]) == ("v1", "Node")
+    last = ask(client, run, "object", kind="Node", name="n1")
+    assert first.get("spec", {}).get("taints", []) != last.get("spec", {}).get("taints", [])
+    late = next(n["name"] for n in ask(client, run)["nodes"] if n["name"] != "n1")
+    assert "at that moment" in ask(client, run, "object", kind="Node", name=late, t=0, status=404)["error"]
+    name = ask(client, run)["nodes"][1]["pods"][0].partition("/")
+    placed = ask(client, run, "object", kind="Pod", namespace=name[0], name=name[2])
+    assert placed["spec"]["nodeName"] == late
+
+
+# ------------------------------------------------------------------------------------------------ find
+
+
+def test_find_over_stored_runs(client: Client) -> None:
+    run = ran(client, (FOLDER / "10-preemption.yaml").read_bytes(), in_time=False)
+    found = ask(client, run, "find", where="victims.size() > 0")
+    assert found["total"] == 1
+    (match,) = found["matches"]
+    assert match.keys() == {"cycle", "pod", "attempt", "t"}
+    assert (match["pod"], found["next_from"]) == ("default/urgent", None)
+    refused = ask(client, run, "find", where='result == "unschedulable" && refused_by("NodeResourcesFit")')
+    assert {m["pod"] for m in refused["matches"]} == {"default/urgent", "default/patient"}
+    assert ask(client, run, "find", where='refused_on("n1") && !refused_on("nowhere")')["total"] == refused["total"]
+
+
+def test_next_and_previous_go_from_match_to_match(client: Client) -> None:
+    run = ran(client, as_list(node("n1"), *(pod(f"p{i}") for i in range(3))))
+    assert run.cycles_done == 3
+    forward = ask(client, run, "find", where="true", direction="next", **{"from": 1})
+    assert ([m["cycle"] for m in forward["matches"]], forward["next_from"], forward["total"]) == ([1], 2, 3)
+    back = ask(client, run, "find", where="true", direction="previous", **{"from": 2})
+    assert ([m["cycle"] for m in back["matches"]], back["next_from"]) == ([2], 1)
+    every = ask(client, run, "find", where="true", direction="all", limit=2)
+    assert ([m["cycle"] for m in every["matches"]], every["next_from"]) == ([1, 2], 3)
+    assert ask(client, run, "find", where="true", direction="next", **{"from": 4})["matches"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "says"),
+    [
+        ({"where": "pod == 3"}, 400, "line 1, column 5: found no matching overload"),
+        ({"where": ""}, 400, "is empty"),
+        ({"where": "x" * 3000}, 400, "is longer than 2,000 characters"),
+        ({"where": "true\0"}, 422, "where"),
+        ({"where": "true", "limit": 0}, 422, "limit"),
+        ({"where": "true", "limit": 10_001}, 422, "limit"),
+        ({"where": "true", "from": 0}, 422, "from"),
+        ({"where": "true", "direction": "up"}, 422, "direction"),
+        ({}, 422, "where"),
+    ],
+)
+def test_wrong_searches_are_refused(client: Client, query: Raw, status: int, says: str) -> None:
+    run = ran(client, as_list(node("n1"), pod("a")))
+    said = ask(client, run, "find", status=status, **query)
+    assert says in said["error"]
+    if "column" in says and status == 400:
+        assert (said["line"], said["column"]) == (1, 5)

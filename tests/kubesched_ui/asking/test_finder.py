@@ -1,0 +1,140 @@
+"""The process that searches: whatever an expression does to it, the web process is as it was, the next is answered."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesched_ui.asking import finder
+from kubesched_ui.asking.finder import CRASHED, MEMORY_MB, TOO_LONG, Busy, Finder
+from kubesched_ui.models import Run
+from scheduler_core.debugger.find import WrongExpression
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+LISTS = "[[1,2,3]]{}.size() > 0".format(".map(x, x + x)" * 26)
+TEXTS = "['{}']{}.all(x, refused_by(x))".format("a" * 50, ".map(x, x + x)" * 24)
+TREE = "[[1,2,3]]{}".format(".map(x, [x, x])" * 28)
+MASSES = 'message.matches("{}")'.format("(x{0,900})" * 180)
+
+
+@pytest.fixture
+def run() -> Run:
+    return ran(scenario(node("n1"), *(pod(f"p{i}") for i in range(6))))
+
+
+@pytest.fixture
+def mine() -> Iterator[Finder]:
+    made = Finder()
+    yield made
+    made.end()
+
+
+def total(mine: Finder, run: Run, where: str = "cycle > 0") -> int:
+    found: int = mine.find(run, where, None, "all", 10)["total"]
+    return found
+
+
+def process(mine: Finder) -> int:
+    assert mine._process is not None
+    return mine._process.pid
+
+
+def peak_mb() -> int:
+    """This process' own."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (LISTS, "needs too much memory"),  # doubles a list 26 times
+        (TEXTS, "needs too much memory"),  # makes the library itself crash
+        (f"{TREE} == {TREE}", TOO_LONG),  # compares trees that share their branches
+    ],
+    ids=["lists", "texts", "trees"],
+)
+def test_an_expression_that_takes_too_much_is_refused(mine: Finder, run: Run, where: str, said: str) -> None:
+    before = peak_mb()
+    assert total(mine, run) == 6
+    with pytest.raises(WrongExpression) as wrong:
+        mine.find(run, where, None, "all", 10)
+    assert said in wrong.value.problem or wrong.value.problem in (CRASHED, TOO_LONG)
+    assert total(mine, run) == 6
+    assert peak_mb() < before + 100
+
+
+def test_a_pattern_as_large_as_a_gigabyte_is_refused_or_answered_and_harms_nobody(mine: Finder, run: Run) -> None:
+    before = peak_mb()
+    try:
+        said = str(mine.find(run, MASSES, None, "all", 10)["total"])  # by a machine that is fast enough
+    except WrongExpression as wrong:
+        said = wrong.problem
+    assert said in ("6", TOO_LONG, CRASHED)
+    assert total(mine, run) == 6
+    assert peak_mb() < before + 100
+
+
+def test_the_process_has_bounded_memory(mine: Finder, run: Run) -> None:
+    assert total(mine, run) == 6
+    limits = Path(f"/proc/{process(mine)}/limits").read_text()
+    address_space = next(line for line in limits.splitlines() if line.startswith("Max address space")).split()
+    assert int(address_space[3]) < (MEMORY_MB + 1024) << 20
+
+
+def test_the_process_is_started_again_when_it_has_died(mine: Finder, run: Run) -> None:
+    assert total(mine, run) == 6
+    first = process(mine)
+    os.kill(first, signal.SIGKILL)
+    assert mine._process is not None
+    mine._process.wait()
+    assert total(mine, run) == 6
+    assert process(mine) != first
+
+
+def test_the_process_ends_when_nobody_can_ask_it_any_more(mine: Finder, run: Run) -> None:
+    assert total(mine, run) == 6
+    assert mine._asking is not None
+    assert mine._process is not None
+    mine._asking.close()
+    assert mine._process.wait(20) == 0
+
+
+def test_the_process_knows_no_secrets(mine: Finder, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "nobody-knows")
+    monkeypatch.setenv("DATABASE_URL", "postgres://nobody-knows")
+    assert total(mine, run) == 6
+    assert b"nobody-knows" not in Path(f"/proc/{process(mine)}/environ").read_bytes()
+
+
+def test_more_runs_than_it_keeps(mine: Finder, run: Run) -> None:
+    runs = [run, *(ran(scenario(node("n1"), *(pod(f"p{i}") for i in range(n)), name=f"s{n}")) for n in (1, 2, 3, 4))]
+    for _ in range(2):
+        assert [total(mine, one) for one in runs] == [6, 1, 2, 3, 4]
+
+
+def test_who_waits_too_long_is_told_so(mine: Finder, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finder, "WAIT_SECONDS", 0.01)
+    with mine._lock, pytest.raises(Busy):
+        mine.find(run, "true", None, "all", 1)
+    assert total(mine, run) == 6
+
+
+def test_askers_take_turns(mine: Finder, run: Run) -> None:
+    """Blocks are read before, so that threads need not see this test's transaction."""
+    assert total(mine, run) == 6
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(total(mine, run))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == [6] * 8

@@ -1,0 +1,100 @@
+"""Uploads are filled in as an API server would, and say what a run would be told of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubesched_ui.ingest import IngestResult, ingest_files
+from kubesched_ui.ingest.store import remarks, store
+from kubesched_ui.scenarios.editing import as_yaml, edited
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+LIMITED = {
+    "kind": "Pod",
+    "metadata": {"name": "typed"},
+    "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]},
+}
+WEB: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+}
+WEB["spec"]["template"] = {"metadata": {"labels": {"app": "web"}}, "spec": LIMITED["spec"]}
+
+
+def read(*objects: Any) -> IngestResult:
+    return ingest_files([("a.json", as_list(*objects))])
+
+
+def said(result: IngestResult) -> dict[str, str]:
+    return {remark["code"]: remark["message"] for remark in remarks(result)}
+
+
+def test_what_is_filled_in_is_kept_and_told() -> None:
+    result = read(node("n1"), LIMITED, pod("real"))
+    typed, real = (obj["spec"] for obj in result.objects if obj["kind"] == "Pod")
+    assert typed["containers"][0]["resources"]["requests"] == {"cpu": "2"}
+    assert "requests from limits (1 container of 1 pod)" in said(result)["filled"]
+    assert "restartPolicy" not in real, "it has a status"
+    again = ingest_files([("a.json", json.dumps(result.objects).encode())])
+    assert again.objects == result.objects
+    assert not again.filled
+
+
+def test_a_scenario_without_admission_gets_no_tolerations() -> None:
+    spec = {"objects": [node("n1"), LIMITED], "controllers": {"admission": False}}
+    document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec}
+    (typed,) = (o for o in ingest_files([("a.json", json.dumps(document).encode())]).objects if o["kind"] == "Pod")
+    assert "tolerations" not in typed["spec"]
+    assert typed["spec"]["restartPolicy"] == "Always"
+
+
+def test_what_a_run_would_be_told() -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    gone = pod("gone")
+    gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    others = [pod("a", schedulerName="volcano"), pod("b", volumes=volumes), pod("c", priorityClassName="gold"), gone]
+    told = said(read(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), WEB, *others))
+    assert told["other-schedulers"].startswith("1 pod waits for another scheduler and is left to it: volcano (1: ")
+    assert "it may lack them. Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`" in told["absent-claims"]
+    assert told["priority-class"].startswith("1 pod names 1 PriorityClass that the snapshot does not hold")
+    assert told["deleting"].startswith("1 pod without a node is being deleted")
+    assert told["workloads"] == "3 pods are made of workloads that have none yet: Deployment default/web (3)."
+    agent = WEB | {"kind": "DaemonSet", "metadata": {"name": "agent"}}
+    told = said(read(node("n1"), node("n2", taints=[{"key": "x", "effect": "NoSchedule"}]), agent))
+    assert told["workloads"] == "1 pod is made of workloads that have none yet: DaemonSet default/agent (1)."
+
+
+def test_schedulers_of_the_configuration_that_came_along_are_ours() -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "mine"}],
+    }
+    assert "other-schedulers" not in said(read(node("n1"), pod("a", schedulerName="mine"), config))
+
+
+def test_a_broken_template_is_left_out_if_its_pods_would_be_made() -> None:
+    broken = json.loads(json.dumps(WEB).replace('"2"', '"lots"'))
+    result = read(node("n1"), broken)
+    assert [(w.code, w.kind, w.field) for w in result.warnings] == [
+        ("broken", "Deployment", "spec.template.spec.containers[0].resources.requests['cpu']")
+    ]
+    assert "Deployment" in read(node("n1"), broken | {"status": {}, "metadata": {"name": "web", "uid": "u"}}).counts
+
+
+@pytest.mark.django_db
+def test_an_edit_is_filled_in_and_says_what_is_so_now() -> None:
+    scenario = store(read(node("n1"), pod("a", schedulerName="volcano"), pod("b")))
+    assert [remark["code"] for remark in scenario.warnings] == ["other-schedulers"]
+    changed = scenario.cluster_objects.get(name="a")
+    version = edited(scenario, changed, as_yaml(LIMITED))
+    assert [remark["code"] for remark in version.warnings] == ["filled"]
+    assert version.cluster_objects.get(name="typed").data["spec"]["schedulerName"] == "default-scheduler"
+    removed = version.cluster_objects.get(name="b")
+    version = edited(version, removed, as_yaml(pod("b", schedulerName="volcano")))
+    assert [remark["code"] for remark in version.warnings] == ["other-schedulers", "filled"]

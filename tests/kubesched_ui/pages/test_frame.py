@@ -1,0 +1,69 @@
+"""What stands around every page: the navigation says where one is, the footer which version it is, numbers agree."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from kubesched_ui.models import Run
+from kubesched_ui.pages.frame import SECTIONS
+from kubesched_ui.pages.urls import urlpatterns
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+VERSION = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]
+
+
+@pytest.fixture
+def run() -> Run:
+    return ran(scenario(node("n1"), pod("p")))
+
+
+def source(client: Client, address: str) -> str:
+    return re.sub(r"\s+", " ", client.get(address).content.decode())
+
+
+def test_every_page_marks_its_section_and_names_the_version(client: Client, run: Run) -> None:
+    obj = run.scenario.cluster_objects.get(kind="Node")
+    addresses = {
+        "/": ("Home", "page"),
+        "/scenarios/": ("Scenarios", "page"),
+        "/runs/": ("Runs", "page"),
+        f"/scenarios/{run.scenario_id}/": ("Scenarios", "true"),
+        f"/scenarios/{run.scenario_id}/nodes/": ("Scenarios", "true"),
+        f"/scenarios/{run.scenario_id}/pods/": ("Scenarios", "true"),
+        f"/scenarios/{run.scenario_id}/objects/": ("Scenarios", "true"),
+        f"/scenarios/{run.scenario_id}/objects/{obj.pk}/": ("Scenarios", "true"),
+        f"/runs/{run.pk}/": ("Runs", "true"),
+        f"/runs/{run.pk}/pods/default/p/": ("Runs", "true"),
+        reverse("why", args=[run.pk, "default", "p"]): ("Runs", "true"),
+        f"/runs/{run.pk}/nodes/n1/": ("Runs", "true"),
+    }
+    for address, (label, how) in addresses.items():
+        page = source(client, address)
+        nav = re.search(r'<nav aria-label="Main">(.*?)</nav>', page)
+        assert nav
+        assert re.findall(r'aria-current="(\w+)" ?>(\w+)<', nav[1]) == [(how, label)], address
+        assert f"Version {VERSION}" in page, address
+
+
+def test_every_address_belongs_to_a_section() -> None:
+    assert {pattern.name for pattern in urlpatterns} == set(SECTIONS)
+
+
+def test_one_node_is_no_nodes(client: Client, run: Run) -> None:
+    base = f"/scenarios/{run.scenario_id}"
+    assert '"status">1 node</span>' in source(client, f"{base}/nodes/")
+    assert '"status">1 pod</span>' in source(client, f"{base}/pods/")
+    assert '"status">2 objects</span>' in source(client, f"{base}/objects/")
+    assert '"status">1 pod</span>' in source(client, f"/runs/{run.pk}/")
+    page = source(client, f"/runs/{run.pk}/pods/default/p/?point=filter")
+    assert '"status">1 node</span>' in page
+    assert "1 of 1 node fit" in page
+    assert not re.search(r"\b1 (nodes|pods|objects|labels|cycles)\b", page)

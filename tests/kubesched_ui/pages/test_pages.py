@@ -1,0 +1,601 @@
+"""The pages, over the recordings of real runs: each answers, says what it should, escapes what it must."""
+
+from __future__ import annotations
+
+import ast
+import html
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
+from kubesched_ui.models import Cycle, Run, Scenario
+from kubesched_ui.reading import recorded
+from kubesched_ui.runs.lifecycle import defaults
+from kubesched_ui.scenarios.samples import load_samples
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+CHECKOUT = Path(__file__).parents[3]
+EVIL = '<script>alert("x")</script>'
+
+
+class Page(HTMLParser):
+    """A page's text, the hidden panels, and whatever could run a script that is not ours."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        super().__init__()
+        self.source = response.content.decode()
+        self.open_panels: list[str] = []
+        self.inline: list[str] = []
+        self.ids: list[str] = []
+        self.feed(self.source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids += [given["id"] or ""] if "id" in given else []
+        if "data-panel" in given and "hidden" not in given:
+            self.open_panels.append(given["data-panel"] or "")
+        if tag == "script" and "src" not in given and given.get("type") != "application/json":
+            self.inline.append(str(attrs))
+        self.inline += [name for name in given if name.startswith("on")]
+        if (given.get("href") or "").lower().startswith(("javascript:", "data:")):
+            self.inline.append(str(given["href"]))
+
+    @property
+    def flat(self) -> str:
+        """The source without line breaks, whose places are the formatter's."""
+        return re.sub(r"\s+", " ", self.source)
+
+    @property
+    def answer(self) -> str:
+        found = re.search(r'class="answer">(.*?)</p>', self.source, re.S)
+        return html.unescape(found[1]) if found else ""
+
+
+def get(client: Client, address: str, status: int = 200) -> Page:
+    response = client.get(address)
+    assert response.status_code == status, address
+    return Page(response)
+
+
+@pytest.fixture
+def small() -> Scenario:
+    """Two nodes; a pod that fits on one, one that fits nowhere, a gated one, one that runs."""
+    return scenario(
+        node("n1", cpu="4"),
+        node("n2", cpu="1", taints=[{"key": "dedicated", "value": "a", "effect": "NoSchedule"}]),
+        pod("runs", cpu="500m", nodeName="n1", status={"phase": "Running"}),
+        pod("fits"),
+        pod("big", cpu="4"),
+        pod("gated", schedulingGates=[{"name": "example.com/quota"}]),
+    )
+
+
+@pytest.fixture
+def run(small: Scenario) -> Run:
+    return ran(small)
+
+
+# ------------------------------------------------------------------------------------------------ every page
+
+
+def test_every_page_of_every_sample(client: Client) -> None:
+    load_samples()
+    for sample in Scenario.objects.all():
+        found = ran(sample, **{"config": sample.config} | defaults(sample))
+        for part in ("", "nodes/", "pods/", "objects/"):
+            get(client, f"/scenarios/{sample.pk}/{part}")
+        get(client, f"/runs/{found.pk}/")
+        for result in found.pod_results.all():
+            page = get(client, reverse("pod", args=[found.pk, result.namespace, result.name]))
+            assert page.answer, f"{sample} {result.name}"
+            assert len(page.open_panels) == 1
+            assert len(page.ids) == len(set(page.ids))
+        for name in found.node_names or []:
+            get(client, reverse("node", args=[found.pk, name]))
+
+
+def test_no_page_holds_a_script_of_its_own(client: Client, run: Run) -> None:
+    addresses = ["/", "/scenarios/", "/runs/", "/nowhere/"]
+    addresses += [f"/scenarios/{run.scenario_id}/{part}" for part in ("", "nodes/", "pods/", "objects/")]
+    addresses += [f"/runs/{run.pk}/", f"/runs/{run.pk}/pods/default/big/", f"/runs/{run.pk}/nodes/n1/"]
+    for address in addresses:
+        response = client.get(address)
+        assert Page(response).inline == []
+        policy = dict(part.strip().partition(" ")[::2] for part in response["Content-Security-Policy"].split(";"))
+        assert policy["script-src"] == "'self'"
+        assert policy["default-src"] == "'none'"
+        assert policy["frame-ancestors"] == "'none'"
+
+
+def test_empty_pages_say_what_to_do_next(client: Client) -> None:
+    assert "Nothing has run yet" in get(client, "/").source
+    assert "No samples are loaded" in get(client, "/").source
+    assert "No scenarios yet" in get(client, "/scenarios/").source
+    assert "Nothing has run yet" in get(client, "/runs/").source
+
+
+def test_run_without_pods_says_so(client: Client) -> None:
+    found = ran(scenario(node("n1")))
+    assert "No pod was tried" in get(client, f"/runs/{found.pk}/").source
+
+
+def test_cluster_without_nodes(client: Client) -> None:
+    found = ran(scenario(pod("alone")))
+    assert get(client, f"/runs/{found.pk}/pods/default/alone/").answer
+    assert "no nodes" in get(client, f"/scenarios/{found.scenario_id}/nodes/").source
+    assert "No pod can be placed" in get(client, f"/runs/{found.pk}/").source
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/nowhere/",
+        "/runs/9999/",
+        "/runs/9999/pods/a/b/",
+        "/runs/99999999999999999999999/",
+        "/scenarios/9999/",
+        "/scenarios/9999/nodes/",
+        "/scenarios/9999/objects/1/",
+        "/scenarios/9999/object/Pod/a/b/",
+    ],
+)
+def test_nothing_there(client: Client, address: str) -> None:
+    page = get(client, address, 404)
+    assert "There is nothing here" in page.source
+    assert "Traceback" not in page.source
+
+
+def test_how_full_the_nodes_are_is_asked_for_apart(client: Client, run: Run) -> None:
+    page = get(client, f"/runs/{run.pk}/").source
+    assert f'data-source="/runs/{run.pk}/heat/"' in page
+    heat = client.get(f"/runs/{run.pk}/heat/").json()["data"][0]
+    assert sorted(heat["columns"]["text"]) == ["n1", "n2"]
+    run.in_time = True
+    run.save()
+    assert "data-source" not in get(client, f"/runs/{run.pk}/").source
+    get(client, f"/runs/{run.pk}/heat/", 404)
+
+
+def test_unknown_pod_and_node_of_a_run(client: Client, run: Run) -> None:
+    assert "knows no pod default/nobody" in get(client, f"/runs/{run.pk}/pods/default/nobody/", 404).source
+    assert "has no node nobody" in get(client, f"/runs/{run.pk}/nodes/nobody/", 404).source
+
+
+def test_a_fault_of_ours_shows_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("kubesched_ui.pages.runpage.charts", broken)
+    response = Client(raise_request_exception=False).get(f"/runs/{run.pk}/")
+    assert response.status_code == 500
+    assert "Something broke on our side" in response.content.decode()
+    assert "secret detail" not in response.content.decode()
+
+
+def test_form_without_its_token_is_refused(run: Run) -> None:
+    response = Client(enforce_csrf_checks=True).post(f"/runs/{run.pk}/delete/")
+    assert response.status_code == 403
+    assert "Reload the page" in response.content.decode()
+
+
+def test_form_that_is_too_large(client: Client, small: Scenario) -> None:
+    response = client.post(f"/scenarios/{small.pk}/run/", {"template": "x" * (11 * 1024 * 1024)})
+    assert response.status_code in (400, 413)
+    assert "too large" in response.content.decode() or "upload it as a file" in response.content.decode()
+
+
+# ------------------------------------------------------------------------------------------------ pod and node
+
+
+def test_answers(client: Client, run: Run) -> None:
+    base = f"/runs/{run.pk}/pods/default"
+    fits, big, gated = (get(client, f"{base}/{name}/").answer for name in ("fits", "big", "gated"))
+    assert fits == "Placed on n1, the only one that fits: 1 refuses it by taint dedicated=a."
+    assert big == ("No node fits: 1 refuses it by taint dedicated=a, 1 lacks cpu (closest: n1, short by 1.5 cpu).")
+    assert gated == "Not queued: SchedulingGates holds it back (waiting for scheduling gates: [example.com/quota])."
+
+
+@pytest.mark.parametrize(
+    ("asked", "opened"), [("score", "score"), ("bind", "bind"), ("nonsense", "filter"), ("", "filter")]
+)
+def test_the_point_is_in_the_address(client: Client, run: Run, asked: str, opened: str) -> None:
+    assert get(client, f"/runs/{run.pk}/pods/default/big/?point={asked}").open_panels == [opened]
+
+
+def test_matrix_marks_the_decisive_refusal_and_the_others(client: Client, run: Run) -> None:
+    source = get(client, f"/runs/{run.pk}/pods/default/big/").source
+    assert 'title="TaintToleration: decided: refuses (node(s) had untolerated taint {dedicated: a})"' in source
+    assert 'title="NodeResourcesFit: would refuse too (Insufficient cpu)"' in source
+    assert 'title="NodeResourcesFit: decided: refuses (Insufficient cpu)"' in source
+
+
+def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
+    page = get(client, f"/runs/{run.pk}/pods/default/big/")
+    asked = re.search(r'data-load="([^"]+)"', page.source)
+    assert asked
+    told = html.unescape(get(client, html.unescape(asked[1])).source)
+    assert "on n1: " in told
+    assert "1.5 cpu" in told
+    assert "dedicated" in told
+    assert "data-load" not in get(client, f"/runs/{run.pk}/pods/default/fits/").source
+    assert "example.com/quota" in get(client, f"/runs/{run.pk}/pods/default/gated/why/").source
+    get(client, f"/runs/{run.pk}/pods/default/runs/why/", 404)
+    get(client, f"/runs/{run.pk}/pods/default/big/why/?attempt=7", 404)
+
+
+def test_the_cluster_is_rewound_to_the_moment_of_the_cycle(client: Client) -> None:
+    """The second pod finds the first one placed; asked in either order, the answers are those of their moment."""
+    found = ran(scenario(node("n1", cpu="4"), pod("one", cpu="9"), pod("two", cpu="3"), pod("three", cpu="3")))
+    for _ in range(2):
+        assert "short by 5 (asks 9, 4 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/one/why/").source
+        assert "short by 2 (asks 3, 1 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/three/why/").source
+
+
+def test_recording_of_another_version(client: Client, run: Run) -> None:
+    Cycle.objects.update(trace=b"\xffnonsense")
+    for address in (f"/runs/{run.pk}/pods/default/big/", f"/runs/{run.pk}/nodes/n1/"):
+        assert "start the run again" in get(client, address, 500).source
+
+
+def test_scores_can_be_searched_and_compared(client: Client) -> None:
+    found = ran(scenario(*(node(f"n{i}", cpu=str(4 + i)) for i in range(60)), pod("p")))
+    address = f"/runs/{found.pk}/pods/default/p/"
+    page = get(client, address)
+    assert "60 nodes scored" in page.source
+    assert page.open_panels == ["score"]
+    assert "1–25 of 60" in page.source
+    result = found.pod_results.get()
+    assert f"{result.node} against {result.runner_up}" in page.source
+    assert f"{result.node} against n3<" in get(client, f"{address}?node=n3").source
+    assert "26–50 of 60" in get(client, f"{address}?page=2").source
+    assert get(client, f"{address}?q=n11").source.count('title="Compare with the winner"') == 1
+
+
+def test_pages_of_a_run_in_time_show_queue_and_way(client: Client, small: Scenario) -> None:
+    in_time, once = ran(small, in_time=True, until=60.0), ran(small)
+    page = get(client, f"/runs/{in_time.pk}/")
+    assert "lanes" in page.ids
+    assert f'data-src="/api/runs/{in_time.pk}"' in page.source
+    assert "in time until 60 s" in page.source
+    assert "The scenario has no nodes" not in page.source
+    page = get(client, f"/runs/{in_time.pk}/pods/default/big/?t=0")
+    assert "way" in page.ids
+    assert f'data-src="/api/runs/{in_time.pk}/pods/default/big/history"' in page.source
+    assert page.inline == []
+    assert "lanes" not in get(client, f"/runs/{once.pk}/").ids
+    assert "way" not in get(client, f"/runs/{once.pk}/pods/default/big/").ids
+
+
+def test_a_preemptor_without_a_node_yet_shows_where_it_is_nominated(client: Client) -> None:
+    found = ran(
+        scenario(
+            node("n1", cpu="2"),
+            pod("low", cpu="2", nodeName="n1", priority=1, status={"phase": "Running"}),
+            pod("high", cpu="2", priority=10),
+        )
+    )
+    for address in ("", "pods/default/high/"):
+        assert "nominated n1 </span>" in get(client, f"/runs/{found.pk}/{address}").flat
+
+
+def test_preemption_is_told(client: Client) -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    found = ran(
+        scenario(node("n1", cpu="2"), high, pod("low", cpu="2", nodeName="n1"), pod("vip", cpu="2", priority=1000))
+    )
+    page = get(client, f"/runs/{found.pk}/pods/default/vip/?attempt=1&point=postfilter")
+    assert "by evicting 1 pod (default/low)." in page.answer
+    assert "default/low · 0" in page.source
+    assert "the only candidate" in page.source
+    assert "gone" in get(client, f"/runs/{found.pk}/nodes/n1/").source
+
+
+def test_the_real_clusters_choice_beside_ours(client: Client, small: Scenario) -> None:
+    found = ran(small, unbind=["default/runs"], pods=[])
+    page = get(client, f"/runs/{found.pk}/pods/default/runs/")
+    assert "This run chose the same node." in page.source
+
+
+def test_message_recorded_in_the_cluster(client: Client) -> None:
+    said = {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/9 nodes, it said"}]}
+    found = ran(scenario(node("n1"), pod("p", cpu="9", status=said)))
+    page = get(client, f"/runs/{found.pk}/pods/default/p/")
+    assert "0/9 nodes, it said" in page.source
+    assert "0/1 nodes are available" in page.source
+
+
+def test_pod_of_a_run_that_has_not_come_to_it(client: Client, small: Scenario) -> None:
+    waiting = Run.objects.create(scenario=small)
+    page = get(client, f"/runs/{waiting.pk}/pods/default/fits/")
+    assert "turn has not come yet" in page.source
+    assert f'data-live="/ws/runs/{waiting.pk}"' in page.source
+
+
+def test_node_page_tells_what_it_was_to_each_pod(client: Client, run: Run) -> None:
+    source = get(client, f"/runs/{run.pk}/nodes/n2/").source
+    assert source.count("refuses</span>") == 2
+    assert source.count("not asked") == 1
+    source = get(client, f"/runs/{run.pk}/nodes/n1/").source
+    assert "chosen" in source
+    assert "placed by this run" in source
+    assert "1.5 of 4" in source
+
+
+# ------------------------------------------------------------------------------------------------ run and lists
+
+
+def rows(page: Page) -> list[str]:
+    return re.findall(r"/pods/default/([^/\"]+)/\"> default/", page.flat)
+
+
+def test_table_of_pods_is_searched_filtered_sorted_and_paged(client: Client, run: Run) -> None:
+    address = f"/runs/{run.pk}/"
+    assert set(rows(get(client, address))) == {"fits", "big", "gated"}
+    assert rows(get(client, f"{address}?q=fit")) == ["fits"]
+    assert rows(get(client, f"{address}?result=gated")) == ["gated"]
+    assert rows(get(client, f"{address}?sort=-name")) == ["gated", "fits", "big"]
+    assert rows(get(client, f"{address}?sort=drop+table")) == rows(get(client, address))
+    assert "No pod matches" in get(client, f"{address}?q=nothing").source
+
+
+def test_run_page_of_a_hundred_and_fifty_pods_is_paged(client: Client) -> None:
+    found = ran(scenario(node("n1", cpu="200", memory="200Gi"), *(pod(f"p{i:03}", cpu="1m") for i in range(150))))
+    assert len(rows(get(client, f"/runs/{found.pk}/"))) == 100
+    assert len(rows(get(client, f"/runs/{found.pk}/?page=2"))) == 50
+    assert len(rows(get(client, f"/runs/{found.pk}/?page=999"))) == 50
+
+
+def test_scenario_pages_search_and_sort(client: Client, small: Scenario) -> None:
+    base = f"/scenarios/{small.pk}"
+    assert "dedicated=a:NoSchedule" in get(client, f"{base}/nodes/?q=dedicated").source
+    assert "No node matches" in get(client, f"{base}/nodes/?q=nothing").source
+    assert "default/gated" in get(client, f"{base}/pods/?state=gated").source
+    assert "default/fits" not in get(client, f"{base}/pods/?state=gated").source
+    assert get(client, f"{base}/objects/?kind=Node").flat.count("<tr> <td>Node</td>") == 2
+    assert client.get(f"{base}/object/Node/n1/").status_code == 302
+    assert client.get(f"{base}/object/Pod/default/fits/").status_code == 302
+
+
+def test_remarks_on_the_configuration_are_shown(client: Client, small: Scenario) -> None:
+    config = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
+    found = ran(small, config=config)
+    [warning] = recorded.warnings_of(found)
+    assert "v1beta3 is read by kube-scheduler" in warning
+    assert html.escape(warning) in get(client, f"/runs/{found.pk}/").source
+
+
+def test_failed_run_shows_why(client: Client, small: Scenario) -> None:
+    failed = Run.objects.create(scenario=small, state=Run.State.FAILED, error="profiles[0]: is wrong")
+    assert "profiles[0]: is wrong" in get(client, f"/runs/{failed.pk}/").source
+
+
+# ------------------------------------------------------------------------------------------------ what changes things
+
+
+def test_upload_of_files_and_of_text(client: Client) -> None:
+    first = SimpleUploadedFile("a.yaml", b"{apiVersion: v1, kind: Node, metadata: {name: n1}}")
+    second = SimpleUploadedFile("b.yaml", b"{apiVersion: v1, kind: Node, metadata: {name: n2}}")
+    response = client.post("/upload/", {"file": [first, second]})
+    made = Scenario.objects.get()
+    assert response["Location"] == f"/scenarios/{made.pk}/"
+    assert made.counts == {"Node": 2}
+    client.post("/upload/", {"text": "{apiVersion: v1, kind: Node, metadata: {name: n1}}"})
+    assert Scenario.objects.count() == 2
+
+
+def test_upload_that_cannot_be_read_names_the_file_and_keeps_the_text(client: Client) -> None:
+    response = client.post("/upload/", {"file": SimpleUploadedFile("broken.yaml", b"a: [")})
+    assert response.status_code == 400
+    assert "broken.yaml" in response.content.decode()
+    response = client.post("/upload/", {"text": "kind: [mine"})
+    assert "kind: [mine" in response.content.decode()
+    assert not Scenario.objects.exists()
+
+
+def start(client: Client, stored: Scenario, **fields: Any) -> HttpResponse:
+    given = {"which": "pending", "release": "1.34", "tie_break": "seed", "preemption": "on"} | fields
+    return client.post(f"/scenarios/{stored.pk}/run/", given)  # type: ignore[return-value]
+
+
+def test_start_a_run_of_all_pending_pods(client: Client, small: Scenario) -> None:
+    response = start(client, small, seed="7", percentage="50", release="1.27")
+    made = Run.objects.get()
+    assert response["Location"] == f"/runs/{made.pk}/"
+    assert (made.pods, made.seed, made.percentage, made.release, made.preemption) == (None, 7, 50, "1.27", True)
+
+
+def test_start_a_run_of_bound_pods(client: Client, small: Scenario) -> None:
+    start(client, small, which="unbind", pod=["default/runs"], unbind="default/runs\n")
+    made = Run.objects.get()
+    assert (made.pods, made.unbind) == ([], ["default/runs"])
+
+
+def test_start_a_run_of_copies(client: Client, small: Scenario) -> None:
+    template = "{kind: Pod, metadata: {name: web}, spec: {containers: [{name: c}]}}"
+    start(client, small, which="template", template=template, copies="3")
+    made = Run.objects.get()
+    assert (made.pods, made.copies, made.template) == ([], 3, template)
+
+
+def test_start_a_run_in_time(client: Client, small: Scenario) -> None:
+    start(client, small, mode="time", until="30m")
+    start(client, small, mode="time")
+    start(client, small, mode="once", until="30m")
+    assert [(run.in_time, run.until) for run in Run.objects.order_by("pk")] == [
+        (True, 1800.0),
+        (True, 600.0),
+        (False, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"mode": "time", "until": "soon"}, "not a duration"),
+        ({"mode": "time", "until": "0"}, "more than 0"),
+        ({"which": "unbind"}, "Tick at least one pod"),
+        ({"which": "unbind", "unbind": "default/nobody"}, "default/nobody"),
+        ({"which": "template", "template": ""}, "Type the pod"),
+        ({"which": "template", "template": "kind: Node", "copies": "1"}, "must be one object of kind Pod"),
+        ({"config": "kind: KubeSchedulerConfiguration\nprofiles: 3"}, "profiles"),
+        ({"config": "a: ["}, "config"),
+        ({"percentage": "101"}, "100"),
+        ({"release": "9.99"}, "9.99"),
+        ({"seed": "x"}, "whole number"),
+    ],
+)
+def test_mistakes_in_the_form_are_named_and_nothing_starts(
+    client: Client, small: Scenario, fields: dict[str, Any], said: str
+) -> None:
+    response = start(client, small, **fields)
+    assert response.status_code == 400
+    page = html.unescape(response.content.decode())
+    assert said in page
+    for value in fields.values():
+        assert value in page
+    assert not Run.objects.exists()
+
+
+def test_edit_makes_a_new_version(client: Client, small: Scenario) -> None:
+    obj = small.cluster_objects.get(kind="Node", name="n1")
+    address = f"/scenarios/{small.pk}/objects/{obj.pk}/"
+    text = html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", get(client, address).source, re.S)[1])  # type: ignore[index]
+    response = client.post(address, {"text": text.replace("cpu: '4'", "cpu: '16'")})
+    made = Scenario.objects.exclude(pk=small.pk).get()
+    assert response["Location"] == f"/scenarios/{made.pk}/"
+    assert (made.parent, made.origin, made.counts) == (small, Scenario.Origin.EDIT, small.counts)
+    changed = made.cluster_objects.get(kind="Node", name="n1")
+    assert changed.data["status"]["allocatable"]["cpu"] == "16"
+    assert changed.position == obj.position
+    assert small.cluster_objects.get(kind="Node", name="n1").data["status"]["allocatable"]["cpu"] == "4"
+    assert made.cluster_objects.count() == small.cluster_objects.count()
+
+
+def test_remove_an_object_in_a_new_version(client: Client, small: Scenario) -> None:
+    obj = small.cluster_objects.get(kind="Node", name="n2")
+    client.post(f"/scenarios/{small.pk}/objects/{obj.pk}/", {"text": "", "remove": "1"})
+    made = Scenario.objects.exclude(pk=small.pk).get()
+    assert made.counts["Node"] == 1
+    assert not made.cluster_objects.filter(name="n2").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [", "the text"),
+        ("", "the text"),
+        ("{apiVersion: v1, kind: Node, metadata: {name: n2}}", "already has Node"),
+        (
+            "{apiVersion: v1, kind: Node, metadata: {name: n8}}\n---\n"
+            "{apiVersion: v1, kind: Node, metadata: {name: n9}}",
+            "exactly one",
+        ),
+        ("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: lots}}}", "cpu"),
+    ],
+)
+def test_edit_that_is_wrong_keeps_the_text(client: Client, small: Scenario, text: str, said: str) -> None:
+    obj = small.cluster_objects.get(kind="Node", name="n1")
+    response = client.post(f"/scenarios/{small.pk}/objects/{obj.pk}/", {"text": text})
+    page = html.unescape(response.content.decode())
+    assert response.status_code == 400
+    assert said in page
+    assert text in page
+    assert Scenario.objects.count() == 1
+
+
+def test_cancel_and_delete(client: Client, small: Scenario) -> None:
+    waiting = Run.objects.create(scenario=small)
+    client.post(f"/runs/{waiting.pk}/cancel/")
+    waiting.refresh_from_db()
+    assert waiting.state == Run.State.CANCELLED
+    assert client.get(f"/runs/{waiting.pk}/delete/").status_code == 405
+    client.post(f"/runs/{waiting.pk}/delete/")
+    assert not Run.objects.exists()
+    client.post(f"/scenarios/{small.pk}/delete/")
+    assert not Scenario.objects.exists()
+
+
+# ------------------------------------------------------------------------------------------------ hostile text
+
+
+def test_hostile_text_is_escaped_everywhere(client: Client) -> None:
+    evil_pod = pod("p", cpu="9", status={"conditions": [{"type": "PodScheduled", "status": "False", "message": EVIL}]})
+    evil_pod["metadata"] |= {"labels": {"a": EVIL}, "annotations": {"b": EVIL}}
+    evil_node = node("n1", taints=[{"key": "k", "value": EVIL, "effect": "NoSchedule"}])
+    evil_node["metadata"]["labels"] |= {"topology.kubernetes.io/zone": EVIL}
+    odd = "<img src=x onerror=alert(1)>\"'&{{7*7}}"
+    other = pod("q")
+    other["metadata"]["name"] = odd
+    stored = scenario(evil_node, node("<svg onload=alert(1)>"), evil_pod, other, name=EVIL)
+    Scenario.objects.filter(pk=stored.pk).update(description=EVIL, warnings=[{"code": "x", "message": EVIL}])
+    found = ran(stored)
+    addresses = ["/", "/scenarios/", "/runs/", f"/runs/{found.pk}/", f"/runs/{found.pk}/pods/default/p/"]
+    addresses += [f"/scenarios/{stored.pk}/{part}" for part in ("", "nodes/", "pods/", "objects/")]
+    addresses += [f"/scenarios/{stored.pk}/objects/{obj.pk}/" for obj in stored.cluster_objects.all()]
+    addresses += [
+        f"/runs/{found.pk}/?q={EVIL}&result={EVIL}&sort={EVIL}",
+        reverse("pod", args=[found.pk, "default", odd]),
+    ]
+    addresses += [reverse("node", args=[found.pk, name]) for name in found.node_names or []]
+    addresses += [f"/runs/{found.pk}/pods/default/p/?point={EVIL}&plugin={EVIL}&node={EVIL}&q={EVIL}&attempt={EVIL}"]
+    for address in addresses:
+        page = get(client, address)
+        assert page.inline == [], address
+        assert EVIL not in page.source, address
+        assert "<img" not in page.source, address
+        assert "<svg onload" not in page.source, address
+        assert "<script>alert" not in page.source, address
+
+
+def test_nul_in_queries(client: Client, run: Run) -> None:
+    for address in (f"/runs/{run.pk}/?q=%00", f"/scenarios/{run.scenario_id}/objects/?q=%00&kind=%00"):
+        get(client, address)
+    get(client, f"/runs/{run.pk}/pods/default/%00/", 404)
+
+
+# ------------------------------------------------------------------------------------------------ how it is built
+
+
+def test_views_are_short() -> None:
+    for path in (CHECKOUT / "kubesched_ui" / "pages").glob("*.py"):
+        for found in ast.walk(ast.parse(path.read_text())):
+            if isinstance(found, ast.FunctionDef) and "request" in [arg.arg for arg in found.args.args[:1]]:
+                assert (found.end_lineno or 0) - found.lineno < 20, f"{path.name}: {found.name}"
+
+
+def test_templates_mark_nothing_as_safe() -> None:
+    for path in (CHECKOUT / "templates").rglob("*.html"):
+        assert not re.search(r"\|\s*safe\b|autoescape off", path.read_text()), path
+
+
+def test_templates_have_short_lines() -> None:
+    """djangofmt breaks lines at 120; what it cannot break (a long attribute, a line of `<pre>`) ends soon after."""
+    for path in (CHECKOUT / "templates").rglob("*.html"):
+        lines = path.read_text().splitlines()
+        assert max(map(len, lines)) <= 160, path
+        assert len(lines) <= 160, path
+
+
+def test_scripts_build_no_markup_from_text() -> None:
+    for path in (CHECKOUT / "static" / "js").rglob("*.js"):
+        text = path.read_text()
+        assert not re.search(r"insertAdjacentHTML|document\.write|\beval\(|new Function", text), path
+        assigned = [line for line in text.splitlines() if re.search(r"innerHTML\s*=(?!=)", line)]
+        # The one place where markup is set takes it from a page of ours, already escaped.
+        assert all("now.innerHTML" in line for line in assigned), path
+
+
+def test_stored_fixture_is_what_it_says() -> None:
+    made = store(ingest_files([("x.yaml", b"{apiVersion: v1, kind: Node, metadata: {name: n1}}")]), name="x")
+    assert made.counts == {"Node": 1}

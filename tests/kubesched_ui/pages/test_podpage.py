@@ -1,0 +1,136 @@
+"""The pod page: what an attempt came to and where the pod is now say the same; attempts and pods lead to each other."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
+from kubesched_ui.models import Run
+from kubesched_ui.runs.lifecycle import defaults
+from kubesched_ui.scenarios.samples import FOLDER
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+GANG = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - plugins: {reserve: {enabled: [{name: Coscheduling}]}, permit: {enabled: [{name: Coscheduling}]}}
+    pluginConfig: [{name: Coscheduling, args: {permitWaitingTimeSeconds: 30}}]
+"""
+
+
+def sample(name: str, **settings: Any) -> Run:
+    """A finished run of one of our samples."""
+    stored = store(ingest_files([(name, FOLDER / f"{name}.yaml")]))
+    return ran(stored, **{"config": stored.config} | defaults(stored) | settings)
+
+
+def shown(client: Client, run: Run, name: str, query: str = "") -> dict[str, Any]:
+    """{steps: point -> (state, figure), place, badge, answer, attempts: [badge]} of a pod's page."""
+    response = client.get(f"/runs/{run.pk}/pods/default/{name}/{query}")
+    assert response.status_code == 200
+    page = re.sub(r"\s+", " ", html.unescape(response.content.decode()))
+
+    def first(pattern: str) -> str:
+        found = re.search(pattern, page)
+        return re.sub(r"<[^>]*>", "", found[1]).strip() if found else ""
+
+    steps = re.findall(r'data-step="(\w+)".*?class="mark (\w+)".*?class="fig">(.*?)</span>', page)
+    strip = re.search(r'<nav class="attempts".*?</nav>', page)
+    tabs = re.findall(r"<li>(.*?)</li>", strip[0]) if strip else []
+    return {
+        "steps": {key: (state, figure.strip()) for key, state, figure in steps},
+        "place": first(r'<p class="place">(.*?)</p>'),
+        "badge": first(r'<h1 class="mono">.*?</h1>.*?<span class="badge[^>]*>(.*?</span>.*?)</span>'),
+        "answer": first(r'<p class="answer">(.*?)</p>'),
+        "attempts": [re.sub(r" +", " ", re.sub(r"<[^>]*>", "", tab)).strip() for tab in tabs],
+        "page": page,
+    }
+
+
+def test_a_pod_that_waited_in_permit_and_was_bound(client: Client) -> None:
+    run = sample("18-gang")
+    found = shown(client, run, "training-0")
+    assert found["attempts"] == ["Attempt 1 ✕ Permit refused", "Attempt 2 ✕ Permit refused", "Attempt 3 ✓ placed"]
+    assert found["steps"]["permit"] == ("pass", "after 20 s")
+    assert [found["steps"][point][0] for point in ("reserve", "prebind", "bind", "postbind")] == ["pass"] * 4
+    assert found["badge"] == "✓ on n1"
+    assert found["place"] == "At the end of the run (3:00): bound on n1 since 1:40."
+    assert found["answer"] == (
+        "n1 was chosen. Coscheduling held it in Permit for 20 s, then it was bound there at 1:40."
+    )
+
+
+def test_an_attempt_that_permit_refused_says_so_though_the_pod_was_bound_later(client: Client) -> None:
+    found = shown(client, sample("18-gang"), "training-0", "?attempt=1")
+    assert found["steps"]["permit"] == ("reject", "refused after 30 s")
+    assert found["steps"]["reserve"] == ("skip", "given back")
+    assert found["steps"]["bind"][0] == "none"
+    assert found["answer"].endswith(
+        "gave its place back: rejected due to timeout after waiting 30s at plugin Coscheduling."
+    )
+    assert "bound on n1 since 1:40" in found["place"]
+    assert found["badge"] == "✓ on n1"
+
+
+def test_a_pod_that_finished_is_gone(client: Client) -> None:
+    found = shown(client, sample("18-gang"), "other-0")
+    assert found["place"] == "At the end of the run (3:00): gone since 50 s (finished)."
+    assert found["badge"] == "∅ gone"
+    assert found["attempts"] == ["Attempt 1 ✕ no node", "Attempt 2 ✓ placed"]
+
+
+def test_a_binding_that_fails_is_no_placement(client: Client) -> None:
+    run = sample("14-backoff")
+    found = shown(client, run, "unlucky", "?attempt=2")
+    assert found["attempts"] == [f"Attempt {n} ! binding failed" for n in range(1, 7)] + ["Attempt 7 ✓ placed"]
+    assert found["steps"]["bind"] == ("reject", "failed")
+    assert found["steps"]["postbind"][0] == "none"
+    assert found["answer"].startswith("n1 was chosen, the only node.")
+    assert "Its binding failed after 0.1 s: the binding was made to fail by the scenario." in found["answer"]
+    story = client.get(f"/api/runs/{run.pk}/pods/default/unlucky/history").json()
+    assert [attempt["came_to"] for attempt in story["attempts"]] == ["unbound"] * 6 + ["scheduled"]
+
+
+def test_a_binding_under_way_when_the_run_ends(client: Client) -> None:
+    found = shown(client, sample("14-backoff", until=0.05), "unlucky")
+    assert found["steps"]["bind"] == ("wait", "n1")
+    assert found["badge"] == "⋯ being bound"
+    assert "being bound to n1 since 0 s" in found["place"]
+
+
+def test_an_evicted_pod_says_by_whom_and_that_it_is_gone(client: Client) -> None:
+    found = shown(client, sample("16-preemption-in-time"), "worker")
+    assert "evicted from n1 at 10 s (preempted for default/boss), gone since" in found["place"]
+    assert found["badge"] == "∅ gone"
+
+
+def gang(name: str, least: int) -> dict[str, Any]:
+    """A pod of a group that is bound once `least` of it have a place."""
+    made = pod(name)
+    group = {"name": f"of-{least}", "min-available": str(least)}
+    made["metadata"]["labels"] = {f"pod-group.scheduling.sigs.k8s.io/{key}": value for key, value in group.items()}
+    return made
+
+
+def test_permit_in_one_pass(client: Client) -> None:
+    run = ran(scenario(node("n1"), gang("one", 2), gang("two", 2), gang("alone", 3)), config=GANG)
+    found = shown(client, run, "one")
+    assert found["steps"]["permit"] == ("pass", "waited")
+    assert found["steps"]["bind"] == ("pass", "n1")
+    assert found["badge"] == "✓ on n1"
+    assert found["answer"] == "Placed on n1, the only node. It waited in Permit for Coscheduling first."
+    found = shown(client, run, "alone")
+    assert found["steps"]["permit"] == ("reject", "Coscheduling")
+    assert found["steps"]["reserve"] == ("skip", "given back")
+    assert found["steps"]["prebind"][0] == "none"
+    assert found["badge"] == "✕ Permit refused"
+    assert found["answer"].startswith("n1 was chosen, but Coscheduling refused at permit after it waited")

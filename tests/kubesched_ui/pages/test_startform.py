@@ -1,0 +1,153 @@
+"""The form that starts a run, after a mistake: nothing typed is lost, the error is at its field, nothing started."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs import lifecycle
+from tests.kubesched_ui.recordings import node, pod, scenario
+
+pytestmark = pytest.mark.django_db
+
+TYPED = {
+    "which": "template", "template": "{kind: Pod, metadata: {name: web}, spec: {containers: [{name: c}]}}",
+    "copies": "7", "mode": "time", "until": "45m", "release": "1.27", "tie_break": "name", "seed": "11",
+    "percentage": "40",
+    "config": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n", "name": "mine",
+    "unbind": "default/runs",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+@pytest.fixture
+def stored() -> Scenario:
+    return scenario(node("n1"), pod("runs", nodeName="n1", status={"phase": "Running"}), pod("taken-2"))
+
+
+def post(client: Client, stored: Scenario, **fields: Any) -> tuple[int, str]:
+    response = client.post(f"/scenarios/{stored.pk}/run/", TYPED | fields)
+    return response.status_code, re.sub(r"\s+", " ", html.unescape(response.content.decode()))
+
+
+def template(text: str) -> dict[str, str]:
+    return {"template": text}
+
+
+def spec(text: str) -> dict[str, str]:
+    return template(f"{{kind: Pod, metadata: {{name: web}}, spec: {{containers: [{{name: c}}], {text}}}}}")
+
+
+@pytest.mark.parametrize(
+    ("fields", "at", "said"),
+    [
+        ({"config": "kind: KubeSchedulerConfiguration\nprofiles: 3"}, "config", "KubeSchedulerConfiguration"),
+        ({"seed": "x"}, "seed", "whole number"),
+        ({"until": "soon"}, "until", "not a duration"),
+        (spec("overhead: {cpu: lots}"), "template", "overhead"),
+        (spec("tolerations: [{operator: Maybe}]"), "template", "'Maybe' is not one of Exists, Equal"),
+        (spec("topologySpreadConstraints: [{maxSkew: 0, topologyKey: z}]"), "template", "maxSkew"),
+        (spec("schedulerName: other"), "template", "no profile is named 'other'"),
+        (template("{kind: Pod, metadata: {name: We_b}, spec: {}}"), "template", "a name has small letters"),
+        (
+            template("{kind: Pod, metadata: {name: web, namespace: A B}, spec: {}}"),
+            "template",
+            "no name of a namespace",
+        ),
+        (template("{kind: Pod, metadata: {name: taken}, spec: {}}"), "template", "already has a pod default/taken-2"),
+        (template("{kind: Pod, metadata: {name: web}, spec: {containers: 3}}"), "template", "containers"),
+    ],
+)
+def test_a_mistake_is_told_at_its_field_and_nothing_typed_is_lost(
+    client: Client, stored: Scenario, fields: dict[str, str], at: str, said: str
+) -> None:
+    status, page = post(client, stored, **fields)
+    assert status == 400
+    assert not Run.objects.exists()
+    error = re.search(rf'id="id_{at}_error">(.*?)</ul>', page)
+    assert error
+    assert said in error[1]
+    assert page.count('aria-invalid="true"') == page.count("autofocus") - 1 == 1  # one more is the dialog's
+    assert re.search(rf'name="{at}"[^>]*aria-describedby="id_{at}_error"', page)
+    sent = TYPED | fields
+    for name in ("template", "config", "unbind"):
+        found = re.search(rf'<textarea[^>]*name="{name}"[^>]*>(.*?)</textarea>', page)
+        assert found
+        assert found[1].split() == sent[name].split()
+    for name in ("copies", "until", "seed", "percentage", "name"):
+        tag = re.search(rf'<input id="{name}"[^>]*>', page)
+        assert tag
+        assert f'value="{sent[name]}"' in tag[0], name
+    for name in ("release", "tie_break"):
+        assert f'<option value="{sent[name]}" selected>' in page
+    for name in ("which", "mode"):
+        assert re.search(rf'name="{name}" value="{sent[name]}" checked', page)
+    assert not re.search(r'name="preemption" checked', page)  # it was not ticked
+    if at == "config":
+        assert re.search(r"<details open> <summary>Scheduler configuration", page)
+
+
+def test_ticked_pods_come_back(client: Client, stored: Scenario) -> None:
+    _, page = post(client, stored, which="unbind", pod=["default/runs"], config="a: [")
+    assert re.search(r'name="pod" value="default/runs" checked', page)
+
+
+def test_the_address_of_a_refused_form_opens(client: Client, stored: Scenario) -> None:
+    response = client.get(f"/scenarios/{stored.pk}/run/")
+    assert response.status_code == 200
+    assert b'id="startform"' in response.content
+    assert client.get("/scenarios/9999/run/").status_code == 404
+    assert client.get("/upload/")["Location"] == "/"
+
+
+def test_what_was_not_chosen_cannot_be_wrong(client: Client, stored: Scenario) -> None:
+    status, _ = post(client, stored, which="pending", mode="once", until="soon", copies="-3")
+    assert status == 302
+    assert (Run.objects.get().until, Run.objects.get().copies) == (None, 0)
+
+
+def test_a_misspelt_field_of_a_template_is_a_note_and_no_error(client: Client, stored: Scenario) -> None:
+    status, _ = post(client, stored, **spec("nodeSelectorr: {a: b}"))
+    assert status == 302
+    run = Run.objects.get()
+    said = "Template: spec.nodeSelectorr is not a field of PodSpec; did you mean nodeSelector?"
+    assert said in run.notes
+    assert said in html.unescape(client.get(f"/runs/{run.pk}/").content.decode())
+
+
+def test_misspelt_fields_of_an_upload_are_remarks() -> None:
+    first, second, cluster = pod("a", nodeSelectorr={}), pod("b", nodeSelectorr={}), pod("c", nodeSelectorr={})
+    cluster["metadata"]["uid"] = "4711"  # of an API server, which has left out what it does not know
+    found = scenario(first, second, cluster, node("n1", taintz=[])).warnings
+    assert [warning["message"] for warning in found if warning["code"] == "unknown-field"] == [
+        "objects.json, document 1, item 1 (Pod default/a): spec.nodeSelectorr: is not a field of PodSpec; "
+        "did you mean nodeSelector? (2 objects have it)",
+        "objects.json, document 1, item 4 (Node n1): spec.taintz: is not a field of NodeSpec; did you mean taints?",
+    ]
+
+
+def test_samples_have_no_misspelt_field() -> None:
+    from kubesched_ui.scenarios.samples import FOLDER
+
+    for path in FOLDER.glob("*.yaml"):
+        assert not [w for w in ingest_files([(path.name, path)]).warnings if w.code == "unknown-field"], path
+
+
+def test_a_field_misspelt_in_the_editor_is_a_remark(client: Client, stored: Scenario) -> None:
+    obj = stored.cluster_objects.get(kind="Pod", name="taken-2")
+    text = (
+        "{apiVersion: v1, kind: Pod, metadata: {name: taken-2, uid: x}, spec: {nodeNam: n1, containers: [{name: c}]}}"
+    )
+    client.post(f"/scenarios/{stored.pk}/objects/{obj.pk}/", {"text": text})
+    made = Scenario.objects.get(parent=stored)
+    assert [w["field"] for w in made.warnings if w["code"] == "unknown-field"] == ["spec.nodeNam"]

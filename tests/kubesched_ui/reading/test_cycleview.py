@@ -1,0 +1,174 @@
+"""A cycle arranged for the eye: on small ones by hand, and on every committed conformance case for what must hold."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesched_ui.reading.cycleview import (
+    ALSO,
+    HOT,
+    LATE,
+    PASS,
+    decisive_point,
+    duel,
+    matrix,
+    preemption,
+    score_rows,
+    steps,
+)
+
+
+def status(plugin: str, *reasons: str) -> dict[str, Any]:
+    return {"plugin": plugin, "code": "Unschedulable", "reasons": list(reasons)}
+
+
+CYCLE = {
+    "filter": {"b": status("NodeName", "no"), "c": status("NodeName", "no"), "d": status("NodeResourcesFit", "full")},
+    "filter_all": {
+        "b": {"NodeName": status("", "no"), "NodeResourcesFit": status("", "full")},
+        "c": {"NodeName": status("", "no"), "NodeResourcesFit": status("", "full")},
+        "d": {"NodeResourcesFit": status("", "full")},
+    },
+    "filter_order": ["NodeName", "NodeResourcesFit", "InterPodAffinity"],
+    "feasible": ["a"],
+    "selected": "a",
+}
+
+
+def golden() -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """(nodes, cycle) of the committed conformance cases."""
+    for path in sorted((Path(__file__).parents[2] / "golden").glob("v*/expected.jsonl*")):
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+            for line in lines:
+                case = json.loads(line)
+                yield from ((case["node_order"], cycle) for cycle in case["cycles"])
+
+
+def test_matrix_groups_nodes_of_equal_verdicts() -> None:
+    groups = matrix(CYCLE, ["a", "b", "c", "d", "e"]).groups
+    assert [(g.state, g.nodes) for g in groups] == [
+        ("feasible", ["a"]),
+        ("refused", ["b", "c"]),
+        ("refused", ["d"]),
+        ("unseen", ["e"]),
+    ]
+    assert groups[0].chosen
+    assert [[cell.kind for cell in g.cells] for g in groups[:3]] == [
+        [PASS, PASS, PASS],
+        [HOT, ALSO, LATE],
+        [PASS, HOT, LATE],
+    ]
+
+
+def test_matrix_counts() -> None:
+    found = matrix(CYCLE, ["a", "b", "c", "d", "e"])
+    assert (found.feasible, found.refused, found.looked_at, found.nodes) == (1, 3, 4, 5)
+
+
+def test_every_node_of_every_case_is_in_one_group() -> None:
+    seen = 0
+    for nodes, cycle in golden():
+        found = matrix(cycle, nodes)
+        assert sorted(name for group in found.groups for name in group.nodes) == sorted(nodes)
+        refused = {name for group in found.groups if group.state == "refused" for name in group.nodes}
+        assert refused == set(cycle["filter"])
+        for group in found.groups:
+            hot = [cell.plugin for cell in group.cells if cell.kind == HOT]
+            assert hot == ([group.plugin] if group.plugin else [])
+        seen += 1
+    assert seen
+
+
+def test_score_rows_of_every_case_add_up() -> None:
+    seen = 0
+    for _, cycle in golden():
+        for row in score_rows(cycle):
+            assert sum(cell.weighted for cell in row.cells) == row.total
+            seen += 1
+    assert seen
+
+
+def test_duel_explains_the_margin_of_every_case() -> None:
+    seen = 0
+    for _, cycle in golden():
+        match = duel(score_rows(cycle))
+        if match:
+            assert sum(difference for _, _, difference, _ in match.lines) == match.margin >= 0
+            assert match.node == cycle["selected"]
+            seen += 1
+    assert seen
+
+
+def test_duel_with_a_node_of_choice() -> None:
+    scored = {"weight": 2, "raw": {"a": 9, "b": 8, "c": 1}, "normalized": {"a": 9, "b": 8, "c": 1}}
+    rows = score_rows({"score": {"P": scored}, "total": {"a": 18, "b": 16, "c": 2}, "selected": "a"})
+    assert [(m.other, m.margin) for m in (duel(rows), duel(rows, "c"), duel(rows, "gone")) if m] == [
+        ("b", 2),
+        ("c", 16),
+        ("b", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cycle", "result", "point", "state"),
+    [
+        ({"preenqueue": status("SchedulingGates")}, "gated", "preenqueue", "reject"),
+        ({"preenqueue": status("SchedulingGates")}, "gated", "filter", "none"),
+        ({"prefilter": status("VolumeBinding")}, "unschedulable", "prefilter", "reject"),
+        (CYCLE, "scheduled", "filter", "pass"),
+        (CYCLE, "scheduled", "score", "skip"),
+        (CYCLE, "scheduled", "postbind", "pass"),
+        ({"filter": CYCLE["filter"], "feasible": []}, "unschedulable", "filter", "reject"),
+        (CYCLE | {"reserve": status("VolumeBinding")}, "unschedulable", "reserve", "reject"),
+        (CYCLE | {"reserve": status("VolumeBinding")}, "unschedulable", "bind", "none"),
+        (CYCLE | {"prebind": status("VolumeBinding")}, "unschedulable", "permit", "pass"),
+        (CYCLE, "waiting", "permit", "wait"),
+        (CYCLE, "waiting", "bind", "none"),
+    ],
+)
+def test_steps(cycle: dict[str, Any], result: str, point: str, state: str) -> None:
+    assert {step.key: step.state for step in steps(cycle, result, 5)}[point] == state
+
+
+def test_what_followed_the_cycle_is_in_the_steps() -> None:
+    after = {"permit": ("pass", "after 20 s"), "bind": ("pass", "a"), "postbind": ("pass", "")}
+    found = {step.key: (step.state, step.figure) for step in steps(CYCLE, "waiting", 5, after)}
+    assert found["permit"] == ("pass", "after 20 s")
+    assert found["reserve"] == ("pass", "")
+    assert found["postbind"] == ("pass", "")
+
+
+def test_first_point_to_open() -> None:
+    assert decisive_point(CYCLE, "waiting") == "permit"
+    assert decisive_point({"preenqueue": status("SchedulingGates")}, "gated") == "preenqueue"
+    assert decisive_point(CYCLE, "scheduled") == "filter"
+    assert decisive_point(CYCLE | {"total": {"a": 1}}, "scheduled") == "score"
+
+
+def test_preemption_lists_the_nominated_node_first() -> None:
+    candidates = {
+        "a": {"victims": ["x/1", "x/2"], "pdb_violations": 0},
+        "b": {"victims": ["x/3"], "pdb_violations": 1},
+        "c": {"victims": ["x/4"], "pdb_violations": 0},
+    }
+    cycle = {
+        "postfilter": {"nominated_node": "c", "candidates": candidates, "rejected": {"d": status("NodeName", "no")}}
+    }
+    found = preemption(cycle, {"x/1": 5, "x/2": 1, "x/3": 0, "x/4": 2})
+    assert found
+    assert [c.node for c in found.candidates] == ["c", "a", "b"]
+    assert [c.highest for c in found.candidates] == [2, 5, 0]
+    assert found.rejected == [("NodeName", "no", ["d"])]
+
+
+def test_only_candidate() -> None:
+    cycle = {"postfilter": {"nominated_node": "a", "candidates": {"a": {"victims": ["x/1"], "pdb_violations": 0}}}}
+    found = preemption(cycle, {})
+    assert found
+    assert found.rule == "the only candidate"
+    assert found.candidates[0].highest is None
+    assert preemption({}, {}) is None

@@ -1,0 +1,73 @@
+"""Figures are plain JSON, of data given."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kubesched_ui.reading import figures
+from kubesched_ui.reading.cycleview import score_rows
+
+
+def pods(count: int, result: str = "scheduled") -> list[dict[str, Any]]:
+    names = [{"position": i, "namespace": "d", "name": f"p{i}"} for i in range(count)]
+    return [pod | {"result": result, "score": i + 1 if result == "scheduled" else None} for i, pod in enumerate(names)]
+
+
+def test_score_bars_stack_to_the_totals_best_on_top() -> None:
+    scored = {"P": {"weight": 2, "raw": {"a": 3, "b": 4}, "normalized": {"a": 30, "b": 40}}}
+    scored["Q"] = {"weight": 1, "raw": {"a": 0, "b": 0}, "normalized": {"a": 60, "b": 0}}
+    figure = figures.score_bars(score_rows({"score": scored, "total": {"a": 120, "b": 80}, "selected": "a"}))
+    assert [(row["node"], row["total"], row["chosen"]) for row in figure["rows"]] == [
+        ("a", 120, True),
+        ("b", 80, False),
+    ]
+    assert [part["width"] for part in figure["rows"][0]["parts"]] == [50, 50]
+    assert [part["title"] for part in figure["rows"][1]["parts"]] == ["P: 80 (raw 4, normalised 40, weight 2)"]
+    assert figure["rows"][1]["parts"][0]["width"] == pytest.approx(200 / 3)
+    assert [plugin for plugin, _ in figure["plugins"]] == ["P", "Q"]
+
+
+def test_nodes_with_long_names_of_one_beginning_have_a_bar_each_and_labels_that_differ() -> None:
+    names = [f"gke-production-europe-west1-pool-standard-{i}" for i in range(3)]
+    part = {"weight": 1, "raw": dict.fromkeys(names, 5), "normalized": dict.fromkeys(names, 50)}
+    rows = score_rows({"score": {"P": part}, "total": dict.fromkeys(names, 50), "selected": names[0]})
+    figure = figures.score_bars(rows)
+    assert len({row["label"] for row in figure["rows"]}) == 3
+    assert {row["node"] for row in figure["rows"]} == set(names)
+
+
+def test_score_bars_of_nothing() -> None:
+    assert figures.score_bars([]) == {"plugins": [], "rows": []}
+
+
+def test_timeline_has_a_bar_a_pod_with_its_address() -> None:
+    figure = figures.timeline(pods(3) + pods(2, "unschedulable"), lambda pod: f"/x/{pod['name']}")
+    assert [series["name"] for series in figure["series"]] == ["placed", "no node"]
+    assert figure["series"][0]["address"] == ["/x/p0", "/x/p1", "/x/p2"]
+    assert figure["series"][0]["text"][2] == "d/p2, score 3: placed"
+    assert all(height < 0 for height in figure["series"][1]["y"])
+
+
+def test_timeline_of_many_pods_counts_each_once() -> None:
+    many = pods(7001) + pods(2999, "unschedulable")
+    figure = figures.timeline(many, lambda pod: "")
+    assert sum(sum(series["y"]) for series in figure["series"]) == len(many)
+    first, last = figure["range"]
+    for series in figure["series"]:
+        assert len(series["x"]) == len(series["y"]) == len(series["text"]) <= 400
+        assert all(first <= x - figure["width"] / 2 and x + figure["width"] / 2 <= last for x in series["x"])
+
+
+def test_utilisation_merges_columns_beyond_its_bound() -> None:
+    names = [f"n{i}" for i in range(2500)]
+    figure = figures.utilisation(names, [("cpu", [50.0] * 2500), ("pods", [10.0] * 2500)], lambda name: f"/n/{name}")
+    heat = figure["data"][0]
+    assert len(heat["x"]) <= 1000
+    assert {value for row in heat["z"] for value in row} == {50.0, 10.0}
+    assert len(heat["columns"]["customdata"]) == len(heat["columns"]["text"]) == len(heat["x"])
+
+
+def test_figures_are_json() -> None:
+    for figure in (figures.timeline(pods(2), lambda pod: ""), figures.utilisation(["a"], [("cpu", [1])], str)):
+        assert json.loads(json.dumps(figure)) == figure

@@ -1,0 +1,173 @@
+"""The websocket through the real ASGI application: every event once, in order, whatever happens to the notices."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+from channels.testing import WebsocketCommunicator
+
+from kubesched_ui.asgi import application
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.recording import consumers
+from kubesched_ui.recording.eventlog import CycleRow, ResultRow, RunLog
+from kubesched_ui.recording.events import event
+from kubesched_ui.recording.notify import group
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+CYCLES = 120
+LAST = 1 + 3 * CYCLES + 1
+
+
+@pytest.fixture(autouse=True)
+def forgetful_layer(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.CHANNEL_LAYERS = {
+        "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
+    }
+    monkeypatch.setattr(consumers, "POLL_S", 0.05)
+    monkeypatch.setattr(consumers, "FRAME_BYTES", 2000)  # many frames
+
+
+def new_run() -> Run:
+    run = Run.objects.create(scenario=Scenario.objects.create(name="one"))
+    claimed = Run.objects.claim(run.pk, "worker")
+    assert claimed
+    return claimed
+
+
+def write_run(run: Run, loop: asyncio.AbstractEventLoop, pause: float = 0.0, cycles: int = CYCLES) -> None:
+    """Writes a whole run as a worker would, a notice after each batch."""
+
+    def notify(seq: int) -> None:
+        layer = get_channel_layer()
+        asyncio.run_coroutine_threadsafe(layer.group_send(group(run.pk), {"type": "run.progress", "seq": seq}), loop)
+
+    log = RunLog(run, notify)
+    log.add_events([event("run.started", 0.0)])
+    for number in range(1, cycles + 1):
+        pod = f"ns/p{number}"
+        result = ResultRow("ns", f"p{number}", number, "scheduled")
+        events = [event(kind, 0.0, pod, 1, {"x": "y" * 50}) for kind in ("cycle.started", "bind", "cycle.finished")]
+        cycle = CycleRow(number, "ns", f"p{number}", 1, "scheduled", b"")
+        log.add_cycle(cycle, result, events, [])
+        if number % 5 == 0:
+            log.flush()
+            time.sleep(pause)
+    log.finish(Run.State.DONE)
+
+
+async def connect(run: Run, since: int = 0, more: str = "") -> WebsocketCommunicator:
+    socket = WebsocketCommunicator(application, f"/ws/runs/{run.pk}?since={since}{more}")
+    connected, _ = await socket.connect()
+    assert connected
+    return socket
+
+
+async def frames(socket: WebsocketCommunicator) -> AsyncIterator[list[dict[str, Any]]]:
+    """The frames until the server closes."""
+    while (message := await socket.receive_output(timeout=10))["type"] == "websocket.send":
+        yield json.loads(message["text"])["events"]
+    assert message["type"] == "websocket.close"
+    assert message["code"] == 1000
+
+
+async def seqs(socket: WebsocketCommunicator) -> list[int]:
+    return [e["seq"] async for frame in frames(socket) for e in frame]
+
+
+async def test_a_late_client_gets_everything() -> None:
+    run = await database_sync_to_async(new_run)()
+    await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
+    assert await seqs(await connect(run)) == list(range(1, LAST + 1))
+    assert await seqs(await connect(run, since=200)) == list(range(201, LAST + 1))
+    assert await seqs(await connect(run, since=LAST)) == []
+
+
+async def test_ten_reconnects_with_a_layer_that_loses_notices() -> None:
+    run = await database_sync_to_async(new_run)()
+    writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.02))
+    dice, got = random.Random(3), []
+    for _ in range(10):
+        socket = await connect(run, since=got[-1] if got else 0)
+        wanted = len(got) + dice.randint(1, 30)
+        async for frame in frames(socket):
+            got += [e["seq"] for e in frame]
+            if len(got) >= wanted:
+                break
+        await socket.disconnect()
+    got += await seqs(await connect(run, since=got[-1]))
+    await writing
+    assert got == list(range(1, LAST + 1))
+
+
+async def test_ten_clients_at_once_each_get_everything() -> None:
+    run = await database_sync_to_async(new_run)()
+    sockets = [await connect(run) for _ in range(10)]
+    writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.01))
+    got = await asyncio.gather(*(seqs(socket) for socket in sockets))
+    await writing
+    assert got == [list(range(1, LAST + 1))] * 10
+
+
+async def test_one_pods_events_and_those_of_the_run() -> None:
+    run = await database_sync_to_async(new_run)()
+    await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
+    socket = await connect(run, more="&pod=ns/p7")
+    events = [e async for frame in frames(socket) for e in frame]
+    assert [e["type"] for e in events] == ["run.started", "cycle.started", "bind", "cycle.finished", "run.finished"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "says"),
+    [
+        ("/ws/runs/99999", 4404, "There is no run 99999"),
+        ("/ws/runs/1?since=x", 4400, "since must be"),
+        ("/ws/runs/1?since=-1", 4400, "since must be"),
+        ("/ws/runs/1?since=" + "9" * 400, 4400, "since must be"),
+        ("/ws/runs/abc", 4404, "nothing at this address"),
+        ("/ws/other", 4404, "nothing at this address"),
+    ],
+)
+async def test_a_wrong_address_is_told_so(path: str, code: int, says: str) -> None:
+    socket = WebsocketCommunicator(application, path)
+    assert (await socket.connect())[0]
+    assert says in json.loads((await socket.receive_output(timeout=5))["text"])["error"]
+    assert await socket.receive_output(timeout=5) == {"type": "websocket.close", "code": code}
+
+
+async def test_deleting_the_run_ends_the_stream() -> None:
+    run = await database_sync_to_async(new_run)()
+    socket = await connect(run)
+    await database_sync_to_async(Run.objects.filter(pk=run.pk).delete)()
+    assert "no run" in json.loads((await socket.receive_output(timeout=5))["text"])["error"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"), [(b"http://evil.example", False), (b"null", False), (b"http://localhost:8000", True)]
+)
+async def test_pages_of_other_sites_may_not_listen(origin: bytes, allowed: bool) -> None:
+    run = await database_sync_to_async(new_run)()
+    headers = [(b"origin", origin), (b"host", b"localhost:8000")]
+    socket = WebsocketCommunicator(application, f"/ws/runs/{run.pk}", headers=headers)
+    assert (await socket.connect())[0] is allowed
+    await socket.disconnect()
+
+
+class BrokenLayer:
+    async def new_channel(self) -> str:
+        raise ConnectionError("the broker is away")
+
+
+async def test_without_a_broker_events_still_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await database_sync_to_async(new_run)()
+    monkeypatch.setattr(consumers, "get_channel_layer", BrokenLayer)
+    socket = await connect(run)
+    writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.0, 20))
+    assert await seqs(socket) == list(range(1, 1 + 60 + 1 + 1))
+    await writing

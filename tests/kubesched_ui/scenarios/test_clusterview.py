@@ -1,0 +1,69 @@
+"""A scenario's nodes and pods as the pages list them."""
+
+from collections import Counter
+from typing import Any
+
+from kubesched_ui.scenarios import clusterview
+from kubesched_ui.scenarios.clusterview import cluster_view, find_nodes, find_pods, shortage
+from tests.kubesched_ui.recordings import node, pod
+
+
+def taint(key: str) -> dict[str, Any]:
+    return {"key": key, "value": "v", "effect": "NoSchedule"}
+
+
+OBJECTS = [
+    node("a", cpu="4", taints=[taint("gpu")]),
+    node("b", cpu="2", unschedulable=True),
+    pod("on-a", cpu="3", nodeName="a"),
+    pod("waits", status={"conditions": [{"type": "PodScheduled", "status": "False", "message": "no room"}]}),
+    pod("gated", schedulingGates=[{"name": "x"}]),
+    pod("over", nodeName="a", status={"phase": "Succeeded"}),
+    pod("important", priorityClassName="high"),
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000},
+    {"kind": "Event", "involvedObject": {"namespace": "default", "name": "gated"}, "message": "the event"},
+]
+VIEW = cluster_view(OBJECTS)
+
+
+def test_states() -> None:
+    assert {entry["state"]: entry["count"] for entry in clusterview.state_counts(VIEW)} == {
+        "pending": 2,
+        "gated": 1,
+        "bound": 1,
+        "finished": 1,
+    }
+
+
+def test_requests_of_finished_pods_do_not_count() -> None:
+    assert VIEW.nodes["a"].requested == Counter({"cpu": 3000, "memory": 2**30, "pods": 1})
+    assert VIEW.nodes["a"].use("cpu") == 75
+
+
+def test_messages_of_condition_and_of_event() -> None:
+    assert VIEW.pods["default/waits"].message == "no room"
+    assert VIEW.pods["default/gated"].message == "the event"
+
+
+def test_priority_of_a_class() -> None:
+    assert VIEW.pods["default/important"].priority == 1000
+
+
+def test_find_nodes() -> None:
+    assert [n.name for n in find_nodes(VIEW, q="gpu=v")] == ["a"]
+    assert [n.name for n in find_nodes(VIEW, sort="-cpu")] == ["a", "b"]
+    assert [n.name for n in find_nodes(VIEW, sort="-name")] == ["b", "a"]
+    assert find_nodes(VIEW, zone="elsewhere") == []
+    assert VIEW.nodes["b"].cordoned
+
+
+def test_find_pods() -> None:
+    assert [p.name for p in find_pods(VIEW, q="NO ROOM")] == ["waits"]
+    assert [p.name for p in find_pods(VIEW, state="bound")] == ["on-a"]
+    assert find_pods(VIEW, sort="-priority")[0].name == "important"
+
+
+def test_shortage_is_what_is_lacking_only() -> None:
+    line = VIEW.nodes["a"]
+    assert shortage(line, line.requested, {"cpu": 1250, "memory": 1, "pods": 1}) == {"cpu": 250}
+    assert shortage(line, line.requested, {"example.com/gpu": 1}) == {"example.com/gpu": 1}

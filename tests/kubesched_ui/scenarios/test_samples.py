@@ -1,0 +1,147 @@
+"""The sample scenarios: readable, explained, and each shows what its text promises."""
+
+from typing import Any
+
+import pytest
+
+from kubesched_ui.ingest import IngestResult, ingest_files
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.scenarios.intime import document
+from kubesched_ui.scenarios.samples import FOLDER, load_samples
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.time.timeline import Record
+
+FILES = sorted(FOLDER.glob("*.yaml"))
+# Pod -> node, "" for pods that stay pending. Ties go to the first node by name.
+EXPECTED = {
+    "01-fit": {"small": "n3", "medium": "n3", "large": ""},
+    "02-node-affinity": {"database": "fast-3", "batch": "slow-2", "typo": ""},
+    "03-taints": {"plain": "open", "training": "gpu", "agent": "control"},
+    "04-zone-spread": {"shop-2": "c1", "shop-3": "a2", "shop-4": "b2", "shop-5": ""},
+    "05-anti-affinity-deadlock": {"web-new-1": "", "other": ""},
+    "06-host-ports": {"ingress-3": "n3", "ingress-4": "", "dns-b": "n1", "dns-all": ""},
+    "07-volume-zone": {"ledger-0": "b2", "archive-0": "", "fresh-0": "a1", "lost-0": ""},
+    "08-image-locality": {"model-0": "n2", "web-0": "n1", "model-1": "n2", "model-2": "n2"},
+    "09-bin-packing": {f"job-{i}": "n1" if i < 5 else "n2" for i in range(1, 9)},
+    "10-preemption": {"urgent": "", "patient": ""},
+    "11-gates": {"free": "n1", "quota": "", "two-gates": ""},
+    "12-pod-affinity": {
+        "front-0": "b2", "front-1": "b3", "front-2": "b1", "group-0": "a1", "group-1": "a2", "orphan": "",
+    },
+}  # fmt: skip
+
+
+# Of scenarios in time: pod -> when it is bound, in seconds.
+IN_TIME = {
+    "13-queue": {"gated": 215.586},
+    "14-backoff": {"unlucky": 41.1},
+    "15-hints": {"ssd": 20, "alone": 30},
+    "16-preemption-in-time": {"king": 50},
+    "17-taint-eviction": {"impatient": 0, "faithful": 0},
+    "18-gang": {"other-0": 30, "training-0": 100, "training-1": 100, "training-2": 100},
+}
+
+
+def sample(name: str) -> IngestResult:
+    path = FOLDER / f"{name}.yaml"
+    return ingest_files([(path.name, path)])
+
+
+def test_every_sample_is_tested() -> None:
+    assert [path.stem for path in FILES] == [*EXPECTED, *IN_TIME]
+    assert len({sample(path.stem).name for path in FILES}) == len(FILES)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_sample(name: str) -> None:
+    result = sample(name)
+    assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {})
+    assert len(result.description) > 200
+    run = Simulation(result.objects, config=result.config or None, tie_break="name").run()
+    assert {trace.pod.partition("/")[2]: trace.node for trace in run} == EXPECTED[name]
+
+
+def records(name: str, **spec: Any) -> list[Record]:
+    """What happens in a sample in time; `spec`: fields of the Scenario's to be changed."""
+    result = sample(name)
+    scenario = document(result.time or {"until": 600}, **({"config": result.config} if result.config else {}) | spec)
+    scenario.spec.objects = result.objects
+    return list(ScenarioRun(scenario).run())
+
+
+def of(found: list[Record], kind: str, pod: str = "") -> list[Record]:
+    return [r for r in found if r.kind == kind and (not pod or r.data["pod"] == f"default/{pod}")]
+
+
+@pytest.mark.parametrize("name", IN_TIME)
+def test_sample_in_time(name: str) -> None:
+    result = sample(name)
+    assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {})
+    assert len(result.description) > 200
+    found = records(name)
+    bound = {pod: [round(r.time, 3) for r in of(found, "pod.bound", pod)] for pod in IN_TIME[name]}
+    assert bound == {pod: [t] for pod, t in IN_TIME[name].items()}
+    assert not of(found, "warning")
+
+
+def test_backoff_grows_to_ten_seconds() -> None:
+    failed = of(records("14-backoff"), "bind.failed", "unlucky")
+    assert [round(r.time, 1) for r in failed] == [0.1, 2.1, 5.1, 10.1, 19.1, 30.1]
+
+
+def test_hints_wake_one_pod_where_the_old_release_wakes_in_vain() -> None:
+    now = [(r.time, r.data["pod"]) for r in of(records("15-hints"), "attempt") if r.time]
+    assert now == [(20, "default/ssd"), (30, "default/alone")]
+    before = of(records("15-hints", kubernetes="1.27"), "attempt", "alone")
+    assert [r.time for r in before] == [0, 10, 15, 20, 30]
+
+
+def test_the_higher_priority_takes_the_place_that_another_made() -> None:
+    found = records("16-preemption-in-time")
+    (eviction,) = of(found, "pod.evicted")
+    assert (eviction.time, eviction.data["by"]) == (10, "default/boss")
+    assert [r.time for r in of(found, "pod.deleted", "worker")] == [50]
+    assert not of(found, "pod.bound", "boss")
+
+
+def test_each_pod_leaves_when_its_toleration_ends() -> None:
+    left = {r.data["pod"].split("/")[1].split("-")[0]: r.time for r in of(records("17-taint-eviction"), "pod.evicted")}
+    assert left == {"impatient": 90, "site": 360}
+
+
+def test_preemption_goes_on_in_time() -> None:
+    found = records("10-preemption")
+    assert [(r.time, r.data["node"]) for r in of(found, "pod.bound", "urgent")] == [(30, "n3")]
+    assert [r.data["result"] for r in of(found, "attempt", "urgent")] == ["unschedulable", "scheduled"]
+    assert not of(found, "pod.bound", "patient")
+
+
+def test_packing_is_the_configurations_doing() -> None:
+    run = Simulation(sample("09-bin-packing").objects, tie_break="name").run()
+    assert {trace.node for trace in run} == {"n2", "n3", "n4"}  # n1 is the fullest
+
+
+def test_preemption_takes_the_cheapest_node() -> None:
+    urgent, patient = Simulation(sample("10-preemption").objects, tie_break="name").run()
+    assert (urgent.nominated_node, sorted(urgent.victims)) == ("n3", ["default/scan-0", "default/scan-1"])
+    assert patient.nominated_node == ""
+
+
+@pytest.mark.django_db
+def test_loading_twice_stores_once() -> None:
+    assert load_samples() == (len(FILES), len(FILES))
+    assert load_samples() == (len(FILES), 0)
+    assert Scenario.objects.filter(origin="sample").count() == len(FILES)
+
+
+@pytest.mark.django_db
+def test_a_changed_sample_replaces_the_stored_one_unless_it_has_runs() -> None:
+    load_samples()
+    unused, used = Scenario.objects.filter(origin="sample")[:2]
+    Run.objects.create(scenario=used)
+    Scenario.objects.filter(pk__in=[unused.pk, used.pk]).update(description="older")
+    assert load_samples() == (len(FILES), 2)
+    assert not Scenario.objects.filter(pk=unused.pk).exists()
+    assert Scenario.objects.filter(pk=used.pk).exists()
+    assert load_samples() == (len(FILES), 0)

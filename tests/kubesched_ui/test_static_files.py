@@ -1,0 +1,103 @@
+"""Static files: compressed and kept for a year under names of their content; nothing to gather by hand."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.template import engines
+from django.templatetags.static import static
+
+from kubesched_ui import static_files
+
+NAMED = re.compile(r'(?:from |import |import\()"(\.[^"]+)"')
+
+
+@pytest.fixture(autouse=True)
+def folder(settings: Any, tmp_path: Path) -> Path:
+    """Where the files are gathered; as with a web process, nothing is there at first."""
+    settings.STATIC_ROOT = tmp_path / "gathered"
+    settings.STATIC_ROOT.mkdir()
+    return Path(settings.STATIC_ROOT)
+
+
+@pytest.fixture
+def own(settings: Any, tmp_path: Path) -> Path:
+    """A checkout's static folder of three scripts, of which a imports b imports c."""
+    scripts = tmp_path / "static" / "js"
+    (scripts / "deep").mkdir(parents=True)
+    (scripts / "a.js").write_text(
+        'import {\n  b,\n} from "./deep/b.js";\nconst later = () => import("./late.js");\nb();\n'
+    )
+    (scripts / "deep" / "b.js").write_text('import "../c.js";\nexport const b = () => "from \'./no.js\'";\n')
+    (scripts / "c.js").write_text("document.title;\n")
+    (scripts / "late.js").write_text("document.title;\n")
+    settings.STATICFILES_DIRS = [tmp_path / "static"]
+    finders.get_finder.cache_clear()
+    static_files._imports.cache_clear()
+    yield scripts
+    finders.get_finder.cache_clear()
+    static_files._imports.cache_clear()
+
+
+def test_without_gathering_files_keep_their_names() -> None:
+    assert static("js/pod.js") == "/static/js/pod.js"
+
+
+def test_gathered_files_are_named_by_content_and_compressed(folder: Path) -> None:
+    static_files.collect()
+    for name in ("js/pod.js", "css/base.css", "plotly/plotly.min.js", "ninja/swagger-ui.css"):
+        address = static(name)
+        stem, ending = name.rsplit(".", 1)
+        assert re.fullmatch(rf"/static/{re.escape(stem)}\.[0-9a-f]{{12}}\.{ending}", address)
+        file = folder / address.removeprefix("/static/")
+        assert gzip.decompress(file.with_name(f"{file.name}.gz").read_bytes()) == file.read_bytes()
+    assert not list(folder.glob("plotly/widgetbundle*"))
+
+
+def test_scripts_import_what_is_there(folder: Path) -> None:
+    static_files.collect()
+    scripts = list((folder / "js").rglob("*.js"))
+    assert len(scripts) == len(list((Path(finders.find("js/pod.js")).parent).rglob("*.js")))
+    for script in scripts:
+        for named in NAMED.findall(script.read_text()):
+            assert re.search(r"\.[0-9a-f]{12}\.js$", named), f"{script}: {named}"
+            assert (script.parent / named).is_file(), f"{script}: {named}"
+
+
+def test_a_changed_file_changes_the_names_of_all_that_import_it(own: Path, folder: Path) -> None:
+    static_files.collect()
+    before = {name: static(f"js/{name}") for name in ("a.js", "deep/b.js", "c.js", "late.js")}
+    (own / "c.js").write_text("document.body;\n")
+    static_files.collect()
+    after = {name: static(f"js/{name}") for name in before}
+    assert [name for name in before if before[name] != after[name]] == ["a.js", "deep/b.js", "c.js"]
+    assert sorted(path.name for path in (folder / "js").glob("c.*.js")) == [Path(after["c.js"]).name]
+    assert (
+        after["deep/b.js"].removeprefix("/static/js/") in (folder / after["a.js"].removeprefix("/static/")).read_text()
+    )
+
+
+def test_modules_come_with_all_that_they_import(own: Path) -> None:
+    assert static_files.imported_by(["js/a.js"]) == ["js/deep/b.js", "js/c.js"]
+    page = engines["django"].from_string('{% load ui %}{% modules "js/a.js" %}').render()
+    assert re.findall(r'<link rel="modulepreload" href="([^"]+)">', page) == ["/static/js/deep/b.js", "/static/js/c.js"]
+    assert re.findall(r'<script type="module" src="([^"]+)"', page) == ["/static/js/a.js"]
+
+
+def test_no_two_scripts_import_each_other() -> None:
+    scripts = Path(finders.find("js/pod.js")).parent
+    for path in scripts.rglob("*.js"):
+        name = f"js/{path.relative_to(scripts)}"
+        assert name not in static_files.imported_by([name])
+
+
+def test_with_debug_nothing_is_gathered(settings: Any, folder: Path) -> None:
+    settings.DEBUG = True
+    static_files.collect()
+    assert list(folder.iterdir()) == []
+    assert static("js/pod.js") == "/static/js/pod.js"

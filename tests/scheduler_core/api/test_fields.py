@@ -1,0 +1,87 @@
+"""Fields that no object has: found wherever they are, with what was probably meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api import objects
+from scheduler_core.api.fields import types, unknown_fields
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+
+
+def told(obj: Any) -> list[str]:
+    return [str(unknown) for unknown in unknown_fields(obj)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"nodeSelectorr": {"a": "b"}}, "spec.nodeSelectorr is not a field of PodSpec; did you mean nodeSelector?"),
+        ({"nodeselector": {}}, "spec.nodeselector is not a field of PodSpec; did you mean nodeSelector?"),
+        (
+            {"containers": [{"name": "c"}, {"name": "d", "nodeSelector": {}}]},
+            "spec.containers[1].nodeSelector is not a field of Container; PodSpec has one of that name",
+        ),
+        (
+            {"affinity": {"nodeAffinity": {"required": {}}}},
+            "spec.affinity.nodeAffinity.required is not a field of NodeAffinity",
+        ),
+        (
+            {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimname": "c"}}]},
+            "spec.volumes[0].persistentVolumeClaim.claimname is not a field of PersistentVolumeClaimVolumeSource; "
+            "did you mean claimName?",
+        ),
+        ({"zzz": 1}, "spec.zzz is not a field of PodSpec"),
+    ],
+)
+def test_unknown_fields_are_named_with_what_was_meant(spec: dict[str, Any], said: str) -> None:
+    assert told(pod(**spec)) == [said]
+
+
+def test_what_exists_is_not_complained_about() -> None:
+    full = pod(
+        nodeSelector={"any.example/key": "v"},
+        containers=[{"name": "c", "resources": {"requests": {"example.com/gpu": 1}}, "env": [{"name": "A"}]}],
+        topologySpreadConstraints=[{"maxSkew": 1, "matchLabelKeys": ["a"], "nodeTaintsPolicy": "Honor"}],
+        hostUsers=False,
+        schedulingGates=[{"name": "x"}],
+    )
+    full["metadata"] |= {"labels": {"x": "y"}, "annotations": {"z": "w"}, "ownerReferences": [{"uid": "1"}]}
+    assert told(full) == []
+
+
+def test_templates_of_workloads() -> None:
+    made = {"kind": "Deployment", "spec": {"template": {"spec": {"tolerationz": []}}, "replica": 1}}
+    assert told(made) == [
+        "spec.template.spec.tolerationz is not a field of PodSpec; did you mean tolerations?",
+        "spec.replica is not a field of DeploymentSpec; did you mean replicas?",
+    ]
+
+
+@pytest.mark.parametrize("odd", [None, 3, [], {}, {"kind": "Widget", "x": 1}, {"kind": ["Pod"]}, pod(containers="x")])
+def test_what_is_no_object_has_no_fields(odd: Any) -> None:
+    assert told(odd) == []
+
+
+def test_deep_objects_end() -> None:
+    deep: dict[str, Any] = {}
+    deep |= {"template": deep}
+    assert told({"kind": "Deployment", "spec": deep}) is not None
+
+
+def test_the_table_knows_every_field_that_the_core_reads() -> None:
+    """Each struct of objects.py that is named as in the API reads fields that the API has."""
+    seen = 0
+    for name, fields in types().items():
+        struct = getattr(objects, name, None)
+        if struct is None:
+            continue
+        read = set(struct.__struct_encode_fields__) - {"status"}
+        assert read <= set(fields) | {"apiVersion", "kind"}, name
+        seen += 1
+    assert seen > 20

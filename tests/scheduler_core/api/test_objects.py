@@ -1,0 +1,136 @@
+"""The one door for objects: what is read, what is left out, what is refused (more in test_broken_input)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.api.objects import (
+    GROUPS,
+    KINDS,
+    Node,
+    Pod,
+    decode,
+    decode_all,
+    describe,
+    timestamp,
+)
+from scheduler_core.errors import InputError
+from tests.scheduler_core.build import Raw, node, pod
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_least_that_every_kind_needs_is_a_name(kind: str) -> None:
+    for group in ("", *GROUPS.get(kind, ())):  # without an apiVersion the kind is enough
+        made = decode({"apiVersion": group and f"{group}/v1", "kind": kind, "metadata": {"name": "x"}})
+        assert type(made) is KINDS[kind]
+        assert made.name == "x"
+    assert decode({"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": "x"}}) is None, "of another group"
+    for metadata in ({}, {"name": ""}, {"name": None}):
+        with pytest.raises(InputError) as caught:
+            decode({"kind": kind, "metadata": metadata})
+        assert caught.value.where.startswith(kind)
+        assert caught.value.field == "metadata.name"
+
+
+def test_kinds_the_scheduler_does_not_look_at_are_left_out() -> None:
+    others = [{"kind": "Secret", "metadata": {"name": 7}}, {"kind": "Event"}, {"kind": "PodList", "items": []}]
+    assert [decode(raw) for raw in others] == [None, None, None]
+    assert [obj.name for obj in decode_all([*others, node("n")])] == ["n"]
+
+
+def test_what_has_a_namespace_gets_the_default_one() -> None:
+    made = decode(pod("p", namespace=""))
+    assert made is not None
+    assert (made.namespace, made.key) == ("default", "default/p")
+    (bare,) = decode_all([node("n")])
+    assert (bare.namespace, bare.key) == ("", "n")
+
+
+def test_names_are_camel_case_outside_also_where_go_writes_capitals() -> None:
+    raw = pod(
+        "p",
+        on="n",
+        ports=({"hostIP": "10.0.0.1", "hostPort": 80, "protocol": "UDP"},),
+        schedulerName="mine",
+        terminationGracePeriodSeconds=5,
+        volumes=[{"awsElasticBlockStore": {"volumeID": "v"}}, {"azureDisk": {"diskURI": "d"}}, {"downwardAPI": {}}],
+        affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 3}]}},
+    )
+    made = decode(raw)
+    assert isinstance(made, Pod)
+    port = made.spec.containers[0].ports[0]
+    assert (port.host_ip, port.host_port, port.protocol) == ("10.0.0.1", 80, "UDP")
+    assert (made.spec.node_name, made.spec.scheduler_name) == ("n", "mine")
+    disk, azure, downward = made.spec.volumes
+    assert disk.aws_elastic_block_store is not None
+    assert disk.aws_elastic_block_store.volume_id == "v"
+    assert azure.azure_disk is not None
+    assert azure.azure_disk.disk_uri == "d"
+    assert downward.downward_api == {}
+    assert made.spec.affinity is not None
+    assert made.spec.affinity.node_affinity is not None
+    assert [term.weight for term in made.spec.affinity.node_affinity.preferred] == [3]
+
+
+def test_quantities_may_be_numbers() -> None:
+    made = decode(node("n", cpu=4, memory=1e9, pods=110))
+    assert isinstance(made, Node)
+    assert made.status.allocatable == {"cpu": 4, "memory": 1e9, "pods": 110}
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        (pod("p", namespace="a"), "Pod a/p"),
+        (node("n"), "Node n"),
+        ({"kind": "Pod"}, "Pod without a name"),
+        ({"metadata": {"name": "x"}}, "object x"),
+        ({"kind": "Pod", "metadata": {"name": 5}}, "Pod without a name"),
+        ({"kind": "Pod", "metadata": {"name": "\ud800"}}, "Pod ?"),
+        ([], "object of type list"),
+        (None, "object of type NoneType"),
+        ({"kind": "K" * 500, "metadata": {"name": "n" * 500}}, f"{'K' * 64} {'n' * 256}"),
+    ],
+)
+def test_errors_name_objects_shortly(raw: object, name: str) -> None:
+    assert describe(raw) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("", 0.0),
+        ("1970-01-01T00:00:00Z", 0.0),
+        ("2026-02-01T00:00:00Z", 1769904000.0),
+        ("2026-02-01T02:00:00+02:00", 1769904000.0),
+        ("2026-02-01T00:00:00.250000Z", 1769904000.25),
+    ],
+)
+def test_times(text: str, seconds: float) -> None:
+    assert timestamp(text) == seconds
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_time_or_refused_by_name(text: str) -> None:
+    try:
+        assert isinstance(timestamp(text, "Pod default/p", "status.startTime"), float)
+    except InputError as error:
+        described = str(error)
+        if not described.startswith("Pod default/p: status.startTime: not a time"):
+            raise
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.sampled_from(sorted(KINDS)), st.dictionaries(st.sampled_from(["spec", "status", "value"]), json_values))
+def test_any_shape_is_an_object_or_refused_by_name(kind: str, rest: Raw) -> None:
+    try:
+        assert decode({"kind": kind, "metadata": {"name": "x"}, **rest}) is not None
+    except InputError as error:
+        if not error.where.startswith(kind):
+            raise

@@ -1,0 +1,225 @@
+"""Quantities: a table of what Go gives, and properties against exact fractions."""
+
+import contextlib
+from fractions import Fraction
+from math import ceil, floor
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from scheduler_core.api.quantity import MAX_INT64, QuantityError, milli_value, nano_value, value
+
+DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+FACTOR = {**{s: Fraction(10) ** e for s, e in DECIMAL.items()}, **{s: Fraction(2) ** e for s, e in BINARY.items()}}
+
+
+# The amounts are those of upstream's TestQuantityParse, here in billionths.
+@pytest.mark.parametrize(
+    ("text", "nano"),
+    [
+        *((f"0{suffix}", 0) for suffix in FACTOR),
+        ("1", 10**9),
+        ("1Ki", 1024 * 10**9),
+        ("8Ki", 8 * 1024 * 10**9),
+        ("7Mi", 7 * 1024**2 * 10**9),
+        ("6Gi", 6 * 1024**3 * 10**9),
+        ("5Ti", 5 * 1024**4 * 10**9),
+        ("4Pi", 4 * 1024**5 * 10**9),
+        ("3Ei", 3 * 1024**6 * 10**9),
+        ("100Ti", 100 * 1024**4 * 10**9),
+        ("5n", 5),
+        ("4u", 4_000),
+        ("3m", 3_000_000),
+        ("8k", 8 * 10**12),
+        ("7M", 7 * 10**15),
+        ("6G", 6 * 10**18),
+        ("5T", 5 * 10**21),
+        ("2P", 2 * 10**24),
+        ("1E", 10**27),
+        ("12E", 12 * 10**27),
+        ("1E-3", 10**6),
+        ("1e3", 10**12),
+        ("1E18", 10**27),
+        ("1.3E+6", 13 * 10**14),
+        ("0.5e-2", 5 * 10**6),
+        ("100.035k", 100_035 * 10**9),
+        ("0.0005k", 5 * 10**8),
+        ("0.05000", 5 * 10**7),
+        ("6.987654321G", 6_987_654_321 * 10**9),
+        ("1.01E", 101 * 10**25),
+        ("100.035Ki", 10_243_584 * 10**7),
+        ("0.5Mi", 2**19 * 10**9),
+        ("0.05Gi", 536_870_912 * 10**8),
+        ("0.025Ti", 274_877_906_944 * 10**8),
+        (".001", 10**6),
+        (".0001k", 10**8),
+        ("1.", 10**9),
+        ("1.G", 10**18),
+        ("+1", 10**9),
+        ("-1.5", -15 * 10**8),
+        ("00012", 12 * 10**9),
+        # less than a billionth is rounded away from zero
+        ("3.001n", 4),
+        ("1.1E-9", 2),
+        ("0.0000000001", 1),
+        ("0.9n", 1),
+        ("0.00000012345", 124),
+        ("0.00000012354", 124),
+        ("0.000000000001Ki", 2),
+        ("-0.1n", -1),
+        ("1e-100", 1),
+        # the most there is
+        ("9Ei", MAX_INT64 * 10**9),
+        ("9223372036854775807", MAX_INT64 * 10**9),
+        ("9223372036854775808", MAX_INT64 * 10**9),
+        ("9223372036854775807Ki", MAX_INT64 * 10**9),
+        ("-9223372036854775808", -MAX_INT64 * 10**9),
+        ("-9Ei", -MAX_INT64 * 10**9),
+    ],
+)
+def test_amounts_are_those_of_go(text: str, nano: int) -> None:
+    assert nano_value(text) == nano
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "milli"),
+    [
+        ("1", 1, 1000),
+        ("100m", 1, 100),
+        ("1.5", 2, 1500),
+        ("0.5", 1, 500),
+        ("-0.5", -1, -500),
+        ("-1.5", -2, -1500),
+        ("1n", 1, 1),
+        ("1500u", 1, 2),
+        ("0.0000000001", 1, 1),
+        ("1Gi", 1 << 30, 1000 << 30),
+        ("0.5Ki", 512, 512_000),
+        ("1e3", 1000, 1_000_000),
+        ("9Ei", MAX_INT64, -1000),  # beyond int64 the low 64 bits are left
+        ("10000.0000Ti", 10_000 << 40, (10_000_000 << 40) - (1 << 64)),
+        ("12E", 0, None),  # an int64 with a scale that no longer fits an int64 reads as 0
+        ("0", 0, 0),
+        ("-0", 0, 0),
+        (3, 3, 3000),
+        (0.25, 1, 250),
+        (1e3, 1000, 1_000_000),
+        (-2, -2, -2000),
+    ],
+)
+def test_units_round_away_from_zero(text: str | float, whole: int, milli: int | None) -> None:
+    assert value(text) == whole
+    if milli is not None:
+        assert milli_value(text) == milli
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            " ",
+            " 1",
+            "1 ",
+            "1 Gi",
+            "1\n",
+            "\t1",
+            "1_000",
+            "_1",
+            "1,5",
+            "1K",
+            "1ki",
+            "1KI",
+            "1gi",
+            "1mi",
+            "1i",
+            ".5i",
+        ),
+        *("1.1.M", "1+1.0M", "0.1mi", "0.1am", "aoeu", "-3.01i", "1e", "1E+", "1e1.5", "1e3Ki", "1EiE", "1Kim", "1mm"),
+        *(
+            "--1",
+            "+-1",
+            "- 1",
+            "0x10",
+            "NaN",
+            "nan",
+            "inf",
+            "-Infinity",
+            "١",
+            "1²",
+            "½",
+            "1\0",
+            "1e9999999999",
+            "1" * 300,
+        ),
+    ],
+)
+def test_what_go_refuses_is_refused(text: str) -> None:
+    for read in (value, milli_value, nano_value):
+        with pytest.raises(QuantityError):
+            read(text)
+
+
+@pytest.mark.parametrize("number", [True, False, float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_number_is_refused(number: float) -> None:
+    with pytest.raises(QuantityError):
+        value(number)
+
+
+digits = st.text("0123456789", min_size=1, max_size=12)
+numbers = st.builds(
+    lambda sign, whole, fraction, suffix: (f"{sign}{whole}{fraction}{suffix}", suffix),
+    st.sampled_from(["", "-", "+"]),
+    digits,
+    st.one_of(st.just(""), st.just("."), digits.map(lambda d: f".{d}")),
+    st.sampled_from(sorted(FACTOR)),
+)
+
+
+def exact(text: str, suffix: str) -> Fraction:
+    return Fraction(text.removesuffix(suffix).removesuffix(".")) * FACTOR[suffix]
+
+
+def away_from_zero(amount: Fraction) -> int:
+    return ceil(amount) if amount >= 0 else floor(amount)
+
+
+@given(numbers)
+def test_any_amount_is_rounded_up_from_its_exact_value(given_: tuple[str, str]) -> None:
+    text, suffix = given_
+    amount = exact(text, suffix)
+    assume(abs(amount) * 1000 <= MAX_INT64)
+    nano = away_from_zero(amount * 10**9)
+    assert nano_value(text) == nano
+    # what is below a billionth is rounded first, then the unit
+    assert milli_value(text) == away_from_zero(Fraction(nano, 10**6))
+    assert value(text) == away_from_zero(Fraction(nano, 10**9))
+
+
+@given(numbers)
+def test_units_never_leave_int64(given_: tuple[str, str]) -> None:
+    text, _ = given_
+    for read in (value, milli_value):
+        assert -MAX_INT64 - 1 <= read(text) <= MAX_INT64
+
+
+@given(numbers, st.integers(0, 6))
+def test_the_same_amount_in_other_words(given_: tuple[str, str], zeros: int) -> None:
+    text, suffix = given_
+    sign, rest = (text[0], text[1:]) if text[0] in "+-" else ("", text)
+    number = rest.removesuffix(suffix)
+    other = f"{sign}{'0' * zeros}{number}{'0' * zeros if '.' in number else ''}{suffix}"
+    assume(len(number) + zeros < 16)  # beyond it Go itself may hold the two differently
+    assert nano_value(other) == nano_value(text)
+    if suffix in DECIMAL:
+        assert nano_value(f"{sign}{number}e{DECIMAL[suffix]}") == nano_value(text)
+    if not sign and "." not in rest:
+        assert nano_value(f"-{text}") == -nano_value(text)
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_an_amount_or_refused(text: str) -> None:
+    with contextlib.suppress(QuantityError):
+        assert isinstance(value(text), int)

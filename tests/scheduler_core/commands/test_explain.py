@@ -1,0 +1,208 @@
+"""python -m scheduler_core explain: output, exit codes, and errors that name file, object and field."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scheduler_core.__main__ import main
+from tests.scheduler_core.build import node, pod
+
+REAL = sorted((Path(__file__).parents[4] / "shared" / "real" / "clusters").glob("*.json.gz"))
+
+YAML = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "1", memory: 1Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: PodList
+items:
+- metadata: {name: a}
+  spec: {containers: [{name: c, resources: {requests: {cpu: 800m}}}], nodeName: n1}
+- metadata: {name: b}
+  spec: {containers: [{name: c, resources: {requests: {cpu: 500m}}}]}
+"""
+
+
+@pytest.fixture
+def snapshot(tmp_path):
+    """Writes objects to a file of a v1 List; returns its name."""
+
+    def write(*objects, name="snapshot.json", kind="List"):
+        data = json.dumps({"apiVersion": "v1", "kind": kind, "items": list(objects)}).encode()
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return str(path)
+
+    return write
+
+
+def test_all_placed(snapshot, capsys):
+    assert main(["explain", snapshot(node("n1"), pod("a"), pod("b"), name="s.json.gz")]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("0 of 2 pods stay pending.\n")
+    assert "default/a: Placed on n1, the only node." in out
+
+
+def test_pods_pending_for_the_same_reasons_are_told_together(snapshot, capsys):
+    pods = [pod(f"p{i}", requests={"cpu": "9"}) for i in range(5)]
+    assert main(["explain", snapshot(node("n1"), *pods, pod("small"))]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("5 of 6 pods stay pending.\n")
+    assert out.count("No node fits") == 1
+    assert "The same for 4 other pods: default/p1, default/p2, default/p3, default/p4" in out
+    assert "default/small: Placed on n1" in out
+
+
+def test_yaml_documents_and_typed_lists(tmp_path, capsys):
+    path = tmp_path / "s.yaml"
+    path.write_text(YAML)
+    assert main(["explain", str(path)]) == 1
+    assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 300m)." in capsys.readouterr().out
+
+
+def test_a_bound_pod_is_explained_as_if_it_were_pending(tmp_path, capsys):
+    path = tmp_path / "s.yaml"
+    path.write_text(YAML)
+    assert main(["explain", str(path), "--pod", "a"]) == 0
+    assert capsys.readouterr().out == "default/a: Placed on n1, the only node.\n"
+
+
+def test_json_output(snapshot, capsys):
+    assert main(["explain", snapshot(node("n1"), pod("a"), pod("b", requests={"cpu": "9"})), "--json"]) == 1
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(a["pod"], a["result"]) for a in answers] == [("default/a", "scheduled"), ("default/b", "unschedulable")]
+
+
+def test_a_scenario_stands_for_its_objects(capsys):
+    sample = Path(__file__).parents[3] / "kubesched_ui" / "scenarios" / "samples" / "03-taints.yaml"
+    assert main(["explain", str(sample), "--pod", "plain"]) == 0
+    assert "TaintToleration" in capsys.readouterr().out
+
+
+def test_nothing_pending(snapshot, capsys):
+    assert main(["explain", snapshot(node("n1"))]) == 0
+    assert capsys.readouterr().out == "No pod is pending.\n"
+
+
+def test_release_and_configuration(snapshot, tmp_path, capsys):
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {filter: {disabled: [{name: NodeResourcesFit}]}}}]\n"
+    )
+    path = snapshot(node("n1"), pod("a", requests={"cpu": "9"}))
+    assert main(["explain", path, "--release", "v1.27.3"]) == 1
+    assert main(["explain", path, "--config", str(config)]) == 0
+
+
+def test_pods_of_other_schedulers_are_named(snapshot, capsys):
+    assert main(["explain", snapshot(node("n1"), pod("a", schedulerName="volcano"))]) == 0
+    told = capsys.readouterr()
+    assert "1 pod waits for another scheduler and is left to it: volcano (1: default/a)." in told.err
+    assert told.out == "No pod waits for this scheduler.\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p["metadata"].pop("name"), "Pod without a name: metadata.name: is missing"),
+        (lambda p: p["spec"].update(containers=7), "Pod default/a: spec.containers: Expected `array`, got `int`"),
+        (
+            lambda p: p["spec"]["containers"][0].update(resources={"requests": {"cpu": "-1"}}),
+            "Pod default/a: spec.containers[0].resources.requests['cpu']: must not be negative, got -1",
+        ),
+        (lambda p: p.pop("kind"), "object default/a: kind: is missing"),
+    ],
+)
+def test_a_broken_object_is_named_with_file_and_field(snapshot, capsys, change, message):
+    broken = pod("a")
+    change(broken)
+    path = snapshot(node("n1"), broken)
+    assert main(["explain", path]) == 2
+    assert capsys.readouterr().err == f"python -m scheduler_core explain: {path}: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.json", b'{"kind":', "is not valid JSON"),
+        ("a.json", b"[1]", "items[0]: expected a Kubernetes object, got int"),
+        ("a.yaml", b"kind: [", "is not valid YAML or JSON"),
+        ("a.yaml", b"- &a x\n- *a\n", "YAML aliases are not accepted"),
+        ("a.yaml", b"", "holds neither nodes nor pods"),
+        ("a.json", b'{"kind": "Event", "metadata": {"name": "e"}}', "holds neither nodes nor pods"),
+        ("a.json", b'{"kind": "PodList", "items": 5}', "items: must be a list"),
+        ("a.gz", gzip.compress(b"x" * 100, mtime=0)[:20], "cannot be read"),
+        ("a.bin", b"\xff\xfe\x00", "is not UTF-8 text"),
+        ("a.json", b"[" * 100_000, "a.json: is n"),
+        ("a.json", b'{"kind":"List","items":[' * 20 + b"]}" * 20, "lists in each other"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_bad_input(tmp_path, capsys, name, data, message):
+    path = tmp_path / name
+    path.write_bytes(data)
+    assert main(["explain", str(path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--release", "1.2"], "Kubernetes release: '1.2' is not available"),
+        (["--pod", "default/nobody"], "Pod default/nobody: is not in the snapshot"),
+        (["--pod", "default/done"], "Pod default/done: status.phase: the pod has ended (Succeeded)"),
+        (["--config", "/nonexistent"], "/nonexistent: cannot be read"),
+        (["--plugins", "no_such_module:X"], "plugin: no_such_module:X: cannot be loaded"),
+    ],
+)
+def test_bad_options_are_told(snapshot, capsys, options, message):
+    done = pod("done", on="n1", status={"phase": "Succeeded"})
+    assert main(["explain", snapshot(node("n1"), pod("a"), done), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_file(capsys):
+    assert main(["explain", "/nonexistent.json"]) == 2
+    assert "/nonexistent.json: cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["replay"], ["bench"], ["explain"]])
+def test_help(capsys, command):
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    assert ended.value.code == 0
+    assert "usage: python -m scheduler_core" in capsys.readouterr().out
+
+
+def test_from_standard_input():
+    result = subprocess.run(
+        [sys.executable, "-m", "scheduler_core", "explain", "-"],
+        input=YAML,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[3],
+    )
+    assert result.returncode == 1
+    assert result.stderr.startswith("note: Filled in as an API server does: restartPolicy Always (2 pods); ")
+    assert "default/b: No node fits" in result.stdout
+
+
+@pytest.mark.parametrize("path", REAL or [None], ids=lambda p: p.name.split("__")[1] if p else "none")
+def test_real_clusters(path, capsys):
+    """Every pod of a real cluster, made pending again, is explained; up to eight a cluster."""
+    if path is None:
+        pytest.skip("the collection of real clusters (../shared/real/clusters) is not here")
+    with gzip.open(path) as stream:
+        items = json.load(stream)["items"]
+    running = [o["metadata"] for o in items if o["kind"] == "Pod" and o.get("status", {}).get("phase") == "Running"]
+    for metadata in running[:8]:
+        key = f"{metadata['namespace']}/{metadata['name']}"
+        assert main(["explain", str(path), "--pod", key]) in (0, 1)
+        assert capsys.readouterr().out.startswith(f"{key}: ")

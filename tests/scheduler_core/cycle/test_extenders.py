@@ -1,0 +1,216 @@
+"""Extenders over HTTP, against a small server: what is asked, what is made of the answers, and what goes wrong.
+
+Source: pkg/scheduler/extender.go (extender_test.go), k8s.io/kube-scheduler/extender/v1 (types.go).
+"""
+
+import http.server
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from scheduler_core.errors import InputError
+from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.time.timeline import Record
+from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core.timed import scenario
+
+Answer = Callable[[Raw], Any]
+
+
+class Server:
+    """Answers by verb; `asked` remembers (verb, arguments)."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.asked: list[tuple[str, Raw]] = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                arguments = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                verb = self.path.rpartition("/")[2]
+                outer.asked.append((verb, arguments))
+                answer = outer.answers[verb](arguments)
+                status, body = answer if isinstance(answer, tuple) else (200, json.dumps(answer).encode())
+                self.send_response(status)
+                if status == 302:
+                    self.send_header("Location", "/elsewhere")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/scheduler"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    one = Server()
+    yield one
+    one.http.shutdown()
+    one.http.server_close()
+
+
+def play(server: Server, *objects: Raw, allowed: tuple[str, ...] = ("127.0.0.1",), **extender: Any) -> list[Record]:
+    """Runs a scenario of two nodes and one pod, whose configuration names the extender."""
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, **extender}],
+    }
+    things = objects or (node("n1"), node("n2"), pod("web", requests={"cpu": "1"}))
+    run = ScenarioRun(scenario(*things, config=config, until=0), allowed_extenders=allowed)
+    return list(run.run())
+
+
+def attempt(records: list[Record]) -> Record:
+    return next(record for record in records if record.kind == "attempt")
+
+
+def failures(records: list[Record]) -> list[str]:
+    return [record.data["message"] for record in records if record.kind == "extender.failed"]
+
+
+def test_nothing_is_asked_unless_the_host_is_allowed(server: Server) -> None:
+    assert attempt(play(server, allowed=(), filterVerb="filter")).data["result"] == "scheduled"
+    with pytest.raises(InputError, match="is not an allowed host"):
+        play(server, allowed=("example.com",), filterVerb="filter")
+    assert server.asked == []
+
+
+def test_filter(server: Server) -> None:
+    server.answers["filter"] = lambda args: {"NodeNames": ["n2"], "FailedNodes": {"n1": "too warm"}}
+    said = attempt(play(server, filterVerb="filter"))
+    assert said.data["node"] == "n2"
+    verb, arguments = server.asked[0]
+    assert (verb, arguments["NodeNames"], arguments["Pod"]["metadata"]["name"]) == ("filter", ["n1", "n2"], "web")
+
+
+def test_filter_with_nodes(server: Server) -> None:
+    server.answers["filter"] = lambda args: {"nodes": {"items": args["Nodes"]["items"][:1]}}
+    assert attempt(play(server, filterVerb="filter", nodeCacheCapable=False)).data["node"] == "n1"
+
+
+def test_filter_leaves_nothing(server: Server) -> None:
+    server.answers["filter"] = lambda args: {
+        "NodeNames": [],
+        "FailedNodes": {"n1": "too warm"},
+        "FailedAndUnresolvableNodes": {"n2": "never"},
+    }
+    said = attempt(play(server, filterVerb="filter")).data
+    assert said["plugins"] == ["Extenders"]
+    assert said["message"].startswith("0/2 nodes are available: 1 never, 1 too warm.")
+
+
+@pytest.mark.parametrize(("weight", "chosen"), [(1, "n1"), (20, "n2")])
+def test_prioritize(server: Server, weight: int, chosen: str) -> None:
+    server.answers["prioritize"] = lambda args: [{"Host": "n1", "Score": 0}, {"host": "n2", "score": 3}]
+    busy = pod("busy", on="n2", requests={"cpu": "2", "memory": "4Gi"})
+    objects = (node("n1"), node("n2"), busy, pod("web", requests={"cpu": "1"}))
+    assert attempt(play(server, *objects, prioritizeVerb="prioritize", weight=weight)).data["node"] == chosen
+
+
+def test_preempt(server: Server) -> None:
+    victims = [pod(f"low{i}", on=f"n{i}", requests={"cpu": "3"}) for i in (1, 2)]
+    high = pod("web", requests={"cpu": "3"}, priority=10)
+    server.answers["preempt"] = lambda args: {
+        "NodeNameToMetaVictims": {"n2": args["NodeNameToMetaVictims"]["n2"]},
+    }
+    said = attempt(play(server, node("n1"), node("n2"), *victims, high, preemptVerb="preempt")).data
+    assert (said["nominated_node"], said["victims"]) == ("n2", ["default/low2"])
+
+
+def test_bind(server: Server) -> None:
+    server.answers["bind"] = lambda args: {"Error": ""}
+    records = play(server, bindVerb="bind")
+    assert [r.data["node"] for r in records if r.kind == "pod.bound"] == ["n1"]
+    assert server.asked[0][1] == {"PodName": "web", "PodNamespace": "default", "PodUID": "default-web", "Node": "n1"}
+    server.answers["bind"] = lambda args: {"Error": "no"}
+    records = play(server, bindVerb="bind")
+    assert [r.kind for r in records if r.kind.startswith(("bind", "pod.bound"))] == ["bind.failed"]
+    assert failures(records)[0].endswith(": no")
+
+
+@pytest.mark.parametrize(("requests", "asked"), [({"cpu": "1"}, False), ({"cpu": "1", "example.com/gpu": "1"}, True)])
+def test_managed_resources(server: Server, requests: Raw, asked: bool) -> None:
+    server.answers["filter"] = lambda args: {"NodeNames": args["NodeNames"]}
+    managed = [{"name": "example.com/gpu", "ignoredByScheduler": True}]
+    play(server, node("n1"), pod("web", requests=requests), filterVerb="filter", managedResources=managed)
+    assert bool(server.asked) == asked
+
+
+def slow(args: Raw) -> Any:
+    time.sleep(0.4)
+    return {}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (slow, "no answer within 0.1 s"),
+        (lambda args: (500, b"oops"), "answered with status 500"),
+        (lambda args: (302, b""), "answered with status 302"),
+        (lambda args: (200, b"<html>"), "the answer is not JSON"),
+        (lambda args: (200, b"\xff\xfe"), "the answer is not JSON"),
+        (lambda args: ["n1"], "not of the shape"),
+        (lambda args: {"NodeNames": "n1"}, "not of the shape"),
+        (lambda args: {"NodeNames": [1]}, "not of the shape"),
+        (lambda args: {"NodeNames": ["n1"], "FailedNodes": ["n2"]}, "not of the shape"),
+        (lambda args: {"Nodes": {"items": [{}]}}, "not of the shape"),
+        (lambda args: {"NodeNames": ["n9"]}, "claims a node 'n9' that it was not asked about"),
+        (lambda args: {"NodeNames": ["n1"], "Error": "out of order"}, "out of order"),
+    ],
+)
+@pytest.mark.parametrize("ignorable", [False, True])
+def test_a_filter_that_is_slow_dead_or_lying(server: Server, answer: Answer, words: str, ignorable: bool) -> None:
+    server.answers["filter"] = answer
+    records = play(server, filterVerb="filter", ignorable=ignorable, httpTimeout="100ms")
+    assert words in failures(records)[0]
+    said = attempt(records).data
+    assert said["result"] == ("scheduled" if ignorable else "error")
+    if not ignorable:
+        assert words in said["message"]
+
+
+def test_one_that_is_not_there(server: Server) -> None:
+    server.http.server_close()
+    records = play(server, filterVerb="filter", httpTimeout="1s")
+    assert attempt(records).data["result"] == "error"
+    assert "cannot be reached" in failures(records)[0] or "no answer" in failures(records)[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ([{"Host": "n1", "Score": 11}], "scores node 'n1' 11, which is not in 0..10"),
+        ([{"Host": "n9", "Score": 1}], "scores a node 'n9' that it was not asked about"),
+        ({"Host": "n1"}, "not of the shape"),
+    ],
+)
+def test_scores_that_cannot_be_are_left_out(server: Server, answer: Any, words: str) -> None:
+    server.answers["prioritize"] = lambda args: answer
+    records = play(server, prioritizeVerb="prioritize", weight=5)
+    assert words in failures(records)[0]
+    assert attempt(records).data["result"] == "scheduled"
+
+
+def test_a_pod_that_extenders_refused_is_woken_by_anything(server: Server) -> None:
+    server.answers["filter"] = lambda args: {"NodeNames": []}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, "filterVerb": "filter"}],
+    }
+    change = {"at": 9, "patch": {"kind": "Node", "name": "n1", "patch": {"metadata": {"annotations": {"a": "b"}}}}}
+    run = ScenarioRun(
+        scenario(node("n1"), pod("web"), config=config, timeline=[change]), allowed_extenders=["127.0.0.1"]
+    )
+    assert [r.time for r in run.run() if r.kind == "attempt"][:2] == [0, 9]

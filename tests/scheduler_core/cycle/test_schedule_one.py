@@ -1,0 +1,378 @@
+"""The way of a pod: how many nodes are looked at and from where, nominated pods, and what a refusal late undoes."""
+
+import random
+from typing import Any, ClassVar
+
+import pytest
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.schedule_one import nodes_to_find
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import (
+    SKIPPED,
+    WAITING,
+    BindPlugin,
+    CycleState,
+    FilterPlugin,
+    PermitPlugin,
+    Plugin,
+    PostBindPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ReservePlugin,
+    Rows,
+    Status,
+    Verdict,
+    error,
+    unresolvable,
+    unschedulable,
+)
+from scheduler_core.plugins import REGISTRY
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import HOSTNAME, Raw, node, pod, selector
+
+# ---------------------------------------------------------------- how many nodes
+
+
+@pytest.mark.parametrize(
+    ("percentage", "nodes", "wanted"),
+    [
+        (0, 10, 10),
+        (0, 99, 99),
+        (0, 100, 100),
+        (0, 200, 100),  # 49%, but never fewer than 100
+        (0, 1000, 420),  # 50 - 1000/125 = 42%
+        (None, 1000, 420),
+        (0, 5000, 500),  # 10%
+        (0, 6000, 300),  # 2%, but at least 5%
+        (0, 15000, 750),
+        (100, 5000, 5000),
+        (40, 1000, 400),
+        (1, 1000, 100),
+        (70, 10, 10),
+        (33, 1001, 330),
+    ],
+)
+def test_how_many_feasible_nodes_are_enough(percentage: int | None, nodes: int, wanted: int) -> None:
+    assert nodes_to_find(percentage, nodes) == wanted
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_goes_round_from_where_it_left_off(seed: int) -> None:
+    """Against the search as upstream's one worker does it, node by node."""
+    dice = random.Random(seed)
+    count, percentage = dice.randrange(200, 400), dice.choice([0, 30, 50, 90])
+    cordoned = {f"n{i}" for i in range(count) if dice.random() < dice.choice([0.1, 0.5, 0.7])}
+    nodes = [node(f"n{i}", unschedulable=f"n{i}" in cordoned) for i in range(count)]
+    simulation = Simulation([*nodes, *(pod(f"p{i}") for i in range(6))], percentage=percentage, seed=seed)
+    start = 0
+    for trace in simulation.run():
+        assert trace.start_index == start
+        found, looked = [], []
+        for i in range(count):
+            row = (start + i) % count
+            if simulation.nodes[row] not in cordoned:
+                if len(found) == nodes_to_find(percentage, count):
+                    break
+                found.append(row)
+            looked.append(row)
+        assert sorted(trace.feasible_rows().tolist()) == sorted(found)
+        assert trace.looked_mask().nonzero()[0].tolist() == sorted(looked)
+        refused = {simulation.nodes[row] for row in looked} & cordoned
+        golden = trace.golden(simulation.nodes)
+        assert set(golden["filter"]) == refused, "nodes not looked at have no decisive status"
+        assert set(golden["filter_all"]) == cordoned, "but all that would refuse are known"
+        start = (start + len(looked)) % count
+
+
+def test_a_configured_percentage_counts_and_a_profile_may_have_its_own() -> None:
+    def looked(config: Raw) -> int:
+        objects = [*(node(f"n{i}") for i in range(400)), pod("p")]
+        (trace,) = Simulation(objects, config={"apiVersion": API, "kind": "KubeSchedulerConfiguration", **config}).run()
+        return int(trace.looked_mask().sum())
+
+    assert looked({}) == 400 * 47 // 100
+    assert looked({"percentageOfNodesToScore": 30}) == 120
+    assert looked({"percentageOfNodesToScore": 30, "profiles": [{"percentageOfNodesToScore": 50}]}) == 200
+
+
+# ---------------------------------------------------------------- nominated pods
+
+
+def nominated(name: str, on: str, **more: Any) -> Raw:
+    return pod(name, status={"nominatedNodeName": on}, schedulerName="another", **more)
+
+
+def only(*objects: Raw, **options: Any) -> CycleTrace:
+    (trace,) = Simulation(list(objects), **options).run()
+    return trace
+
+
+def test_nominated_pods_of_equal_or_higher_priority_take_their_room() -> None:
+    nodes = [node("n", cpu="2"), node("m", cpu="1")]
+    for priority, fits in ((9, True), (5, False), (1, False)):
+        waiting = nominated("waiting", "n", priority=5, requests={"cpu": "1500m"})
+        trace = only(*nodes, waiting, pod("p", priority=priority, requests={"cpu": "1200m"}))
+        golden = trace.golden(["n", "m"])
+        assert golden.get("selected") == ("n" if fits else None)
+        if not fits:
+            assert golden["filter"]["n"]["reasons"] == ["Insufficient cpu"]
+            assert "NodeResourcesFit" not in golden["filter_all"].get("n", {}), "without it there is room"
+
+
+def test_nobody_may_count_on_a_nominated_pod() -> None:
+    """They are counted twice: as if they were there, and as if they never came."""
+    term = {"topologyKey": HOSTNAME, "labelSelector": selector(app="x")}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    waiting = nominated("waiting", "n", priority=5, labels={"app": "x"})
+    trace = only(node("n"), waiting, pod("p", affinity={"podAffinity": required}))
+    assert trace.message.startswith("0/1 nodes are available: 1 node(s) didn't match pod affinity rules.")
+    # to stay away from it, on the other hand, is to be safe
+    there = pod("there", on="n", labels={"app": "x"})
+    trace = only(node("n"), node("m"), waiting, pod("p", affinity={"podAntiAffinity": required}))
+    assert trace.node == "m"
+    assert only(node("n"), there, pod("p", affinity={"podAffinity": required})).node == "n"
+
+
+def test_a_pods_own_nomination_is_tried_first_and_alone() -> None:
+    nodes = [node(f"n{i}", unschedulable=i == 3) for i in range(5)]
+    trace = only(*nodes, pod("p", status={"nominatedNodeName": "n2"}))
+    assert (trace.node, trace.looked_mask().tolist()) == ("n2", [False, False, True, False, False])
+    assert not trace.scores
+    for gone in ("n3", "lost"):  # where it is not to be had, all nodes are looked at
+        trace = only(*nodes, pod("p", status={"nominatedNodeName": gone}))
+        assert trace.result == "scheduled"
+        assert trace.looked_mask().all()
+
+
+def test_a_nomination_ends_when_the_pod_is_placed() -> None:
+    objects = [node("n", cpu="3"), pod("a", priority=9, requests={"cpu": "1"}, status={"nominatedNodeName": "n"})]
+    simulation = Simulation([*objects, pod("b", requests={"cpu": "2"})])
+    assert [trace.result for trace in simulation.run()] == ["scheduled", "scheduled"]
+    assert not simulation.cluster.nominator
+
+
+# ---------------------------------------------------------------- test plugins
+
+API = "kubescheduler.config.k8s.io/v1"
+Said = Status | None
+
+
+class Recorder(PreFilterPlugin, ReservePlugin, PermitPlugin, PreBindPlugin, BindPlugin, PostBindPlugin):
+    """Notes what it is asked, and says what it is told to say."""
+
+    calls: ClassVar[list[str]] = []
+    says: ClassVar[dict[str, Said]] = {}
+
+    def _say(self, point: str) -> Said:
+        self.calls.append(f"{self.name} {point}")
+        return self.says.get(f"{self.name} {point}")
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        return self._say("prefilter")
+
+    def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Said:
+        assert pod.key in self.cluster.pods, "the pod is assumed before Reserve"
+        return self._say("reserve")
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
+        assert pod.key in self.cluster.pods, "and forgotten after Unreserve"
+        self._say("unreserve")
+
+    def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Said, float]:
+        return self._say("permit"), 7.5
+
+    def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Said:
+        return self._say("prebind")
+
+    def bind(self, state: CycleState, pod: PodInfo, node: str) -> Said:
+        return self._say("bind")
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node: str) -> None:
+        self._say("postbind")
+
+
+class First(Recorder):
+    name = "First"
+
+
+class Second(Recorder):
+    name = "Second"
+
+
+def with_plugins(*plugins: type[Plugin], pods: int = 1, nodes: int = 1) -> Simulation:
+    """A simulation of some pods, with these plugins before the default ones at every point."""
+    names = [{"name": plugin.name} for plugin in plugins]
+    bind = {"enabled": [n for n, p in zip(names, plugins, strict=True) if issubclass(p, BindPlugin)]}
+    bind["disabled"] = [{"name": "DefaultBinder"}]
+    points = {"multiPoint": {"enabled": names}, **({"bind": bind} if bind["enabled"] else {})}
+    config = {"apiVersion": API, "kind": "KubeSchedulerConfiguration", "profiles": [{"plugins": points}]}
+    registry = {**REGISTRY, **{plugin.name: plugin for plugin in plugins}}
+    names_of_nodes = ["n", "m", "o"][:nodes]
+    objects = [
+        *(node(name, cpu="1") for name in names_of_nodes),
+        *(pod(f"p{i}", requests={"cpu": "800m"}) for i in range(pods)),
+    ]
+    return Simulation(objects, config=config, registry=registry)
+
+
+def told(says: dict[str, Said], pods: int = 1) -> tuple[Simulation, list[CycleTrace], list[str]]:
+    """The run, its traces and the calls after PreFilter."""
+    Recorder.calls.clear()
+    Recorder.says = says
+    simulation = with_plugins(First, Second, pods=pods)
+    traces = list(simulation.run())
+    return simulation, traces, [call for call in Recorder.calls if not call.endswith("prefilter")]
+
+
+def test_all_points_are_called_in_order() -> None:
+    simulation, (trace,), calls = told({})
+    assert calls == [
+        *("First reserve", "Second reserve", "First permit", "Second permit", "First prebind", "Second prebind"),
+        *("First bind", "First postbind", "Second postbind"),
+    ]
+    assert (trace.result, trace.node, trace.message) == ("scheduled", "n", "")
+    assert list(simulation.cluster.pods) == ["default/p0"]
+
+
+UNDONE = ["Second unreserve", "First unreserve"]
+RESERVED, PERMITTED = ["First reserve", "Second reserve"], ["First permit", "Second permit"]
+PREBOUND = [*RESERVED, *PERMITTED, "First prebind"]
+
+
+@pytest.mark.parametrize(
+    ("at", "calls"),
+    [
+        ("First reserve", ["First reserve"]),
+        ("Second reserve", RESERVED),
+        ("First permit", [*RESERVED, "First permit"]),
+        ("Second permit", [*RESERVED, *PERMITTED]),
+    ],
+)
+def test_a_refusal_undoes_what_was_reserved(at: str, calls: list[str]) -> None:
+    """All Reserve plugins are told, in reverse order, also those that had not reserved yet."""
+    simulation, traces, made = told({at: unschedulable("not here", "not now")}, pods=1)
+    assert made == [*calls, *UNDONE]
+    (trace,) = traces
+    assert trace.result == "unschedulable"
+    assert trace.message == "0/1 nodes are available: 1 not here, 1 not now."
+    assert trace.unschedulable_plugins == [at.split()[0]]
+    refused = trace.reserve or trace.permit
+    assert refused is not None
+    assert (refused.plugin, refused.reasons) == (at.split()[0], ("not here", "not now"))
+    assert (trace.selected_row, trace.postfilter) == (-1, None)
+    assert simulation.cluster.pods == {}
+    assert simulation.cluster.nodes.requested["cpu"].tolist() == [0], "its room is free again"
+
+
+@pytest.mark.parametrize(
+    ("at", "calls"),
+    [
+        ("First reserve", ["First reserve"]),
+        ("First permit", [*RESERVED, "First permit"]),
+        ("First prebind", PREBOUND),
+        ("First bind", [*PREBOUND, "Second prebind", "First bind"]),
+    ],
+)
+def test_an_error_is_no_decision_and_undoes_the_same(at: str, calls: list[str]) -> None:
+    simulation, (trace,), made = told({at: error("disk on fire")})
+    assert made == [*calls, *UNDONE]
+    assert (trace.result, trace.error, trace.message) == ("error", "disk on fire", "disk on fire")
+    assert trace.unschedulable_plugins == []
+    assert simulation.cluster.pods == {}
+
+
+def test_a_refused_pod_leaves_its_room_to_the_next() -> None:
+    _, traces, _ = told({"Second permit": unresolvable("no")}, pods=2)
+    assert [trace.message for trace in traces] == ["0/1 nodes are available: 1 no."] * 2, "not: Insufficient cpu"
+
+
+def test_permit_may_have_a_pod_wait() -> None:
+    simulation, (other, waited), calls = told({"First permit": WAITING, "Second permit": WAITING}, pods=2)
+    assert "Insufficient cpu" in other.message, "it counts on its node meanwhile"
+    assert (waited.pod, waited.permit_waits) == ("default/p0", {"First": 7.5, "Second": 7.5})
+    assert waited.result == "unschedulable", "all pods were tried, and nobody decided"
+    assert "rejected due to timeout after waiting 7.5s at plugin First" in waited.message
+    assert calls == [*RESERVED, *PERMITTED, *UNDONE], "not bound"
+    assert simulation.cluster.pods == {}
+
+
+def test_a_refusal_beats_waiting() -> None:
+    _, (trace,), calls = told({"First permit": WAITING, "Second permit": unschedulable("no")})
+    assert (trace.result, trace.permit_waits) == ("unschedulable", {})
+    assert calls[-2:] == UNDONE
+
+
+def test_binding_is_left_to_the_next_who_takes_the_pod() -> None:
+    _, (trace,), calls = told({"First bind": SKIPPED})
+    assert [call for call in calls if call.endswith(" bind")] == ["First bind", "Second bind"]
+    assert trace.result == "scheduled"
+    simulation, (trace,), calls = told({"First bind": SKIPPED, "Second bind": SKIPPED})
+    assert trace.result == "error"
+    assert calls[-2:] == UNDONE
+    assert simulation.cluster.pods == {}
+
+
+def test_prefilter_rejects_the_pod_for_all_nodes() -> None:
+    _, (trace,), calls = told({"Second prefilter": unresolvable("never")})
+    assert calls == []
+    assert trace.message.startswith("0/1 nodes are available: never.")
+    assert trace.unschedulable_plugins == ["Second"]
+    assert trace.verdicts == {}, "no filter ran"
+    _, (trace,), _ = told({"First prefilter": error("broken")})
+    assert (trace.result, trace.error) == ("error", "broken")
+
+
+def test_prefilter_goes_on_after_unschedulable_but_not_after_unresolvable() -> None:
+    told({"First prefilter": unschedulable("no")})
+    assert [call for call in Recorder.calls if call.endswith("prefilter")] == ["First prefilter", "Second prefilter"]
+    told({"First prefilter": unresolvable("never")})
+    assert [call for call in Recorder.calls if call.endswith("prefilter")] == ["First prefilter"]
+
+
+class Gate(PreEnqueuePlugin):
+    name = "Gate"
+
+    def pre_enqueue(self, pod: PodInfo) -> Said:
+        return unresolvable("closed")
+
+
+class Broken(FilterPlugin):
+    name = "Broken"
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        return Verdict.of_statuses([error("cannot say")] * len(self.cluster.nodes))
+
+
+class BrokenScore(PreScorePlugin):
+    name = "BrokenScore"
+
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Said:
+        return error("cannot prepare")
+
+
+def test_a_gated_pod_has_no_cycle() -> None:
+    (trace,) = with_plugins(Gate).run()
+    assert (trace.result, trace.verdicts, trace.node) == ("gated", {}, "")
+    assert trace.preenqueue is not None
+    assert (trace.preenqueue.plugin, trace.preenqueue.reasons) == ("Gate", ("closed",))
+
+
+def test_errors_of_filter_and_prescore_are_no_decisions() -> None:
+    (trace,) = with_plugins(Broken).run()
+    assert (trace.result, trace.error, trace.postfilter) == ("error", "cannot say", None)
+    (trace,) = with_plugins(BrokenScore, nodes=2).run()
+    assert (trace.result, trace.error, trace.node, trace.scores) == ("error", "cannot prepare", "", {})
+    (trace,) = with_plugins(BrokenScore).run()
+    assert trace.result == "scheduled", "one feasible node is not scored"
+
+
+def test_a_pod_of_an_unknown_scheduler_is_an_error_by_name() -> None:
+    simulation = Simulation([node("n"), pod("p", schedulerName="volcano")])
+    (info,) = simulation.pending
+    with pytest.raises(InputError, match=r"Pod default/p: spec.schedulerName: no profile of that name"):
+        simulation.scheduler.schedule_one(info)

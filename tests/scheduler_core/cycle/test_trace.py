@@ -1,0 +1,294 @@
+"""The trace of a cycle: what is packed comes back whole, damage is noticed, and it is small."""
+
+import gzip
+import random
+import zlib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.cycle import trace as trace_module
+from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Score
+from scheduler_core.errors import InputError
+from scheduler_core.framework.fit_error import fit_error_message
+from scheduler_core.framework.interface import Status, Verdict
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import node, pod, selector
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+ENOUGH = 60_000  # bytes a cycle of 5,000 nodes may take
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality that looks into arrays, and into the structs that hold them."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return one is not None and other is not None and one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(one, Verdict):
+        return one.statuses == other.statuses and same(one.codes, other.codes)
+    if isinstance(one, Score):
+        return one.weight == other.weight and same(one.raw, other.raw) and same(one.normalized, other.normalized)
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, PostFilterTrace) and isinstance(other, PostFilterTrace):
+        return all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    return bool(one == other)
+
+
+def assert_same(one: CycleTrace, other: CycleTrace) -> None:
+    for field in fields(CycleTrace):
+        if not field.name.startswith("_"):
+            assert same(getattr(one, field.name), getattr(other, field.name)), field.name
+
+
+def traces(release: str) -> Iterator[tuple[list[str], CycleTrace]]:
+    with gzip.open(GOLDEN / release / "cases.jsonl.gz") as stream:
+        for case in map(msgspec.json.decode, stream):
+            simulation = Simulation(
+                case["objects"],
+                release=release[1:],
+                config=case.get("config"),
+                preemption=case.get("preempt", False),
+                percentage=case.get("percentage"),
+                pods=case["pods"],
+            )
+            for cycle in simulation.run():
+                yield simulation.nodes, cycle
+
+
+@pytest.mark.parametrize("release", ["v1.34", "v1.27"])
+def test_nothing_is_lost(release: str) -> None:
+    results = set()
+    for names, cycle in traces(release):
+        before = cycle.golden(names)
+        back = CycleTrace.decode(cycle.encode())
+        assert back.golden(names) == before
+        assert_same(cycle, back)
+        for row in range(cycle.nodes):
+            assert back.status_at(row) == cycle.status_at(row)
+        results.add(cycle.result)
+    assert results >= {"scheduled", "unschedulable", "gated"}
+
+
+int64 = st.integers(-(1 << 63), (1 << 63) - 1)
+columns = st.one_of(
+    st.lists(st.booleans(), max_size=40).map(lambda values: np.array(values, np.bool_)),
+    *(
+        st.lists(st.integers(low, high), max_size=40).map(lambda values: np.array(values, np.int64))
+        for low, high in ((0, 1), (7, 8), (0, 15), (-3, 9), (0, 255), (1000, 1015), (-(1 << 40), 1 << 40))
+    ),
+    st.lists(int64, max_size=40).map(lambda values: np.array(values, np.int64)),
+    st.tuples(int64, st.integers(1, 40)).map(lambda pair: np.full(pair[1], pair[0], np.int64)),
+    st.lists(st.integers(0, 65535), max_size=40).map(lambda values: np.array(values, np.uint16)),
+)
+
+
+@given(columns)
+def test_any_column_comes_back(column: Any) -> None:
+    packed = msgspec.msgpack.decode(msgspec.msgpack.encode(trace_module._pack(column)))
+    assert trace_module._unpack(packed).tolist() == column.astype(np.int64).tolist()
+
+
+def full_trace() -> CycleTrace:
+    """Every field set to something."""
+    status = Status("Unschedulable", ("a", "b"), "NodePorts")
+    rows = np.arange(3, dtype=np.intp)
+    column = np.array([1, -5, 1 << 40], np.int64)
+    return CycleTrace(
+        pod="default/p",
+        number=7,
+        attempt=3,
+        nodes=3,
+        profile="mine",
+        time=12.5,
+        start_index=2,
+        result="unschedulable",
+        message="0/3 nodes",
+        error="what",
+        preenqueue=status,
+        prefilter=status,
+        subset=rows[1:],
+        subset_status=status,
+        skipped_filter=["A"],
+        skipped_score=["B"],
+        verdicts={"C": Verdict(np.array([0, 1, 2], np.uint16), (status, Status("Error", ("x",))))},
+        nominated={1: None, 2: status},
+        looked=np.array([True, False, True]),
+        feasible=rows[:1],
+        scores={"D": Score(3, column, np.array([0, 50, 100], np.int64))},
+        node="n",
+        selected_row=2,
+        reserve=status,
+        permit=status,
+        permit_waits={"E": 1.5},
+        prebind=status,
+        bind=status,
+        unschedulable_plugins=["C"],
+        postfilter=PostFilterTrace(
+            status,
+            "n",
+            {"n": (["default/v"], 1)},
+            [(status, np.array([1], np.intp))],
+            ["n", "o"],
+            "fewest victims",
+            True,
+        ),
+        nominated_node="n",
+        victims=["default/v"],
+        durations={"filter": 12345678901},
+    )
+
+
+def test_every_field_is_kept() -> None:
+    full, blank = full_trace(), CycleTrace("")
+    for field in fields(CycleTrace):  # a field that is added must be added above, and to the bytes
+        if not field.name.startswith("_"):
+            assert not same(getattr(full, field.name), getattr(blank, field.name)), f"{field.name} is not set"
+    assert_same(full, CycleTrace.decode(full.encode()))
+
+
+def test_damage_is_noticed() -> None:
+    good = full_trace().encode()
+    dice = random.Random(1)
+    bad = [
+        b"",
+        good[:1],
+        good[:-1],
+        good[: len(good) // 2],
+        b"\0" + good[1:],
+        bytes([good[0] + 1]) + good[1:],
+        b"garbage",
+    ]
+    for _ in range(300):
+        at = dice.randrange(1, len(good))
+        bad.append(good[:at] + bytes([good[at] ^ (1 << dice.randrange(8))]) + good[at + 1 :])
+    for data in bad[:7]:
+        with pytest.raises(InputError, match="cycle trace"):
+            CycleTrace.decode(data)
+    unnoticed = 0
+    for data in bad[7:]:
+        try:
+            assert_same(CycleTrace.decode(data), full_trace())  # the last byte has bits that mean nothing
+            unnoticed += 1
+        except InputError as error:
+            if "cycle trace" not in str(error):
+                raise
+    assert unnoticed <= 3
+
+
+def test_whole_bytes_of_another_shape_are_noticed() -> None:
+    good = full_trace().encode()
+    document = msgspec.msgpack.decode(zlib.decompress(good[1:]))
+
+    def packed(content: Any) -> bytes:
+        return good[:1] + zlib.compress(msgspec.msgpack.encode(content))
+
+    assert_same(CycleTrace.decode(packed(document)), full_trace())
+    odd: list[Any] = [None, 5, "x", [], {}, [[]], b"x", [1, 2], {"a": 1}, -1, 1 << 40, [1 << 40, 0, 0, b""]]
+    shapes = list(odd)
+    for index in range(len(document)):
+        shapes += [[*document[:index], value, *document[index + 1 :]] for value in odd]
+    shapes += [document[:-1], [*document, None], [document[0][:5], *document[1:]]]
+    for shape in shapes:
+        try:
+            CycleTrace.decode(packed(shape))  # another shape may be a trace as well
+        except InputError as error:
+            if "damaged" not in str(error):
+                raise
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_trace_or_refused(data: bytes) -> None:
+    for candidate in (data, bytes([trace_module.VERSION]) + data, bytes([trace_module.VERSION]) + zlib.compress(data)):
+        with pytest.raises(InputError, match="cycle trace"):
+            CycleTrace.decode(candidate)
+
+
+def large_cluster(count: int) -> list[Any]:
+    """As uneven as it can be: no two nodes alike, so that no column is regular."""
+    dice = random.Random(5)
+    objects: list[Any] = []
+    for number in range(count):
+        taint = (("dedicated", f"team-{dice.randrange(40)}", dice.choice(["NoSchedule", "PreferNoSchedule"])),)
+        objects.append(
+            node(
+                f"node-{number:05}",
+                zone=f"z{dice.randrange(9)}",
+                labels={"disk": dice.choice(["ssd", "hdd"]), "rack": f"r{dice.randrange(200)}"},
+                cpu=f"{dice.randrange(1000, 64000)}m",
+                memory=dice.randrange(1 << 30, 1 << 38),
+                taints=taint if dice.random() < 0.4 else (),
+                unschedulable=dice.random() < 0.1,
+                images={f"img{i}:1": dice.randrange(1 << 33) for i in range(dice.randrange(4))},
+            )
+        )
+        name = f"node-{dice.randrange(count):05}"
+        amounts = {"cpu": f"{dice.randrange(1, 9000)}m", "memory": dice.randrange(1 << 20, 1 << 33)}
+        labels = {"app": f"a{dice.randrange(5)}"}
+        objects.append(pod(f"p{number}", on=name, requests=amounts, labels=labels, ports=({"hostPort": 80},)))
+    return objects
+
+
+def test_a_cycle_of_5000_uneven_nodes_stays_small() -> None:
+    """Every plugin has its say: seven scores of their own on each node, refusals by every filter."""
+    near = {"topologyKey": "rack", "labelSelector": selector(app="a1")}
+    spread = {"maxSkew": 2, "topologyKey": "rack", "labelSelector": selector(app="a1")}
+    wants = {
+        "requests": {"cpu": "100m", "memory": "1Mi"},
+        "labels": {"app": "a1"},
+        "image": "img1:1",
+        "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
+        "topologySpreadConstraints": [{**spread, "whenUnsatisfiable": "ScheduleAnyway"}],
+        "affinity": {
+            "podAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "podAffinityTerm": near}]
+            },
+            "nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {
+                        "weight": 9,
+                        "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]},
+                    }
+                ]
+            },
+        },
+    }
+    refused = {
+        "requests": {"cpu": "30", "memory": "64Gi", "example.com/gpu": 1},
+        "labels": {"app": "a1"},
+        "ports": ({"hostPort": 80},),
+        "nodeSelector": {"disk": "ssd"},
+        "topologySpreadConstraints": [{**spread, "whenUnsatisfiable": "DoNotSchedule"}],
+    }
+    pending = [pod("scored", **wants), pod("refused", **refused)]  # type: ignore[arg-type]
+    scored, rejected = Simulation([*large_cluster(5000), *pending], percentage=100).run()
+    assert (scored.result, len(scored.scores)) == ("scheduled", 7)
+    assert sum(score.raw.min() < score.raw.max() for score in scored.scores.values()) == 7
+    assert rejected.result == "unschedulable"
+    assert sum(verdict.codes is not None for verdict in rejected.verdicts.values()) >= 5
+    for cycle in (scored, rejected):
+        data = cycle.encode()
+        assert len(data) <= ENOUGH
+        assert_same(cycle, CycleTrace.decode(data))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3, {"b": 1, "a": 2}), "0/3 nodes are available: 1 b, 2 a."),
+        ((3, {"b": 10, "a": 2}), "0/3 nodes are available: 10 b, 2 a."),
+        ((3, {"b": 1}, "held"), "0/3 nodes are available: held."),
+        ((3, {"b": 1}, "", "preemption: no."), "0/3 nodes are available: 1 b. preemption: no."),
+        ((0, {}), "0/0 nodes are available:"),
+    ],
+)
+def test_fit_error_messages(arguments: Any, message: str) -> None:
+    assert fit_error_message(*arguments) == message

@@ -1,0 +1,194 @@
+"""The cluster as the core has it when it is run to a cycle, read from its own columns; and runs to do this with.
+
+Written apart from `scheduler_core.debugger`: it shares no code with what it checks.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.commands import replay_time
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario import Scenario, load_scenario
+from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.time.timeline import Record, Timeline
+
+ROOT = Path(__file__).parents[3]
+SHARED = ROOT.parent / "shared"
+SAMPLES = ROOT / "kubesched_ui" / "scenarios" / "samples"
+Raw = dict[str, Any]
+
+
+def core_state(cluster: Cluster, existing: set[str], waiting: set[str]) -> Raw:
+    """What the core knows, with the keys of the state, `cycle` and `t` left out."""
+    table = cluster.nodes
+    table.refresh()
+    nodes = []
+    for row, name in enumerate(table.names):
+        entry = table.entries[name]
+        assert entry.node is not None
+        has = {"pods": int(table.allowed_pods[row]), **{r: int(c[row]) for r, c in table.allocatable.items()}}
+        nodes.append(
+            {
+                "name": name,
+                "allocatable": {resource: amount for resource, amount in has.items() if amount},
+                "requested": {r: int(c[row]) for r, c in table.requested.items() if c[row]}
+                | ({"pods": int(table.pod_count[row])} if table.pod_count[row] else {}),
+                "nonzero_requested": {"cpu": int(table.nonzero_cpu[row]), "memory": int(table.nonzero_memory[row])},
+                "taints": [f"{t.key}{'=' * bool(t.value)}{t.value}:{t.effect}" for t in entry.node.spec.taints],
+                "unschedulable": bool(table.unschedulable[row]),
+                "pods": list(entry.pods),
+            }
+        )
+    nominated = {pod.key: node for node in cluster.nominator.nodes() for pod in cluster.nominator.on(node)}
+    return {
+        "nodes": nodes,
+        "nominated": nominated,
+        "waiting": {key: cluster.pods[key].node for key in waiting},
+        "pending": sorted(existing - cluster.pods.keys()),
+        "orphans": {key: pod.node for key, pod in cluster.pods.items() if pod.node not in table.rows},
+    }
+
+
+def told_state(state: Raw) -> Raw:
+    """A state as it is told, without what only says where it is and without amounts of 0."""
+    nodes = [
+        node
+        | {
+            "allocatable": {name: amount for name, amount in node["allocatable"].items() if amount},
+            "requested": {name: amount for name, amount in node["requested"].items() if amount},
+        }
+        for node in state["nodes"]
+    ]
+    kept = ("nominated", "waiting", "pending", "orphans")
+    return {"nodes": nodes, **{name: state[name] for name in kept}}
+
+
+def add_up(state: Raw, change: Raw) -> Raw:
+    """A state with a change added to it, as docs/debugger.md tells a foreign program to."""
+    nodes = {node["name"]: node for node in state["nodes"] if node["name"] not in change["removed"]}
+    nodes |= {node["name"]: node for node in change["nodes"]}
+    names = change.get("order") or list(nodes)
+    added = copy.deepcopy(state) | {"nodes": [nodes[name] for name in names]}
+    for part in ("nominated", "waiting", "orphans"):
+        for key, value in change[part].items():
+            if value is None:
+                del added[part][key]
+            else:
+                added[part][key] = value
+    pending = set(state["pending"]) - set(change["no_longer_pending"]) | set(change["pending"])
+    return added | {"pending": sorted(pending), "cycle": change["cycle"], "t": change["t"]}
+
+
+# ------------------------------------------------------------------------------------------------ runs
+
+
+@dataclass
+class Watched:
+    """A run that was played, with the core's state before every cycle and at the end. `traces`: in order; `times`."""
+
+    states: list[Raw] = field(default_factory=list)
+    traces: list[CycleTrace] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    orders: list[list[str]] = field(default_factory=list)
+
+
+def watch_once(simulation: Simulation, watched: Watched) -> Iterator[CycleTrace]:
+    """Plays a run in one pass, a cycle at a time; the states are those right before each was begun, and the last."""
+    existing = {pod.key for pod in simulation.pending} | simulation.cluster.pods.keys()
+    before: dict[int, Raw] = {}
+    try_pod = simulation.scheduler.try_pod
+
+    def look() -> Raw:
+        return core_state(simulation.cluster, existing, set(simulation._held))
+
+    def trying(*args: Any, **kwargs: Any) -> Any:
+        state = look()
+        found = try_pod(*args, **kwargs)
+        before[id(found[2])] = state
+        return found
+
+    simulation.scheduler.try_pod = trying  # type: ignore[method-assign]
+    for trace in simulation.run():
+        existing -= set(trace.victims)
+        watched.traces.append(trace)
+        watched.times.append(0.0)
+        watched.orders.append(list(simulation.nodes))
+        watched.states.append(before[id(trace)])
+        yield trace
+    watched.states.append(look())
+
+
+def watch_time(timeline: Timeline, until: float, watched: Watched) -> Iterator[Record]:
+    """Plays a run in time, a record at a time; the states are those right before each attempt, and the last."""
+    try_pod = timeline.scheduler.try_pod
+
+    def look() -> None:
+        assumed = set(timeline.api.lifecycle.assumed())
+        watched.states.append(core_state(timeline.cluster, set(timeline.api.pods), assumed))
+
+    def trying(*args: Any, **kwargs: Any) -> Any:
+        look()
+        watched.orders.append(list(timeline.cluster.nodes.names))
+        return try_pod(*args, **kwargs)
+
+    timeline.scheduler.try_pod = trying  # type: ignore[method-assign]
+    for record in timeline.run(until):
+        watched.records.append(record)
+        if record.trace is not None:
+            watched.traces.append(record.trace)
+            watched.times.append(record.time)
+        yield record
+    look()
+
+
+def golden_cases(path: Path, *kinds: str) -> list[Raw]:
+    """Conformance cases whose names begin with one of the kinds."""
+    with gzip.open(path) as stream:
+        cases = [msgspec.json.decode(line) for line in stream]
+    return [case for case in cases if not kinds or case["name"].startswith(kinds)]
+
+
+def simulation_of_case(case: Raw) -> Simulation:
+    return Simulation(
+        case["objects"],
+        release=case["kubernetes"],
+        config=case.get("config"),
+        tie_break="name",
+        preemption=bool(case.get("preempt")),
+        percentage=case.get("percentage"),
+        pods=case.get("pods"),
+        timer=lambda: 0,
+    )
+
+
+def timeline_of_case(case: Raw) -> tuple[Simulation, Timeline, float]:
+    """A conformance case in time, not begun."""
+    simulation = Simulation(
+        case["objects"], release=case["kubernetes"], config=case.get("config"), tie_break="name", timer=lambda: 0
+    )
+    gates = case.get("feature_gates") or {}
+    timeline = Timeline(simulation, pop_from_backoff=gates.get(replay_time.POP_FROM_BACKOFF))
+    for entry in case["timeline"]:
+        obj = replay_time.decode(entry["object"])
+        if obj is not None:
+            timeline.at(float(entry["at"]), replay_time._operation(timeline.api, entry["op"], obj))
+    return simulation, timeline, float(case["until"])
+
+
+def scenario_at(path: Path) -> Scenario:
+    return load_scenario(path.read_bytes(), path.name)
+
+
+def started(scenario: Scenario) -> ScenarioRun:
+    return ScenarioRun(scenario)

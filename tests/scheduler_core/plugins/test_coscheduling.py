@@ -1,0 +1,147 @@
+"""Coscheduling in one pass and in time, with PodGroups and with the older labels."""
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.errors import InputError
+from scheduler_core.plugins.coscheduling import GROUP, MIN_AVAILABLE, POD_GROUP
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core.timed import Played
+
+
+def config(version: str = "v1", **plugins: Any) -> dict[str, Any]:
+    """As scheduler-plugins' manifests have it."""
+    queue_sort = {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]}
+    plugins = plugins or {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}
+    args = {"permitWaitingTimeSeconds": 10}
+    return {
+        "apiVersion": f"kubescheduler.config.k8s.io/{version}",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "plugins": {"queueSort": queue_sort, **plugins},
+                "pluginConfig": [{"name": "Coscheduling", "args": args}],
+            }
+        ],
+    }
+
+
+def group(least: int, **spec: Any) -> Raw:
+    spec = {"minMember": least, **spec}
+    meta = {"name": "g", "namespace": "default"}
+    return {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": meta, "spec": spec}
+
+
+def member(name: str, cpu: str = "1", label: str = POD_GROUP[0], **more: Any) -> Raw:
+    return pod(name, labels={label: "g"}, requests={"cpu": cpu}, **more)
+
+
+def run(*objects: Raw, **more: Any) -> dict[str, CycleTrace]:
+    simulation = Simulation(objects, config=more.pop("config", config()), tie_break="name", **more)
+    traces = list(simulation.run())
+    assert sorted(trace.pod for trace in traces) == sorted(simulation.pods), "one trace a pod"
+    assert len(list(simulation.cluster.pods)) == sum(t.result == "scheduled" for t in traces) + sum(
+        bool(o.get("spec", {}).get("nodeName")) for o in objects
+    )
+    return {trace.pod.partition("/")[2]: trace for trace in traces}
+
+
+@pytest.mark.parametrize("label", POD_GROUP)
+def test_a_group_that_has_room_is_bound_together(label: str) -> None:
+    told = run(node("n1"), group(3), *(member(name, label=label) for name in "abc"), pod("other"))
+    assert {name: trace.result for name, trace in told.items()} == dict.fromkeys(("a", "b", "c", "other"), "scheduled")
+    assert told["a"].permit_waits == {"Coscheduling": 10.0}
+    assert told["c"].permit_waits == {}
+
+
+def test_a_group_without_room_gives_its_places_back_when_one_fits_nowhere() -> None:
+    told = run(
+        node("n1", cpu="4"), group(3), *(member(name, "2") for name in "abc"), pod("other", requests={"cpu": "3"})
+    )
+    assert {name: trace.result for name, trace in told.items()} == {
+        "a": "unschedulable", "b": "unschedulable", "c": "unschedulable", "other": "scheduled",
+    }  # fmt: skip
+    assert "optimistic rejection in PostFilter" in told["a"].message
+    assert "PodGroup default/g gets rejected due to Pod c is unschedulable even after PostFilter" in told["c"].message
+
+
+def test_a_group_of_which_pods_are_missing_is_not_begun_with() -> None:
+    told = run(node("n1"), group(3), member("a"), member("b"))
+    assert told["a"].result == "unschedulable"
+    assert "cannot find enough sibling pods, current pods number: 2, minMember of group: 3" in told["a"].message
+
+
+def test_pods_that_run_already_count() -> None:
+    told = run(node("n1"), group(3), member("a", on="n1"), member("b", on="n1"), member("c"))
+    assert told["c"].result == "scheduled"
+
+
+def test_those_that_still_wait_at_the_end_are_rejected_as_if_their_time_were_up() -> None:
+    gated = member("c", schedulingGates=[{"name": "later"}])
+    told = run(node("n1"), group(3, scheduleTimeoutSeconds=45), member("a"), member("b"), gated)
+    assert (
+        told["a"].message
+        == "0/1 nodes are available: 1 rejected due to timeout after waiting 45s at plugin Coscheduling."
+    )
+    assert told["b"].message == "0/1 nodes are available: 1 rejection in Unreserve."
+    assert told["c"].result == "gated"
+
+
+def test_a_pod_group_that_is_not_there() -> None:
+    told = run(node("n1"), member("a"))
+    assert "PodGroup not found" in told["a"].message
+    other = {**group(1), "apiVersion": "scheduling.k8s.io/v1alpha2"}
+    assert "PodGroup not found" in run(node("n1"), other, member("a"))["a"].message
+
+
+def test_the_older_labels_need_no_pod_group() -> None:
+    pods = [pod(name, labels={GROUP: "g", MIN_AVAILABLE: "2"}) for name in "ab"]
+    assert {trace.result for trace in run(node("n1"), *pods).values()} == {"scheduled"}
+
+
+def test_resources_that_the_cluster_does_not_have_left() -> None:
+    told = run(node("n1", cpu="4"), node("n2", cpu="4"), group(1, minResources={"cpu": "9"}), member("a"))
+    assert "resource gap: cpu 1000" in told["a"].message
+    told = run(node("n1", cpu="4"), node("n2", cpu="4"), group(1, minResources={"cpu": "8"}), member("a"))
+    assert told["a"].result == "scheduled"
+
+
+def test_a_preempted_pod_that_waits_takes_its_group_along() -> None:
+    gated = member("c", schedulingGates=[{"name": "later"}])
+    big = pod("big", requests={"cpu": "3"}, priority=9)
+    order = ["default/a", "default/b", "default/big"]
+    told = run(node("n1", cpu="4"), group(3), member("a"), member("b"), gated, big, pods=order)
+    assert (told["big"].nominated_node, told["big"].victims) == ("n1", ["default/b"])
+    assert told["b"].message == "0/1 nodes are available: 1 preempted."
+    assert told["a"].message == "0/1 nodes are available: 1 rejection in Unreserve."
+
+
+def test_a_group_stays_together_in_the_queue() -> None:
+    objects = [node("n1"), group(2), member("a"), pod("between"), member("b"), member("late", priority=3)]
+    assert Simulation(objects, config=config()).pods == ["default/late", "default/a", "default/b", "default/between"]
+
+
+@pytest.mark.parametrize("version", ["v1beta2", "v1beta3"])
+def test_the_points_that_older_manifests_name(version: str) -> None:
+    points = ("preFilter", "postFilter", "permit", "reserve", "postBind")
+    plugins = {point: {"enabled": [{"name": "Coscheduling"}]} for point in points}
+    told = run(node("n1"), group(2), member("a"), member("b"), config=config(version, **plugins), release="1.27")
+    assert {trace.result for trace in told.values()} == {"scheduled"}
+
+
+def test_in_time_the_last_of_a_group_has_the_others_tried_at_once() -> None:
+    timeline = [{"at": at, "create": member(name)} for at, name in ((0, "a"), (5, "b"), (9, "c"))]
+    played = Played(node("n1"), group(3), config=config(), timeline=timeline)
+    assert [r.data["result"] for r in played.of("attempt", "a")] == ["unschedulable", "waiting"]
+    assert played.times("pod.bound") == [9, 9, 9]
+    assert "ForceActivate" in [event for _, _, event in played.moves("a")]
+
+
+@pytest.mark.parametrize("spec", [{"minMember": -1}, {"minResources": {"cpu": "x"}}, {"scheduleTimeoutSeconds": -5}])
+def test_a_wrong_pod_group_is_refused(spec: Raw) -> None:
+    with pytest.raises(InputError, match=f"PodGroup default/g: spec.{next(iter(spec))}"):
+        Simulation([{**group(1), "spec": spec}])

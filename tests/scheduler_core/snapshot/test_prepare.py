@@ -1,0 +1,389 @@
+"""What a run begins with: priorities, whose pods they are, claims that are absent, pods of bare workloads."""
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.objects import PersistentVolumeClaim, Pod
+from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.snapshot.prepare import Prepared, prepare
+from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core.timed import Played
+
+TAKE, BOUND = Choices(other_schedulers="take"), Choices(absent_claims="bound")
+
+
+OURS = ("default-scheduler",)
+
+
+def prepared(*objects: Raw, choices: Choices = AS_UPSTREAM, schedulers: tuple[str, ...] = OURS) -> Prepared:
+    return prepare(objects, release=get_release("1.34"), schedulers=schedulers, choices=choices)
+
+
+def placed(found: Prepared, **settings: Any) -> dict[str, str]:
+    """Pod -> node, or the message that it gets instead."""
+    cycles = Simulation(found.objects, tie_break="name", **settings).run()
+    return {trace.pod.removeprefix("default/"): trace.node or trace.message for trace in cycles}
+
+
+def said(found: Prepared, code: str) -> str:
+    """The one remark with that code; "" if there is none."""
+    return " ".join(remark.message for remark in found.remarks if remark.code == code)
+
+
+def written(name: str, **spec: Any) -> Raw:
+    """A pod that no API server has seen."""
+    container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
+    return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container], **spec}}
+
+
+def priority_class(name: str, value: int, **more: Any) -> Raw:
+    return {"kind": "PriorityClass", "metadata": {"name": name}, "value": value, **more}
+
+
+def pods(found: Prepared) -> dict[str, Pod]:
+    return {obj.name: obj for obj in found.objects if isinstance(obj, Pod)}
+
+
+# ---------------------------------------------------------------- filled in
+
+
+def test_limits_without_requests_take_room() -> None:
+    limited = written("b")
+    limited["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "3"}}
+    found = prepared(node("n1"), written("a", nodeName="n1"), written("c", nodeName="n1"), limited)
+    assert "Insufficient cpu" in placed(found)["b"]
+    assert "requests from limits (1 container of 1 pod)" in said(found, "filled")
+
+
+def test_an_unprepared_simulation_takes_objects_as_they_are() -> None:
+    limited = written("b")
+    limited["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "9"}}
+    (trace,) = Simulation([node("n1"), limited]).run()
+    assert trace.node == "n1"
+
+
+# ---------------------------------------------------------------- priorities
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"priorityClassName": "high"}, (1000, "Never")),
+        ({"priorityClassName": "high", "preemptionPolicy": "PreemptLowerPriority"}, (1000, "PreemptLowerPriority")),
+        ({"priorityClassName": "system-node-critical"}, (2000001000, "PreemptLowerPriority")),
+        ({}, (7, "PreemptLowerPriority")),
+        ({"priority": 5}, (5, "")),
+        ({"priorityClassName": "gone"}, (None, "")),
+    ],
+)
+def test_priorities_of_pods_that_were_written_down(spec: Raw, expected: tuple[int, str]) -> None:
+    classes = (priority_class("high", 1000, preemptionPolicy="Never"), priority_class("usual", 7, globalDefault=True))
+    found = pods(prepared(*classes, written("a", **spec)))["a"].spec
+    assert (found.priority, found.preemption_policy) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"priorityClassName": "high"}, (1000, "Never")),
+        ({"priorityClassName": "high", "priority": 10}, (10, "Never")),
+        ({}, (None, "")),
+    ],
+)
+def test_of_a_real_cluster_s_pod_only_what_is_missing(spec: Raw, expected: tuple[int, str]) -> None:
+    classes = (priority_class("high", 1000, preemptionPolicy="Never"), priority_class("usual", 7, globalDefault=True))
+    found = pods(prepared(*classes, pod("a", **{"priority": None, **spec})))["a"].spec
+    assert (found.priority, found.preemption_policy) == expected
+
+
+def test_the_class_decides_who_is_first_and_who_may_preempt() -> None:
+    filler = pod("filler", on="n1", requests={"cpu": "4"}, priority=1)
+    high = priority_class("high", 1000)
+    found = prepared(node("n1"), high, filler, written("low"), written("boss", priorityClassName="high"))
+    assert said(found, "priorities") == "Priority filled in from the PriorityClass for 1 pod: high (1)."
+    first = next(Simulation(found.objects, tie_break="name").run())
+    assert (first.pod, first.nominated_node, first.victims) == ("default/boss", "n1", ["default/filler"])
+
+
+def test_a_class_that_does_not_exist_is_said() -> None:
+    found = prepared(node("n1"), written("a", priorityClassName="gold"), written("b", priorityClassName="gold"))
+    assert said(found, "priority-class") == (
+        "2 pods name 1 PriorityClass that the snapshot does not hold, and count with priority 0: gold (2); "
+        "default/a, default/b."
+    )
+    assert placed(found) == {"a": "n1", "b": "n1"}
+
+
+# ---------------------------------------------------------------- who is to be scheduled
+
+
+def test_pods_that_are_being_deleted_are_skipped_and_counted() -> None:
+    found = prepared(node("n1"), pod("gone", deleted=True), pod("running", on="n1", deleted=True), pod("a"))
+    assert placed(found) == {"a": "n1"}
+    assert said(found, "deleting") == (
+        "1 pod without a node is being deleted: kube-scheduler skips such pods, as here "
+        "(skip schedule deleting pod: default/gone): default/gone."
+    )
+    assert found.deleting == ["default/gone"]
+
+
+def test_a_pod_asked_for_by_name_is_tried_though_it_is_being_deleted() -> None:
+    """The conformance cases ask so."""
+    found = prepared(node("n1"), pod("gone", deleted=True))
+    assert placed(found, pods=["default/gone"]) == {"gone": "n1"}
+
+
+def test_pods_of_other_schedulers_are_counted_by_scheduler() -> None:
+    waiting = [pod(f"v{i}", schedulerName="volcano") for i in range(5)]
+    found = prepared(node("n1"), *waiting, pod("gpu", schedulerName="gpu"), pod("on", on="n1", schedulerName="gpu"))
+    assert placed(found) == {}
+    assert found.others == {"volcano": 5, "gpu": 1}
+    assert said(found, "other-schedulers") == (
+        "6 pods wait for another scheduler and are left to it: "
+        "volcano (5: default/v0, default/v1, default/v2 and 2 more), gpu (1: default/gpu). A run can take them."
+    )
+
+
+@pytest.mark.parametrize(("schedulers", "taker"), [(("mine", *OURS), "default-scheduler"), (("mine",), "mine")])
+def test_pods_of_other_schedulers_may_be_taken_by_the_default_profile(schedulers: tuple[str, ...], taker: str) -> None:
+    found = prepared(node("n1"), pod("a", schedulerName="volcano"), choices=TAKE, schedulers=schedulers)
+    assert pods(found)["a"].spec.scheduler_name == taker
+    assert said(found, "other-schedulers") == (
+        f"1 pod of other schedulers is taken by {taker}: volcano (1: default/a)."
+    )
+    assert found.others == {}
+
+
+# ---------------------------------------------------------------- absent claims
+
+
+def claiming(name: str, claim: str = "data", **more: Any) -> Raw:
+    return pod(name, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": claim}}], **more)
+
+
+def test_a_snapshot_without_claims_may_lack_them() -> None:
+    found = prepared(node("n1"), claiming("a"), claiming("b"), claiming("c", "other", on="n1"))
+    assert said(found, "absent-claims") == (
+        "3 pods name 2 claims, and the snapshot holds none: it may lack them. "
+        "Add the output of `kubectl get pv,pvc,sc,csinodes -A -o json`, or have a run take absent claims as bound."
+    )
+    assert 'persistentvolumeclaim "data" not found' in placed(found)["a"]
+
+
+def test_single_claims_that_are_absent_are_named() -> None:
+    there = {"kind": "PersistentVolumeClaim", "metadata": {"name": "there", "namespace": "default"}}
+    found = prepared(node("n1"), there, claiming("a", "there"), claiming("b"))
+    assert said(found, "absent-claims").startswith(
+        "1 pod names 1 claim that the snapshot does not hold: default/data. "
+    )
+    assert said(prepared(node("n1"), there, claiming("a", "there")), "absent-claims") == ""
+
+
+@pytest.mark.parametrize("release", ["1.27", "1.34"])
+def test_absent_claims_may_be_taken_as_bound(release: str) -> None:
+    zoned = node("n1", zone="a"), node("n2", zone="b", cpu="1")
+    own = pod(
+        "own", requests={"cpu": "3"}, volumes=[{"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    )
+    found = prepared(*zoned, claiming("a"), claiming("b"), own, choices=BOUND)
+    assert placed(found, release=release) == {"a": "n1", "b": "n1", "own": "n1"}
+    assert said(found, "absent-claims") == (
+        "3 pods name 2 claims that the snapshot does not hold: default/data, default/own-tmp. "
+        "Absent claims are taken as bound to volumes without constraints."
+    )
+
+
+# ---------------------------------------------------------------- bare workloads
+
+
+def workload(kind: str, name: str = "web", **spec: Any) -> Raw:
+    """As somebody would write it down."""
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "500m"}}}]},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template, **spec},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "number"),
+    [
+        ("Deployment", {"replicas": 3}, 3),
+        ("Deployment", {}, 1),
+        ("ReplicaSet", {"replicas": 2}, 2),
+        ("StatefulSet", {"replicas": 2}, 2),
+        ("DaemonSet", {}, 3),
+        ("Job", {"completions": 5, "parallelism": 2}, 2),
+        ("Job", {"parallelism": 4}, 4),
+        ("Job", {"suspend": True}, 0),
+        ("ReplicationController", {"replicas": 2, "selector": {"app": "web"}}, 2),
+    ],
+)
+def test_pods_of_a_bare_workload_are_those_that_a_run_in_time_makes(kind: str, spec: Raw, number: int) -> None:
+    tainted = node("n4", taints=(("own", "", "NoSchedule"),))
+    objects = (node("n1"), node("n2"), node("n3", unschedulable=True), tainted, workload(kind, **spec))
+    found = prepared(*objects)
+    assert len(found.made) == number
+    assert placed(found).keys() == {pod.name for pod in found.made}
+    if number:
+        assert said(found, "workloads").endswith(
+            f"made of workloads that have none yet: {kind} default/web ({number})."
+        )
+    in_time = Played(*objects, until=10, gracePeriods=False)
+    begun = {r.data["pod"].removeprefix("default/") for r in in_time.of("pod.created")}
+    if kind != "StatefulSet":  # whose pods come one after the other there
+        assert {pod.name for pod in found.made} == begun
+
+
+def test_what_the_pods_of_a_workload_are_like() -> None:
+    found = prepared(node("n1"), node("n2"), workload("Deployment", replicas=2), workload("DaemonSet", "agent"))
+    web = [p for p in found.made if p.name.startswith("web-")]
+    agent = [p for p in found.made if p.name.startswith("agent-")]
+    owner = web[0].metadata.owner_references[0]
+    assert (owner.kind, owner.controller, web[0].name.startswith(f"{owner.name}-")) == ("ReplicaSet", True, True)
+    assert web[0].metadata.labels == {"app": "web", "pod-template-hash": owner.name.rpartition("-")[2]}
+    assert web[0].spec.containers[0].resources.requests == {"cpu": "500m"}
+    assert {t.key.partition("/")[2] for t in web[0].spec.tolerations} == {"not-ready", "unreachable"}
+    assert {t.toleration_seconds for t in web[0].spec.tolerations} == {300}
+    affinities = [p.spec.affinity.node_affinity.required for p in agent]  # type: ignore[union-attr]
+    assert [a.node_selector_terms[0].match_fields[0].values for a in affinities] == [["n1"], ["n2"]]  # type: ignore[union-attr]
+    forever = {t.key.partition("/")[2] for t in agent[0].spec.tolerations if t.toleration_seconds is None}
+    assert forever == {"not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"}
+
+
+def test_a_deployment_spreads_as_upstream_s_default_constraints_say() -> None:
+    """They look for the ReplicaSet that owns the pods."""
+    nodes = [node(f"n{i}", zone=f"z{i % 2}") for i in range(4)]
+    at = placed(prepared(*nodes, workload("Deployment", replicas=4)))
+    assert sorted(at.values()) == ["n0", "n1", "n2", "n3"]
+
+
+def test_numbers_of_a_stateful_set_and_their_claims() -> None:
+    template = [{"metadata": {"name": "data"}, "spec": {"storageClassName": "slow"}}]
+    ordered = workload("StatefulSet", "db", replicas=2, ordinals={"start": 5}, volumeClaimTemplates=template)
+    found = prepared(node("n1"), ordered)
+    assert [p.name for p in found.made] == ["db-5", "db-6"]
+    assert found.made[0].metadata.labels["apps.kubernetes.io/pod-index"] == "5"
+    assert found.made[0].spec.volumes[0].persistent_volume_claim.claim_name == "data-db-5"  # type: ignore[union-attr]
+    assert said(found, "absent-claims").startswith("2 pods name 2 claims, and the snapshot holds none")
+    slow = {"kind": "StorageClass", "metadata": {"name": "slow"}, "provisioner": "p"}
+    waiting = slow | {"volumeBindingMode": "WaitForFirstConsumer"}
+    assert placed(prepared(node("n1"), waiting, ordered)) == {"db-5": "n1", "db-6": "n1"}
+    assert "not found" in placed(prepared(node("n1"), slow, ordered))["db-5"]
+    assert placed(prepared(node("n1"), ordered, choices=BOUND)) == {"db-5": "n1", "db-6": "n1"}
+
+
+def test_the_default_storage_class_is_for_claims_that_name_none() -> None:
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    slow = {"kind": "StorageClass", "metadata": {"name": "slow", "annotations": default}}
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "default"}, "spec": {}}
+    none = claim | {"metadata": {"name": "none"}, "spec": {"storageClassName": ""}}
+    found = prepared(slow, claim, none)
+    claims = {obj.name: obj.spec.storage_class_name for obj in found.objects if isinstance(obj, PersistentVolumeClaim)}
+    assert claims == {"data": "slow", "none": ""}
+    assert said(found, "storage-class") == "The default StorageClass was filled in for 1 claim."
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        [workload("Deployment") | {"status": {"replicas": 1}}],
+        [workload("Deployment") | {"metadata": {"name": "web", "uid": "u"}}],
+        [workload("Deployment", replicas=3), pod("web-1-2", labels={"app": "web"}, on="n1")],
+        [
+            workload("Deployment", replicas=3),
+            written("web-1-2") | {"metadata": {"name": "x", "labels": {"app": "web"}}},
+        ],
+        [{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {}}],
+    ],
+)
+def test_workloads_of_a_cluster_and_those_whose_pods_are_there_make_none(there: list[Raw]) -> None:
+    found = prepared(node("n1"), *there)
+    assert (found.made, found.bare, said(found, "workloads")) == ([], [], "")
+
+
+def test_a_replica_set_that_a_deployment_made_makes_none() -> None:
+    made = workload("ReplicaSet")
+    made["metadata"] = {
+        "name": "web-5d4f8",
+        "ownerReferences": [{"kind": "Deployment", "name": "web", "controller": True}],
+    }
+    assert len(prepared(node("n1"), workload("Deployment"), made).made) == 1
+    del made["metadata"]["ownerReferences"]
+    made["spec"]["template"]["metadata"]["labels"]["pod-template-hash"] = "5d4f8"
+    assert len(prepared(node("n1"), workload("Deployment"), made).made) == 1
+
+
+def test_cron_jobs_are_said() -> None:
+    cron = {"kind": "CronJob", "metadata": {"name": "nightly"}, "spec": {"jobTemplate": {}}}
+    assert said(prepared(node("n1"), cron), "cron-jobs") == (
+        "CronJob default/nightly makes Jobs by the clock; no run makes their pods."
+    )
+
+
+def test_a_broken_template_is_named() -> None:
+    broken = workload("Deployment")
+    broken["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "lots"}}
+    with pytest.raises(InputError) as error:
+        prepared(node("n1"), broken)
+    assert error.value.where == "Deployment web"
+    assert error.value.field.startswith("spec.template.spec.containers[0].resources")
+
+
+# ---------------------------------------------------------------- in time
+
+
+def test_in_time_a_pod_that_is_being_deleted_is_popped_and_skipped() -> None:
+    played = Played(node("n1"), pod("gone", deleted=True), pod("a"))
+    (skipped,) = played.of("pod.skipped")
+    assert (skipped.time, skipped.data) == (
+        0,
+        {"pod": "default/gone", "message": "skip schedule deleting pod: default/gone"},
+    )
+    assert [r.data["pod"] for r in played.of("attempt")] == ["default/a"]
+    assert played.moves("gone") == [(0, "active", "UnschedulablePodAdd"), (0, "popped", "Pop")]
+    assert played.run.timeline.queue.parts() == {}
+    assert "skip schedule deleting pod: default/gone" in " ".join(played.run.warnings)
+
+
+def test_in_time_choices_hold_for_pods_that_come_later() -> None:
+    late = claiming("late", schedulerName="volcano")
+    arrivals = [{"name": "job", "every": 10, "count": 1, "template": {"spec": late["spec"]}}]
+    made = workload("Deployment", replicas=1)
+    made["spec"]["template"]["spec"] |= {"schedulerName": "volcano", "volumes": late["spec"]["volumes"]}
+    timeline = [{"at": 5, "create": written("now", **late["spec"])}, {"at": 6, "create": workload("Job", "batch")}]
+    choices = Choices("take", "bound")
+    played = Played(node("n1"), made, timeline=timeline, arrivals=arrivals, choices=choices)
+    assert played.node_of("now") == played.node_of("job-0") == "n1"
+    assert {r.data["node"] for r in played.of("pod.bound")} == {"n1"}
+    assert len(played.of("pod.bound")) == 4
+
+
+def test_in_time_what_comes_later_is_filled_in() -> None:
+    limited = written("late")
+    limited["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "9"}}
+    arrivals = [{"name": "job", "every": 10, "count": 1, "template": {"spec": limited["spec"]}}]
+    played = Played(node("n1"), workload("Deployment"), timeline=[{"at": 5, "create": limited}], arrivals=arrivals)
+    assert {r.data["pod"] for r in played.of("attempt") if r.data["result"] == "unschedulable"} == {
+        "default/late",
+        "default/job-0",
+    }
+    told = " ".join(played.run.warnings)
+    assert "requests from limits (1 container of 1 workload)" in told
+    assert "requests from limits (2 containers of 2 pods)" in told
+
+
+def test_in_time_a_claim_that_comes_later_is_not_absent() -> None:
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "default"}, "spec": {}}
+    played = Played(node("n1"), claiming("a"), timeline=[{"at": 5, "create": claim}], choices=BOUND)
+    assert played.node_of("a") == ""
+    assert not any("claim" in warning for warning in played.run.warnings if "Filled" not in warning)

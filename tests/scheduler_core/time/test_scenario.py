@@ -1,0 +1,149 @@
+"""Scenario files: what they may say, what is wrong with them and in which line, and what comes of them."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scheduler_core.api.duration import seconds
+from scheduler_core.commands.simulate import as_json, simulate
+from scheduler_core.errors import InputError
+from scheduler_core.time.scenario import OPERATIONS, Spec, export, json_schema, load_scenario
+from scheduler_core.time.scenario_run import ScenarioRun
+from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.timed import Played, scenario
+
+DOCS = Path(__file__).parents[3] / "docs"
+EXAMPLE = re.search(r"```yaml\n(.*?)```", (DOCS / "scenario.md").read_text(), re.S)
+assert EXAMPLE
+TEXT = EXAMPLE[1]
+
+
+def test_the_schema_is_that_of_the_code() -> None:
+    assert json.loads((DOCS / "scenario.schema.json").read_text()) == json_schema()
+
+
+def test_every_field_and_operation_is_documented() -> None:
+    text = (DOCS / "scenario.md").read_text()
+    names = [field.encode_name for field in msgspec.structs.fields(Spec)]
+    assert [name for name in (*names, *OPERATIONS) if f"`{name}" not in text] == []
+
+
+def test_every_kind_of_record_is_documented() -> None:
+    sources = "".join(path.read_text() for path in (DOCS.parent / "scheduler_core").rglob("*.py"))
+    kinds = set(re.findall(r'(?:record|_note|_because)\(\s*"([a-z.]+)"', sources)) | {"permit.rejected", "bind.failed"}
+    assert len(kinds) > 12
+    text = (DOCS / "time.md").read_text()
+    assert [kind for kind in sorted(kinds) if f"`{kind}`" not in text] == []
+
+
+def test_the_example_runs_and_is_the_same_when_exported() -> None:
+    loaded = load_scenario(TEXT)
+    again = load_scenario(json.dumps(export(loaded)))
+    assert again == loaded
+    first, second = ([as_json(r) for r in ScenarioRun(one).run()] for one in (loaded, again))
+    assert first == second
+    assert {"pod.evicted", "pod.bound", "attempt"} <= {record["kind"] for record in first}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "field", "words"),
+    [
+        ("seed: 7", "sead: 7", 4, "spec", "unknown field `sead`"),
+        ("until: 30m", "until: soon", 6, "spec.until", "'soon' is not a duration"),
+        ("kind: Scenario", "kind: Scenery", 2, "kind", "Invalid enum value"),
+        ('cpu: "8"', 'cpu: "8x"', 8, "spec.objects[0].status.allocatable['cpu']", "known suffix"),
+        ("value: 1000", "value: many", 12, "spec.objects[1].value", "int"),
+        ("- at: 5m", "- at: -5", 23, "spec.timeline[0].at", "between 0 and 366 days"),
+        ("{at: 20m, drain: n1}", "{at: 20m}", 32, "spec.timeline[3]", "exactly one of"),
+        ("drain: n1}", "drain: n1, cordon: n1}", 32, "spec.timeline[3]", "got cordon, drain"),
+        ("effect: NoSchedule", "effect: Never", 31, "spec.timeline[2].taint.effect", "Invalid enum value"),
+        ("mean: 30s", "mean: 0", 35, "spec.arrivals[0].mean", "more than 0"),
+        ("mean: 30s", "mean: 1ms", 34, "spec.arrivals[0]", "more than 1000000 pods"),
+        ("mean: 30s", "every: 1s\n      mean: 30s", 34, "spec.arrivals[0]", "exactly one of every, mean"),
+        ("{min: 1m, max: 5m}", "{min: 1m}", 36, "spec.arrivals[0].duration", "either min and max, or mean"),
+        ("- name: batch", "- name: Batch", 34, "spec.arrivals[0].name", "lower case"),
+        ("cpu: 500m", "cpu: -1", 38, "spec.arrivals[0].template.spec.containers[0]", "must not be negative"),
+        ("replicas: 3", "replicas: x", 17, "spec.objects[2].spec.replicas", "int"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(old: str, new: str, line: int, field: str, words: str) -> None:
+    assert old in TEXT
+    source = TEXT.replace(old, new, 1)
+    with pytest.raises(InputError) as error:
+        ScenarioRun(load_scenario(source), source)
+    assert error.value.field.startswith(f"line {line}: {field}"), str(error.value)
+    assert words in error.value.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("90", 90), (1.5, 1.5), ("1h30m", 5400), ("250ms", 0.25), ("2d", 172800), ("1.5h", 5400)]
+)
+def test_durations(text: str | float, expected: float) -> None:
+    assert seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "h", "1x", "-1", "1h 30m", "nan", "inf", "367d", True, "1e99"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match=r"duration|between"):
+        seconds(text)
+
+
+def test_arrivals_by_a_pattern_and_their_durations() -> None:
+    arrivals = [
+        {"name": "w", "every": "10s", "start": 5, "end": 40, "duration": 3, "template": {"spec": {"containers": []}}}
+    ]
+    played = Played(node("n1"), arrivals=arrivals)
+    assert played.times("pod.created") == [5, 15, 25, 35]
+    assert played.times("pod.deleted") == [8, 18, 28, 38]
+
+
+def test_poisson_arrivals_come_by_seed() -> None:
+    def times(seed: int) -> list[float]:
+        arrivals = [{"name": "w", "mean": "10s", "template": {"spec": {"containers": []}}}]
+        return Played(node("n1"), arrivals=arrivals, until=2000, seed=seed).times("pod.created")
+
+    assert times(1) == times(1) != times(2)
+    assert 150 < len(times(1)) < 250
+
+
+def test_what_cannot_be_done_is_a_warning() -> None:
+    timeline = [
+        {"at": 1, "cordon": "nowhere"},
+        {"at": 2, "delete": {"kind": "Pod", "name": "nobody", "namespace": "default"}},
+        {"at": 3, "patch": {"kind": "Node", "name": "n1", "patch": {"metadata": {"name": "n2"}}}},
+        {"at": 4, "patch": {"kind": "Node", "name": "n1", "patch": {"status": {"allocatable": {"cpu": "x"}}}}},
+    ]
+    played = Played(node("n1"), timeline=timeline)
+    assert played.times("warning") == [1, 2, 3, 4]
+
+
+def test_patches() -> None:
+    patch = {"kind": "Node", "name": "n1", "patch": {"metadata": {"labels": {"disk": "ssd"}}}}
+    waiting = pod("web", nodeSelector={"disk": "ssd"})
+    played = Played(node("n1"), waiting, timeline=[{"at": 9, "patch": patch}])
+    assert played.times("pod.bound") == [9]
+
+
+def test_simulate_prints_a_table_and_lines(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.yaml"
+    file.write_text(TEXT)
+    table, lines = io.StringIO(), io.StringIO()
+    assert simulate(str(file), table) == simulate(str(file), lines, "jsonl") == 1
+    assert "default/boss" in table.getvalue()
+    records = [json.loads(line) for line in lines.getvalue().splitlines()]
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
+
+
+def test_simulate_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        simulate(str(tmp_path / "absent"), io.StringIO())
+
+
+def test_a_scenario_without_time_still_runs() -> None:
+    run = ScenarioRun(scenario(node("n1"), pod("web"), until=None))
+    assert run.until == 600
+    assert any(record.kind == "pod.bound" for record in run.run())

@@ -1,0 +1,77 @@
+"""The rooms of both packages: imports go down the floors, never up, never in a circle."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.architecture import circle, imports, modules, room_of, upward
+
+# The rooms of each floor, lowest first. Who opens a new room gives it a floor.
+FLOORS = {
+    "scheduler_core": (
+        ("scheduler_core", "errors"),
+        ("api",),
+        ("releases",),
+        ("config", "cluster"),
+        ("framework",),
+        ("preemption",),
+        ("plugins", "cycle"),
+        ("simulation", "queue"),
+        ("controllers", "explain"),
+        ("snapshot",),
+        ("time",),
+        ("debugger",),
+        ("commands",),
+        ("__main__",),
+    ),
+    "kubesched_ui": (
+        ("env", "celery", "fields", "middleware", "static_files"),
+        ("settings", "supervision", "server", "kubesched_ui", "templatetags"),
+        ("models",),
+        ("admin", "ingest", "recording"),
+        ("scenarios",),
+        ("runs",),
+        ("reading", "asking"),
+        ("pages", "api"),
+        ("urls", "asgi", "management"),
+    ),
+}
+# At the root of the application stands only what Django and the processes look for there.
+ROOT_OF_UI = {
+    "admin", "asgi", "celery", "env", "fields", "kubesched_ui", "middleware", "models", "server", "settings",
+    "static_files", "supervision", "urls",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_every_room_has_a_floor(package: str) -> None:
+    rooms = [room for floor in FLOORS[package] for room in floor]
+    assert len(rooms) == len(set(rooms))
+    assert {room_of(module) for module in modules(package)} == set(rooms)
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_imports_go_down(package: str) -> None:
+    assert upward(package, FLOORS[package]) == []
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_no_import_runs_in_a_circle(package: str) -> None:
+    # `import a.b` runs a/__init__.py too, which is why that must not import what imports a.b.
+    assert circle(imports(package)) == []
+
+
+def test_a_circle_would_be_found() -> None:
+    assert circle({"a": frozenset({"b"}), "b": frozenset({"a"}), "c": frozenset()})
+
+
+def test_nothing_loose_at_the_root_of_the_application() -> None:
+    files = {room_of(module) for module, file in modules("kubesched_ui").items() if file.parent.name == "kubesched_ui"}
+    assert files == ROOT_OF_UI
+
+
+def test_few_loose_files_in_the_core() -> None:
+    files = {
+        room_of(module) for module, file in modules("scheduler_core").items() if file.parent.name == "scheduler_core"
+    }
+    assert files == {"scheduler_core", "__main__", "errors", "simulation"}
