@@ -45,7 +45,8 @@ class Simulation:
     `retry_preemptors`: a pod that preempted gets a second cycle at once, else its nomination is where it ends.
     `tie_break`: "seed" or "name". `percentage`: percentageOfNodesToScore, before the configuration's. `registry`: the
     plugins there are, out-of-tree ones included. `unknown_plugins`: whether others that the configuration enables are
-    an error or left out. Raises InputError for anything wrong with the input.
+    an error or left out. `cluster`: what the objects are loaded into, if not an empty one. Raises InputError
+    for anything wrong with the input.
 
     A pod that Permit has wait holds its place and is told of when it is bound or rejected. Time does not pass: those
     that wait when all pods were tried are rejected as if their time were up.
@@ -66,6 +67,7 @@ class Simulation:
         registry: Mapping[str, type[Plugin]] = PLUGINS,
         unknown_plugins: Unknown = "error",
         timer: Callable[[], int] = time.perf_counter_ns,
+        cluster: Cluster | None = None,
     ) -> None:
         if tie_break not in ("seed", "name"):
             raise InputError("run", "tie_break", f"must be seed or name, got {tie_break!r}")
@@ -78,7 +80,7 @@ class Simulation:
             known = known_plugins(registry)
             self.configuration = load_configuration(config, self.release, known=known, unknown=unknown_plugins)
         self.warnings = list(self.configuration.warnings)
-        self.cluster = Cluster(self.release)
+        self.cluster = cluster if cluster is not None else Cluster(self.release)
         typed: list[Object] = [o for o in objects if isinstance(o, Object)]
         if len(typed) != len(objects):
             typed = decode_all(objects)
@@ -98,7 +100,7 @@ class Simulation:
         self.pending = pending  # all pods that are on no node, whoever is to schedule them
         for framework in profiles.values():
             framework.list_pods = self._all_pods
-        self._pending = self._chosen(pending, pods)
+        self.to_try = self._chosen(pending, pods)  # in order
         self._held: dict[str, _Held] = {}
         self._placed = 0
         self._retry_preemptors = retry_preemptors
@@ -134,14 +136,14 @@ class Simulation:
     @property
     def pods(self) -> list[str]:
         """The pods that will be scheduled, in order."""
-        return [pod.key for pod in self._pending]
+        return [pod.key for pod in self.to_try]
 
     def _all_pods(self) -> Iterable[PodInfo]:
         return ({pod.key: pod for pod in self.pending} | self.cluster.pods).values()
 
     def run(self) -> Iterator[CycleTrace]:
         """One cycle per pod. Between cycles placed pods run, victims are gone, preemptors are nominated."""
-        for pod in self._pending:
+        for pod in self.to_try:
             trace = yield from self._try(pod, 1)
             if self._retry_preemptors and trace.nominated_node:
                 yield from self._try(pod, 2)

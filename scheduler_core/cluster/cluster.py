@@ -81,19 +81,25 @@ class Cluster:
             PriorityClass: self.priority_classes,
             PodGroup: self.pod_groups,
         }
+        for table in self._tables.values():
+            table.watch(self._note)
         self.attachments.watch(self.volume_users.attach)
         self.csi_nodes.watch(lambda name, old, new: self.nodes.changed())
 
+    def _note(self, key: str, old: Object | None, new: Object | None) -> None:
+        self.journal.note(REMOVED if new is None else OBJECT, old if new is None else new)
+
     def apply(self, obj: Object) -> None:
         """Adds or replaces an object other than a pod."""
+        if type(obj) in self._tables:
+            self._tables[type(obj)][obj.key] = obj  # which notes it, as it does what plugins write there
+            return
         self.journal.note(OBJECT, obj)
         if isinstance(obj, Node):
             self.nodes.set_node(obj)
         elif isinstance(obj, Namespace):
             self.namespaces[obj.name] = obj.metadata.labels
             self.columns.forget_namespaces()
-        elif type(obj) in self._tables:
-            self._tables[type(obj)][obj.key] = obj
 
     def find(self, obj: Object) -> Object | None:
         """The stored object of the same kind and key, other than a pod; None if there is none."""
@@ -112,14 +118,15 @@ class Cluster:
 
     def remove(self, obj: Object) -> None:
         """Removes an object other than a pod."""
+        if type(obj) in self._tables:
+            self._tables[type(obj)].pop(obj.key, None)
+            return
         self.journal.note(REMOVED, obj)
         if isinstance(obj, Node):
             self.nodes.remove_node(obj.name)
         elif isinstance(obj, Namespace):
             self.namespaces.pop(obj.name, None)
             self.columns.forget_namespaces()
-        elif type(obj) in self._tables:
-            self._tables[type(obj)].pop(obj.key, None)
 
     def load(self, objects: Iterable[Object]) -> list[PodInfo]:
         """Takes in a snapshot: bound pods run, pods that ended are left out; returns the pending pods, in order."""

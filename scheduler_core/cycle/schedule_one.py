@@ -50,6 +50,8 @@ class Scheduler:
         self.preemption = preemption
         self.timer = timer
         self.extenders: Extenders | None = None
+        self.own_frameworks: dict[str, Framework] = {}  # pod -> what it is scheduled by instead of its profile's
+        self.places: dict[str, str] = {}  # pod -> the node that it goes to, whatever plugins say
         self.cycles = 0
         self.next_start_index = 0
 
@@ -73,7 +75,7 @@ class Scheduler:
         return framework, state, trace
 
     def _framework(self, pod: PodInfo) -> Framework:
-        framework = self.profiles.get(pod.pod.spec.scheduler_name)
+        framework = self.own_frameworks.get(pod.key) or self.profiles.get(pod.pod.spec.scheduler_name)
         if framework is None:
             problem = f"no profile of that name; there are {', '.join(self.profiles)}"
             raise InputError(f"Pod {pod.key}", "spec.schedulerName", problem)
@@ -102,14 +104,20 @@ class Scheduler:
         if trace.error:
             trace.result = "error"
             return
-        if trace.feasible is not None and not len(trace.feasible):
+        fits = trace.feasible is None or bool(len(trace.feasible))
+        place = self.cluster.nodes.rows.get(self.places[pod.key]) if pod.key in self.places else None
+        if not fits and place is None:
             self.post_filter(framework, state, pod, trace)
             return
-        self.prioritize(framework, state, pod, trace)
+        if fits:
+            self.prioritize(framework, state, pod, trace)
         if trace.error:
             trace.result = "error"
             return
-        self.select_host(framework, trace)
+        if place is None:
+            self.select_host(framework, trace)
+        else:
+            trace.selected_row, trace.node = place, self.cluster.nodes.names[place]
         self.assume_and_reserve(framework, state, pod, trace)
 
     def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:

@@ -188,8 +188,9 @@ class Recorder:
         cluster.nodes.refresh()
         self._tell(0)
         self._instant(0, 0.0)
-        for node in cluster.nodes.nodes:
-            self._object(0, node)
+        for entry in cluster.nodes.entries.values():  # in order of arrival, which ImageLocality depends on
+            if entry.node is not None:
+                self._object(0, entry.node)
         for name, labels in cluster.namespaces.items():
             self._object(0, Namespace(Metadata(name, labels=labels)))
         for obj in cluster.others():

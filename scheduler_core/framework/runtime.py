@@ -5,6 +5,7 @@ Source: pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
@@ -17,6 +18,11 @@ from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
 
 _P = TypeVar("_P", bound=api.Plugin)
+
+_LISTS = (
+    *("pre_enqueue", "pre_filter", "filter", "post_filter", "pre_score", "score"),
+    *("reserve", "permit", "pre_bind", "bind", "post_bind"),
+)
 
 
 class Framework:
@@ -65,6 +71,40 @@ class Framework:
             assert isinstance(plugin, kind), f"{name} does not implement {point}"
             plugins.append(plugin)
         return plugins
+
+    # ---- as it is not configured
+
+    @property
+    def plugin_names(self) -> list[str]:
+        """All plugins of the profile."""
+        return list(self._plugins)
+
+    def copy(self) -> Framework:
+        """One with the same plugins, of which some may then be left out for a single pod."""
+        other = copy.copy(self)
+        other._plugins = {name: copy.copy(plugin) for name, plugin in self._plugins.items()}
+        for plugin in other._plugins.values():
+            plugin.handle = other
+        for point in _LISTS:
+            setattr(other, point, [other._plugins[plugin.name] for plugin in getattr(self, point)])
+        other.weights = dict(self.weights)
+        return other
+
+    def leave_out(self, name: str) -> None:
+        """As if the plugin were not there; but pods are sorted as before, and the last Bind plugin stays."""
+        for point in _LISTS:
+            left = [plugin for plugin in getattr(self, point) if plugin.name != name]
+            if left or point != "bind":
+                setattr(self, point, left)
+        self.weights.pop(name, None)
+
+    def weigh(self, name: str, weight: int) -> None:
+        """Another weight for a Score plugin; 0 leaves its scores out."""
+        if weight:
+            self.weights[name] = weight
+        else:
+            self.score = [plugin for plugin in self.score if plugin.name != name]
+            self.pre_score = [plugin for plugin in self.pre_score if plugin.name != name]
 
     # ---- PreEnqueue, PreFilter
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from scheduler_core.api import edits
 from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
 from scheduler_core.config import Unknown, load_configuration
@@ -294,7 +295,7 @@ class ScenarioRun:
         if self._workloads is not None and self._workloads.patch(patch.kind, patch.namespace, patch.name, patch.patch):
             return
         stored = self._stored(patch)
-        merged = _merge(msgspec.to_builtins(stored), patch.patch)
+        merged = edits.merge_patch(msgspec.to_builtins(stored), patch.patch)
         new = decode({"kind": patch.kind, **merged})
         assert new is not None
         if new.key != stored.key:
@@ -315,8 +316,7 @@ class ScenarioRun:
     def _cordon(self, name: str, unschedulable: bool) -> None:
         node = self._node(name)
         if node.spec.unschedulable != unschedulable:
-            spec = msgspec.structs.replace(node.spec, unschedulable=unschedulable)
-            self.api.update(msgspec.structs.replace(node, spec=spec))
+            self.api.update(edits.cordoned(node, unschedulable))
 
     def _drain(self, name: str) -> None:
         """Cordons the node and evicts its pods, those of DaemonSets excepted."""
@@ -327,16 +327,10 @@ class ScenarioRun:
                 self.api.evict(self.api.pods[pod.key], "drain")
 
     def _taint(self, taint: NodeTaint) -> None:
-        node = self._node(taint.node)
-        kept = [t for t in node.spec.taints if (t.key, t.effect) != (taint.key, taint.effect)]
-        spec = msgspec.structs.replace(node.spec, taints=[*kept, Taint(taint.key, taint.value, taint.effect)])
-        self.api.update(msgspec.structs.replace(node, spec=spec))
+        self.api.update(edits.tainted(self._node(taint.node), Taint(taint.key, taint.value, taint.effect)))
 
     def _untaint(self, taint: NodeTaint) -> None:
-        node = self._node(taint.node)
-        kept = [t for t in node.spec.taints if t.key != taint.key or taint.effect not in ("", t.effect)]
-        spec = msgspec.structs.replace(node.spec, taints=kept)
-        self.api.update(msgspec.structs.replace(node, spec=spec))
+        self.api.update(edits.untainted(self._node(taint.node), taint.key, taint.effect))
 
 
 def _raw(reference: Reference) -> dict[str, Any]:
@@ -366,16 +360,3 @@ def _draw(duration: str | int | float | Spread, chance: random.Random) -> float:
     if duration.mean is not None:
         return min(chance.expovariate(1 / max(seconds(duration.mean), 1e-3)), 366 * 86400.0)
     return chance.uniform(seconds(duration.min or 0), seconds(duration.max or 0))
-
-
-def _merge(target: Any, patch: Any) -> Any:
-    """RFC 7386."""
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = _merge(merged.get(key), value)
-    return merged

@@ -1,0 +1,318 @@
+"""What may be changed in a run: the vocabulary of forks and remedies, read and checked, and done.
+
+One change is a JSON object with one key:
+
+| key | value |
+| --- | --- |
+| `create` | an object |
+| `patch` | `kind`, `namespace`, `name`, `patch`: a JSON merge patch (RFC 7386) |
+| `delete` | `kind`, `namespace`, `name` |
+| `cordon`, `uncordon`, `drain` | a node's name |
+| `taint` | `node`, `key`, `value`, `effect` |
+| `untaint` | `node`, `key`, `effect` (none: all of that key) |
+| `place` | `pod` (namespace/name), `node`: the pod goes there, whatever plugins say |
+| `skip` | `pod` (none: all), `plugin`: as if the plugin were not there |
+| `weight` | `plugin`, `weight`: of its scores, in every profile; 0 leaves them out |
+
+`Edit.apply` does it to a Simulation at once, without anybody being told: what a fork does before its first cycle. In
+time the objects' changes are an API server's business, in these very terms (`time/scenario.py`).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api import edits
+from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
+from scheduler_core.cluster.journal import BOUND, GONE, POD
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot import defaults
+from scheduler_core.time.scenario import NodeTaint, Patch, Reference, Strict
+
+MOST = 1000
+MAX_WEIGHT = 1_000_000
+
+OBJECTS = ("create", "patch", "delete", "cordon", "uncordon", "drain", "taint", "untaint")
+DECISIONS = ("place", "skip", "weight")
+NOT_LOOKED_AT = "the scheduler does not look at objects of this kind"
+
+
+class Place(Strict, kw_only=True):
+    """The pod (`namespace/name`) goes to the node."""
+
+    pod: str
+    node: str
+
+
+class Skip(Strict, kw_only=True):
+    """As if the plugin were not there, for a pod (`namespace/name`) or for all."""
+
+    plugin: str
+    pod: str | None = None
+
+
+class Weight(Strict, kw_only=True):
+    """A Score plugin's weight."""
+
+    plugin: str
+    weight: int
+
+
+class Change(Strict, kw_only=True):
+    """Exactly one of these."""
+
+    create: dict[str, Any] | None = None
+    patch: Patch | None = None
+    delete: Reference | None = None
+    cordon: str | None = None
+    uncordon: str | None = None
+    drain: str | None = None
+    taint: NodeTaint | None = None
+    untaint: NodeTaint | None = None
+    place: Place | None = None
+    skip: Skip | None = None
+    weight: Weight | None = None
+
+    @property
+    def operation(self) -> tuple[str, Any]:
+        """(name, argument)."""
+        return next((name, value) for name in (*OBJECTS, *DECISIONS) if (value := getattr(self, name)) is not None)
+
+
+def read_changes(raw: Any) -> list[Change]:
+    """A list of changes as they come in JSON. Raises InputError naming the one that is wrong, and its field."""
+    if not isinstance(raw, list):
+        raise InputError("changes", "", f"must be a list, got {type(raw).__name__}")
+    if len(raw) > MOST:
+        raise InputError("changes", "", f"must be at most {MOST:,}, got {len(raw):,}")
+    return [_read(one, f"changes[{i}]") for i, one in enumerate(raw)]
+
+
+def _read(raw: Any, where: str) -> Change:
+    try:
+        change = msgspec.convert(raw, Change)
+    except (msgspec.ValidationError, RecursionError) as problem:
+        text, _, path = str(problem).partition(" - at `$")
+        raise InputError(where, path.rstrip("`").lstrip("."), text[:200]) from None
+    given = [name for name in (*OBJECTS, *DECISIONS) if getattr(change, name) is not None]
+    if len(given) != 1:
+        names = ", ".join((*OBJECTS, *DECISIONS))
+        raise InputError(where, "", f"must have exactly one of {names}" + (f", got {', '.join(given)}" * bool(given)))
+    if change.create is not None:
+        try:
+            filled = copy.deepcopy(change.create)
+            defaults.fill(filled)
+            if decode(filled) is None:
+                raise InputError(describe(change.create), "kind", NOT_LOOKED_AT)
+        except InputError as problem:
+            raise InputError(where, "create", str(problem)) from None
+    if change.taint is not None and not change.taint.effect:
+        raise InputError(where, "taint.effect", "is missing")
+    if change.weight is not None and not 0 <= change.weight.weight <= MAX_WEIGHT:
+        raise InputError(where, "weight.weight", f"must be in 0..{MAX_WEIGHT:,}, got {change.weight.weight}")
+    return change
+
+
+def written(change: Change) -> dict[str, Any]:
+    """A change as JSON has it."""
+    found: dict[str, Any] = msgspec.to_builtins(change)
+    return found
+
+
+class Edit:
+    """Does changes to a simulation. Pods keep their node; what is deleted was there."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self.cluster = simulation.cluster
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """All of them, in order. Raises InputError for one that cannot be done; those before it are done then."""
+        for number, change in enumerate(changes):
+            name, what = change.operation
+            try:
+                getattr(self, f"_{name}")(what)
+            except InputError as problem:
+                raise InputError(f"changes[{number}]", name, str(problem)) from None
+        self.cluster.nodes.refresh()
+
+    # ---- objects
+
+    def _create(self, raw: dict[str, Any]) -> None:
+        filled = copy.deepcopy(raw)
+        defaults.fill(filled, self.cluster.release)
+        obj = decode(filled)
+        if obj is None:
+            raise InputError(describe(raw), "kind", NOT_LOOKED_AT)
+        if self.find(type(obj).__name__, obj.key) is not None:
+            raise InputError(describe(raw), "", "exists already")
+        if isinstance(obj, Pod):
+            self._appear(PodInfo(obj, self.cluster.release))
+        else:
+            self.cluster.apply(obj)
+
+    def _appear(self, pod: PodInfo) -> None:
+        if pod.priority == 0 and pod.pod.spec.priority_class_name and pod.pod.spec.priority is None:
+            named = self.cluster.priority_classes.get(pod.pod.spec.priority_class_name)
+            pod.priority = named.value if named is not None else 0
+        self.cluster.journal.note(POD, pod)
+        if pod.pod.spec.node_name:
+            self.cluster.add_pod(pod, pod.pod.spec.node_name)
+            self.cluster.journal.note(BOUND, pod)
+        else:
+            self.simulation.pending.append(pod)
+            if pod.pod.spec.scheduler_name in self.simulation.scheduler.profiles:
+                self.simulation.to_try.append(pod)
+
+    def _patch(self, patch: Patch) -> None:
+        key = _key(patch)
+        old = self._there(patch.kind, key)
+        stored = old.pod if isinstance(old, PodInfo) else old
+        new = decode({"kind": patch.kind, **edits.merge_patch(msgspec.to_builtins(stored), patch.patch)})
+        assert new is not None
+        if new.key != stored.key:
+            raise InputError(f"{patch.kind} {key}", "metadata.name", "a patch may not rename an object")
+        if isinstance(old, PodInfo) and isinstance(new, Pod):
+            self.replace_pod(old, new)
+        else:
+            self.cluster.apply(new)
+
+    def replace_pod(self, old: PodInfo, pod: Pod) -> PodInfo:
+        """Another version of a pod, where the old one was."""
+        new = PodInfo(pod, self.cluster.release)
+        new.nominated_node, new.start_time = old.nominated_node, old.start_time
+        self.cluster.journal.note(POD, new)
+        if old.node:
+            node = old.node
+            self.cluster.remove_pod(old)
+            self.cluster.add_pod(new, node)
+            self.cluster.journal.note(BOUND, new)
+            return new
+        new.node = ""
+        self._swap(old, new)
+        nominator = self.cluster.nominator
+        if node := nominator.node_of(old):
+            nominator.forget(old)
+            nominator.nominate(new, node)
+        return new
+
+    def _swap(self, old: PodInfo, new: PodInfo | None) -> None:
+        """Puts a pending pod in another's place, in what is to be tried as well; None takes it out."""
+        for pods in (self.simulation.pending, self.simulation.to_try):
+            for place, pod in enumerate(pods):
+                if pod is old:
+                    pods[place : place + 1] = [] if new is None else [new]
+                    break
+
+    def _delete(self, reference: Reference) -> None:
+        old = self._there(reference.kind, _key(reference))
+        if isinstance(old, PodInfo):
+            self._remove(old)
+        else:
+            self.cluster.remove(old)
+
+    def _remove(self, pod: PodInfo) -> None:
+        if pod.node:
+            self.cluster.remove_pod(pod)
+        else:
+            self.cluster.nominator.forget(pod)
+            self._swap(pod, None)
+        self.cluster.journal.note(GONE, pod.key)
+
+    def find(self, kind: str, key: str) -> Object | PodInfo | None:
+        """What there is of a kind; a pod as the scheduler has it. `key`: namespace/name, or name."""
+        if kind == "Pod":
+            placed = self.cluster.pods.get(key)
+            return placed or next((pod for pod in self.simulation.pending if pod.key == key), None)
+        namespace, _, name = key.rpartition("/")
+        named = decode({"kind": kind, "metadata": {"name": name, "namespace": namespace}})
+        if named is None:
+            raise InputError(f"{kind[:63]} {key[:253]}", "kind", NOT_LOOKED_AT)
+        return self.cluster.find(named)
+
+    def _there(self, kind: str, key: str) -> Any:
+        found = self.find(kind, key)
+        if found is None:
+            raise InputError(f"{kind} {key[:253]}", "", "does not exist")
+        return found
+
+    # ---- nodes
+
+    def _node(self, name: str) -> Node:
+        node: Node = self._there("Node", name)
+        return node
+
+    def _cordon(self, name: str) -> None:
+        self.cluster.apply(edits.cordoned(self._node(name), True))
+
+    def _uncordon(self, name: str) -> None:
+        self.cluster.apply(edits.cordoned(self._node(name), False))
+
+    def _drain(self, name: str) -> None:
+        """Cordons the node and deletes its pods, those of DaemonSets excepted."""
+        self._cordon(name)
+        for pod in list(self.cluster.nodes.entries[name].pods.values()):
+            if not any(owner.kind == "DaemonSet" for owner in pod.pod.metadata.owner_references):
+                self._remove(pod)
+
+    def _taint(self, taint: NodeTaint) -> None:
+        self.cluster.apply(edits.tainted(self._node(taint.node), Taint(taint.key, taint.value, taint.effect)))
+
+    def _untaint(self, taint: NodeTaint) -> None:
+        self.cluster.apply(edits.untainted(self._node(taint.node), taint.key, taint.effect))
+
+    # ---- decisions
+
+    def _place(self, place: Place) -> None:
+        if self._there("Pod", place.pod).node:
+            raise InputError(f"Pod {place.pod}", "", "already runs on a node")
+        self._node(place.node)
+        self.simulation.scheduler.places[place.pod] = place.node
+
+    def _skip(self, skip: Skip) -> None:
+        scheduler = self.simulation.scheduler
+        self._known(skip.plugin)
+        if skip.pod is None:
+            for framework in [*scheduler.profiles.values(), *scheduler.own_frameworks.values()]:
+                framework.leave_out(skip.plugin)
+            return
+        pod: PodInfo = self._there("Pod", skip.pod)
+        own = scheduler.own_frameworks.get(pod.key)
+        if own is None:
+            name = pod.pod.spec.scheduler_name
+            if name not in scheduler.profiles:
+                raise InputError(f"Pod {pod.key}", "spec.schedulerName", f"no profile is named {name[:63]!r}")
+            own = scheduler.own_frameworks[pod.key] = scheduler.profiles[name].copy()
+        own.leave_out(skip.plugin)
+
+    def _weight(self, weight: Weight) -> None:
+        self._known(weight.plugin)
+        scheduler = self.simulation.scheduler
+        found = [
+            framework
+            for framework in [*scheduler.profiles.values(), *scheduler.own_frameworks.values()]
+            if weight.plugin in framework.weights
+        ]
+        if not found:
+            raise InputError(f"plugin {weight.plugin}", "", "does not score in any profile")
+        for framework in found:
+            framework.weigh(weight.plugin, weight.weight)
+
+    def _known(self, plugin: str) -> None:
+        frameworks = self.simulation.scheduler.profiles.values()
+        known = sorted({name for framework in frameworks for name in framework.plugin_names})
+        if plugin not in known:
+            raise InputError(f"plugin {plugin[:63]}", "", f"is in no profile; there are {', '.join(known)}")
+
+
+def _key(reference: Reference) -> str:
+    named = decode({"kind": reference.kind, "metadata": {"name": reference.name, "namespace": reference.namespace}})
+    if named is None:
+        raise InputError(f"{reference.kind[:63]} {reference.name[:253]}", "kind", NOT_LOOKED_AT)
+    return named.key
