@@ -132,6 +132,21 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     find.add_argument("--limit", type=int, default=100, help="how many at most (default: 100)")
     find.set_defaults(run=_find)
 
+    diff = commands.add_parser(
+        "diff",
+        help="what differs between two runs: of two files, or of one with other settings",
+        description="Runs a file twice, or two files, and prints what differs: settings, objects, where the runs part, "
+        "what became of each pod and what differs first; see docs/debugger.md.",
+        epilog="Exit code: 0 if every pod comes to the same, 1 if not, 2 for bad usage or input.",
+    )
+    _add_run(diff)
+    diff.add_argument("other", metavar="OTHER", nargs="?", help="another file; without it the same one")
+    diff.add_argument("--to-release", help="the second run's Kubernetes release")
+    diff.add_argument("--to-config", metavar="FILE", help="the second run's KubeSchedulerConfiguration")
+    diff.add_argument("--to-seed", type=int, help="the second run's seed")
+    diff.add_argument("--pod", metavar="NS/NAME", help="this pod alone, plugin by plugin")
+    diff.set_defaults(run=_diff)
+
 
 def _add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for stdin")
@@ -197,7 +212,18 @@ def _find(args: argparse.Namespace) -> int:
     return asking.find(_played(args), sys.stdout, args.where, args.start, args.direction, args.limit, args.json)
 
 
-def _played(args: argparse.Namespace) -> "Played":
+def _diff(args: argparse.Namespace) -> int:
+    from scheduler_core.commands import comparing
+
+    a = _played(args, keep=True)
+    args.file = args.other or args.file
+    for name in ("release", "config", "seed"):
+        other = getattr(args, f"to_{name}")
+        setattr(args, name, getattr(args, name) if other is None else other)
+    return comparing.diff(a, _played(args, keep=True), sys.stdout, args.pod or "", args.json)
+
+
+def _played(args: argparse.Namespace, keep: bool = False) -> "Played":
     from scheduler_core.commands.asking import play
 
     return play(
@@ -208,6 +234,7 @@ def _played(args: argparse.Namespace) -> "Played":
         seed=args.seed,
         unknown="leave_out" if args.leave_out_unknown else "error",
         choices=_choices(args),
+        keep=keep,
     )
 
 

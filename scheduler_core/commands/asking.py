@@ -6,17 +6,25 @@ import re
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 
 from scheduler_core.commands.loading import configuration_of, prepared, read_config, tell
-from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.config import Configuration, Unknown, load_configuration
 from scheduler_core.debugger import moments
 from scheduler_core.debugger.facts import Facts
 from scheduler_core.debugger.find import Search
 from scheduler_core.debugger.moments import Asked
-from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, Recording, facts_from
+from scheduler_core.debugger.recording import (
+    FACTS_PART,
+    MOVES_PART,
+    OBJECTS_PART,
+    Recorder,
+    Recording,
+    facts_from,
+    objects_from,
+)
 from scheduler_core.errors import InputError
 from scheduler_core.explain import words
 from scheduler_core.plugins import PLUGINS, known_plugins
@@ -32,11 +40,16 @@ _SCENARIO = re.compile(rb'^\s*"?kind"?\s*:\s*"?Scenario\b|"kind"\s*:\s*"Scenario
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A file's run."""
+    """A file's run. `cycles`: each as encoded, with the nodes in the order of its rows. `objects`: by their number.
+    `configuration`, `settings`: what it ran with."""
 
     recording: Recording
     facts: Facts
     in_time: bool
+    cycles: list[tuple[bytes, list[str]]]
+    objects: list[tuple[str, bytes]]
+    configuration: Configuration
+    settings: dict[str, Any]
 
 
 def play(
@@ -48,15 +61,17 @@ def play(
     seed: int | None = None,
     unknown: Unknown = "error",
     choices: Choices = AS_UPSTREAM,
+    keep: bool = False,
 ) -> Played:
     """Runs a snapshot in one pass or a scenario in time (`one_pass`: that, too, in one pass), recording it.
+    `keep`: its cycles, too.
 
     `release`, `config` (a file), `seed`: instead of what the file says. `unknown`: what to do with plugins that do not
     exist here. `choices`: about what the snapshot leaves open. Raises InputError.
     """
     data = read_bytes(path)
     if not one_pass and API_VERSION.encode() in data and _SCENARIO.search(data):
-        return _in_time(data, path, release, config, seed, unknown, choices)
+        return _in_time(data, path, release, config, seed, unknown, choices, keep)
     raws = objects_in(data, path)
     name = get_release(release or "1.34").name
     load = partial(load_configuration, release=get_release(name), known=known_plugins(PLUGINS), unknown=unknown)
@@ -65,10 +80,13 @@ def play(
     tie_break = "name" if seed is None else "seed"
     simulation = Simulation(found.objects, release=name, config=configuration, seed=seed or 0, tie_break=tie_break)
     tell(found, simulation.warnings)
-    recorder = Recorder(simulation)
+    recorder, cycles, nodes = Recorder(simulation), [], list(simulation.nodes)
     for trace in simulation.run():
         recorder.cycle(trace)
-    return _played(recorder, False)
+        if keep:
+            cycles.append((trace.encode(), nodes))
+    settings = {"in_time": False, "release": name, "seed": seed or 0, "tie_break": tie_break}
+    return _played(recorder, simulation, settings, cycles)
 
 
 def _in_time(
@@ -79,6 +97,7 @@ def _in_time(
     seed: int | None,
     unknown: Unknown,
     choices: Choices,
+    keep: bool,
 ) -> Played:
     scenario = load_scenario(data, path)
     spec = scenario.spec
@@ -87,16 +106,26 @@ def _in_time(
     spec.seed = spec.seed if seed is None else seed
     run = ScenarioRun(scenario, data, timer=time.perf_counter_ns, unknown_plugins=unknown, choices=choices)
     tell(run.prepared, run.simulation.warnings)
-    recorder = Recorder(run.simulation)
+    recorder, cycles, nodes = Recorder(run.simulation), [], list(run.simulation.nodes)
     for record in run.run():
         recorder.record(record)
-    return _played(recorder, True)
+        if record.kind == "nodes.listed":
+            nodes = record.data["names"]
+        if record.trace is not None and keep:
+            cycles.append((record.trace.encode(), nodes))
+    settings = {"in_time": True, "release": run.simulation.release.name, "until": run.until}
+    settings |= {"seed": spec.seed, "tie_break": spec.tie_break, "preemption": spec.preemption}
+    return _played(recorder, run.simulation, settings, cycles)
 
 
-def _played(recorder: Recorder, in_time: bool) -> Played:
+def _played(
+    recorder: Recorder, simulation: Simulation, settings: dict[str, Any], cycles: list[tuple[bytes, list[str]]]
+) -> Played:
     blocks = recorder.drain()
-    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
-    return Played(recording, facts_from(block.data for block in blocks if block.part == FACTS_PART), in_time)
+    parts = {part: [block.data for block in blocks if block.part == part] for part in (MOVES_PART, FACTS_PART)}
+    objects = [obj for block in blocks if block.part == OBJECTS_PART for obj in objects_from(block.data)]
+    recording, facts = Recording(parts[MOVES_PART]), facts_from(parts[FACTS_PART])
+    return Played(recording, facts, settings["in_time"], cycles, objects, simulation.configuration, settings)
 
 
 def state(

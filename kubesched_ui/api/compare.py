@@ -1,0 +1,107 @@
+"""Two runs compared. See docs/debugger.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Field, Query, Router, Schema
+
+from kubesched_ui.api.common import MAX_ID, Text, find
+from kubesched_ui.api.debugger import ASKED, encoded
+from kubesched_ui.asking.comparisons import comparison_of
+from kubesched_ui.models import Run
+
+router = Router(tags=["debugger"])
+
+
+class Difference(Schema):
+    path: str
+    a: Any = None
+    b: Any = None
+
+
+class ObjectDifference(Difference):
+    kind: str
+    namespace: str
+    name: str
+
+
+class Figures(Schema):
+    nodes: list[int]
+    nodes_used: list[int] = Field(description="With a pod on them")
+    requested_share: dict[str, dict[str, list[float | None]]] = Field(
+        description="Resource -> mean, stddev, min, max over the nodes that have it, of requested by allocatable"
+    )
+    pending: list[int]
+    victims: list[int]
+    stranded: dict[str, list[int | None]] = Field(
+        description="Resource -> what is free of it on nodes where no pod of the runs that asks for it has room"
+    )
+
+
+class FirstDifference(Schema):
+    point: str
+    plugin: str
+    node: str = Field(description="The first node, in the order of the snapshot, on which they differ")
+    a: Any = None
+    b: Any = None
+    part: str = Field("", description="Of a point: raw, normalized, weight ...")
+
+
+class Divergence(FirstDifference):
+    cycle: int
+    pod: str
+
+
+class OutcomeOut(Schema):
+    result: str
+    node: str
+    score: int | None
+    cycle: int = Field(description="Of the last attempt")
+
+
+class PodCompared(Schema):
+    pod: str
+    change: str = Field(description="same, moved, gained, lost, other, only_a or only_b")
+    a: OutcomeOut | None
+    b: OutcomeOut | None
+    first: FirstDifference | None = Field(description="The first thing that differs in the last attempts")
+    first_known: bool = Field(True, description="false: not looked at; ask for this pod alone")
+
+
+class StepOut(Schema):
+    point: str
+    plugin: str
+    part: str
+    same: bool
+    a: str
+    b: str
+    nodes: int = Field(description="On how many nodes the two differ")
+    example: dict[str, Any] | None
+
+
+class Compared(Schema):
+    """Documented here; the answer is encoded at once."""
+
+    settings: list[Difference]
+    objects: list[ObjectDifference] = Field(description="Between the clusters that the runs began with")
+    more_objects: int = Field(description="Differences of objects beyond those told")
+    summary: dict[str, int]
+    sentence: str
+    metrics: Figures = Field(description="[a's, b's]")
+    divergence: Divergence | None = Field(description="The first cycle that came to something else")
+    pods: list[PodCompared]
+    steps: list[StepOut] | None = Field(None, description="With `pod`: both cycles, plugin by plugin")
+
+
+A = Query(..., ge=1, le=MAX_ID, description="Number of a run")
+B = Query(..., ge=1, le=MAX_ID, description="Number of another")
+POD = Query("", max_length=600, description="namespace/name: this pod alone, plugin by plugin")
+
+
+@router.get("/compare", response={200: Compared, **ASKED})
+def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> HttpResponse:
+    """What differs between two runs, of one scenario or of two, and what became of each pod. Of runs under way: as far
+    as they have come."""
+    return encoded(comparison_of(find(Run, a), find(Run, b)).as_dict(pod))

@@ -1,0 +1,110 @@
+"""Two stored runs compared; a few comparisons are kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from kubesched_ui.asking.recordings import blocks_of, key_of, recording_of
+from kubesched_ui.models import Cycle as StoredCycle
+from kubesched_ui.models import Run
+from kubesched_ui.runs.lifecycle import settings_of
+from kubesched_ui.runs.simulations import unknown_of
+from scheduler_core.config import load_configuration
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.compare import differences
+from scheduler_core.debugger.compare.comparison import Comparison
+from scheduler_core.debugger.compare.side import Cycle, Side
+from scheduler_core.debugger.objects import Fetch
+from scheduler_core.debugger.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
+from scheduler_core.errors import InputError
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import get_release
+
+KEPT = 4  # comparisons of finished runs
+
+_kept: OrderedDict[tuple[str, str], Comparison] = OrderedDict()
+_lock = threading.Lock()
+
+
+def comparison_of(a: Run, b: Run) -> Comparison:
+    """The two runs, as far as they have come. Raises NotRecorded, InputError."""
+    key = key_of(a), key_of(b)
+    with _lock:
+        if key in _kept:
+            _kept.move_to_end(key)
+            return _kept[key]
+    found = Comparison(side_of(a), side_of(b))
+    if not a.active and not b.active:
+        with _lock:
+            _kept[key] = found
+            while len(_kept) > KEPT:
+                _kept.popitem(last=False)
+    return found
+
+
+def side_of(run: Run) -> Side:
+    """A run as one side of a comparison. Raises NotRecorded, InputError."""
+    settings, usual = run_settings(run)
+    return Side(settings, usual, recording_of(run), facts_from(blocks_of(run, FACTS_PART)), reader(run), fetcher(run))
+
+
+def run_settings(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The run's settings by path, and what those of its configuration are if nothing is said."""
+    told = asdict(settings_of(run))
+    text = told.pop("config")
+    found: dict[str, Any] = {"scenario": run.scenario.name, **told}
+    if run.in_time:
+        found |= dict(differences.leaves(run.scenario.time, "scenario.spec"))
+    own = meaning(text or "", run.release, unknown_of(run))
+    usual = meaning("", run.release, "error")
+    return found | own, usual
+
+
+@lru_cache(maxsize=32)
+def meaning(config: str, release: str, unknown: Any) -> dict[str, Any]:
+    """What a configuration means by path; its text where it cannot be read."""
+    try:
+        page = get_release(release)
+        loaded = load_configuration(config or None, page, known=known_plugins(PLUGINS), unknown=unknown)
+    except InputError:
+        return {"config": config}
+    return differences.of_configuration(loaded)
+
+
+def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:
+    """Reads cycles of the run, with the nodes in the order of their rows."""
+    lists: dict[int, list[str]] = {}
+
+    def read(numbers: Sequence[int]) -> dict[int, Cycle]:
+        rows = StoredCycle.objects.filter(run=run, number__in=numbers)
+        found = {}
+        for number, version, trace in rows.values_list("number", "nodes_version", "trace"):
+            if version not in lists:
+                lists[version] = run.nodes_at(version)
+            found[number] = Cycle(CycleTrace.decode(bytes(trace)), lists[version])
+        if missing := set(numbers) - found.keys():
+            raise InputError("run", "", f"cycle {min(missing)} of run {run.pk} is not there any more")
+        return found
+
+    return read
+
+
+def fetcher(run: Run) -> Fetch:
+    """Reads objects of the run, all of them at the first question."""
+    objects: list[tuple[str, bytes]] = []
+
+    def everything() -> Iterator[tuple[str, bytes]]:
+        for data in blocks_of(run, OBJECTS_PART):
+            yield from objects_from(data)
+
+    def fetch(number: int) -> tuple[str, bytes]:
+        if not objects:
+            objects.extend(everything())
+        return objects[number]
+
+    return fetch

@@ -1,0 +1,247 @@
+"""Two runs compared: every pod's outcome in both, where they part, and what differs first. See docs/debugger.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cluster.nodes import ZONE
+from scheduler_core.debugger.compare import differences
+from scheduler_core.debugger.compare.metrics import metrics
+from scheduler_core.debugger.compare.side import Outcome, Side
+from scheduler_core.debugger.compare.steps import first_difference, steps
+from scheduler_core.errors import InputError
+from scheduler_core.explain.words import count, listing
+
+SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B = "same", "moved", "gained", "lost", "other", "only_a", "only_b"
+CHANGES = (SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B)
+
+MOST_CELLS = 3_000_000  # nodes of the cycles that are read for `first` at once; the others are read when asked for
+BATCH = 100
+
+First = dict[str, Any] | None
+
+
+class Pod:
+    """A pod in both runs. `first`: what differs first in its last cycles; None for nothing, or not looked at yet."""
+
+    __slots__ = ("a", "b", "change", "first", "known", "name")
+
+    def __init__(self, name: str, a: Outcome | None, b: Outcome | None) -> None:
+        self.name, self.a, self.b = name, a, b
+        self.change = change_of(a, b)
+        self.first: First = None
+        self.known = a is None or b is None or not (a.cycle and b.cycle)  # else two cycles have to be read
+
+    def as_dict(self) -> dict[str, Any]:
+        a, b = (None if outcome is None else outcome.as_dict() for outcome in (self.a, self.b))
+        told = {"pod": self.name, "change": self.change, "a": a, "b": b, "first": self.first}
+        return told if self.known else told | {"first_known": False}
+
+    def afterwards(self) -> First:
+        """What differs of two cycles that are alike: what followed them."""
+        if self.change == SAME or self.a is None or self.b is None:
+            return None
+        point = "bind" if "error" in (self.a.result, self.b.result) else "permit"
+        return {"point": point, "plugin": "", "node": "", "a": self.a.result, "b": self.b.result}
+
+    @property
+    def owner(self) -> str:
+        return next((outcome.owner for outcome in (self.b, self.a) if outcome is not None), "")
+
+
+def change_of(a: Outcome | None, b: Outcome | None) -> str:
+    """What became of a pod in b, seen from a."""
+    if a is None or b is None:
+        return ONLY_B if a is None else ONLY_A
+    if a.placed and b.placed:
+        return SAME if (a.result, a.node) == (b.result, b.node) else MOVED if a.node != b.node else OTHER
+    if a.placed or b.placed:
+        return LOST if a.placed else GAINED
+    return SAME if a.result == b.result else OTHER
+
+
+class Comparison:
+    """Two runs. What costs (the cycles themselves) is read when it is asked for, and kept."""
+
+    def __init__(self, a: Side, b: Side) -> None:
+        self.a, self.b = a, b
+        names = {**a.outcomes, **b.outcomes}
+        self.pods = {name: Pod(name, a.outcomes.get(name), b.outcomes.get(name)) for name in names}
+        self._looked = False
+
+    @cached_property
+    def summary(self) -> dict[str, int]:
+        """Change -> pods; of those that are neither here nor there placed but came to something else, `other`."""
+        counted = Counter(pod.change for pod in self.pods.values())
+        return {change: counted[change] for change in CHANGES}
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        return metrics(self.a, self.b)
+
+    @cached_property
+    def settings(self) -> list[dict[str, Any]]:
+        return differences.settings(self.a, self.b)
+
+    @cached_property
+    def objects(self) -> tuple[list[dict[str, Any]], int]:
+        return differences.objects(self.a, self.b)
+
+    @cached_property
+    def divergence(self) -> dict[str, Any] | None:
+        """Where the runs part: the first cycle that came to something else, and what differs first in it."""
+        cycle = self._parting()
+        if cycle is None:
+            return None
+        keys = [side.keys[cycle - 1] if cycle <= len(side.keys) else "" for side in (self.a, self.b)]
+        found = {"cycle": cycle, "pod": keys[1] or keys[0], "point": "queue", "plugin": "", "node": ""}
+        if keys[0] != keys[1]:
+            return found | {"a": keys[0] or None, "b": keys[1] or None}
+        first = next(self._firsts([(keys[0], cycle, cycle)]))[1]
+        return found | (first or {})
+
+    def _parting(self) -> int | None:
+        """The first cycle whose pod or outcome differs; None if all are alike."""
+        size = min(len(self.a.facts), len(self.b.facts))
+        differs = np.zeros(size, np.bool_)
+        differs |= _alike(self.a.keys[:size], self.b.keys[:size])
+        for name in ("result", "node", "nominated", "victims"):
+            texts = [
+                [side.facts.table.texts[name][i] for i in side.facts.table[name][:size].tolist()]
+                for side in (self.a, self.b)
+            ]
+            differs |= _alike(*texts)
+        if differs.any():
+            return int(differs.argmax()) + 1
+        return None if len(self.a.facts) == len(self.b.facts) else size + 1
+
+    # ---- what differs first
+
+    def look(self, names: Iterable[str]) -> None:
+        """Makes `first` known for these pods."""
+        asked = []
+        for name in names:
+            pod = self.pods[name]
+            if not pod.known:
+                assert pod.a is not None
+                assert pod.b is not None
+                asked.append((name, pod.a.cycle, pod.b.cycle))
+        for name, first in self._firsts(asked):
+            pod = self.pods[name]
+            pod.first, pod.known = first or pod.afterwards(), True
+
+    def look_at_most(self) -> None:
+        """Makes `first` known for as many pods as may be looked at unasked: those that changed first, by their cycle
+        in b; then the others."""
+        if self._looked:
+            return
+        self._looked = True
+        sizes = [len(side.end.rows) for side in (self.a, self.b)]
+        most = MOST_CELLS // max(sum(sizes), 50)
+        order = sorted(self.pods.values(), key=lambda pod: (pod.change == SAME, pod.b.cycle if pod.b else 0))
+        self.look([pod.name for pod in order if not pod.known][:most])
+
+    def _firsts(self, asked: Iterable[tuple[str, int, int]]) -> Iterator[tuple[str, First]]:
+        """(pod, what differs first) of the cycles of that pod in a and in b."""
+        everything = list(asked)
+        for begin in range(0, len(everything), BATCH):
+            batch = everything[begin : begin + BATCH]
+            of_a = self.a.cycles([cycle for _, cycle, _ in batch])
+            of_b = self.b.cycles([cycle for _, _, cycle in batch])
+            for name, one, other in batch:
+                step = first_difference(of_a[one], of_b[other])
+                yield name, None if step is None else step.first()
+
+    def steps(self, name: str) -> list[dict[str, Any]]:
+        """Both last cycles of a pod, plugin by plugin; nothing if not both runs tried it. Raises InputError for a pod
+        that is in neither."""
+        pod = self.pods.get(name)
+        if pod is None:
+            raise InputError(f"Pod {name[:300]}", "", "is in neither run")
+        if pod.a is None or pod.b is None or not (pod.a.cycle and pod.b.cycle):
+            return []
+        a, b = self.a.cycles([pod.a.cycle])[pod.a.cycle], self.b.cycles([pod.b.cycle])[pod.b.cycle]
+        found = [step.as_dict() for step in steps(a, b)]
+        if all(step["same"] for step in found) and (later := pod.afterwards()):
+            found.append(later | {"part": "", "same": False, "nodes": 0, "example": None})
+        return found
+
+    # ---- told
+
+    @property
+    def sentence(self) -> str:
+        return sentence(self.summary)
+
+    def as_dict(self, pod: str = "") -> dict[str, Any]:
+        """With the keys of docs/debugger.md. `pod`: that one alone, with both cycles plugin by plugin. Raises
+        InputError for a pod that is in neither run."""
+        steps = self.steps(pod) if pod else []
+        if pod:
+            self.look([pod])
+        else:
+            self.look_at_most()
+        objects, more = self.objects
+        return {
+            "settings": self.settings,
+            "objects": objects,
+            "more_objects": more,
+            "summary": self.summary,
+            "sentence": self.sentence,
+            "metrics": self.metrics,
+            "divergence": self.divergence,
+            "pods": [found.as_dict() for found in ([self.pods[pod]] if pod else self.pods.values())],
+        } | ({"steps": steps} if pod else {})
+
+    def flows(self, label: str = ZONE) -> list[tuple[str, str, int]]:
+        """(from, to, pods): how many pods went from which group of nodes to which, most first; "" is no node."""
+        groups = [groups_of(side, label) for side in (self.a, self.b)]
+
+        def group(side: int, outcome: Outcome | None) -> str:
+            return groups[side].get(outcome.node, "?") if outcome is not None and outcome.placed else ""
+
+        counted = Counter((group(0, pod.a), group(1, pod.b)) for pod in self.pods.values() if pod.change != SAME)
+        return [(a, b, pods) for (a, b), pods in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def _alike(a: list[str], b: list[str]) -> npt.NDArray[np.bool_]:
+    return np.array([one != other for one, other in zip(a, b, strict=True)], np.bool_)
+
+
+def groups_of(side: Side, label: str = ZONE) -> Mapping[str, str]:
+    """Node -> its value of a label, "?" without it; of every node that there ever was."""
+    presence, nodes = side.recording.tables["presence"], side.recording.tables["nodes"]
+    there = presence["node"] >= 0
+    latest = dict(zip(presence["name"][there].tolist(), presence["node"][there].tolist(), strict=True))
+    values = [labels.get(label) or "?" for labels in nodes.distinct("labels")]
+    column = nodes["labels"]
+    return {side.recording.names[name]: values[int(column[row])] for name, row in latest.items()}
+
+
+def sentence(summary: Mapping[str, int]) -> str:
+    """`Of 100 pods 90 come to the same; 7 move, 2 gain a node, 1 loses it.`"""
+    total = sum(summary.values())
+    if not total:
+        return "No pod was tried in either run."
+    if summary[SAME] == total:
+        return f"All {count(total, 'pod')} come to the same." if total > 1 else "The pod comes to the same."
+    told = [
+        f"{summary[key]:,} {one if summary[key] == 1 else many}"
+        for key, one, many in (
+            (MOVED, "moves", "move"),
+            (GAINED, "gains a node", "gain a node"),
+            (LOST, "loses its node", "lose their node"),
+            (OTHER, "fails in another way", "fail in another way"),
+            (ONLY_A, "is in the first run alone", "are in the first run alone"),
+            (ONLY_B, "is in the second run alone", "are in the second run alone"),
+        )
+        if summary[key]
+    ]
+    same = summary[SAME]
+    head = f"{same:,} {'comes' if same == 1 else 'come'} to the same" if same else "none comes to the same"
+    return f"Of {count(total, 'pod')} {head}; {listing(told)}."

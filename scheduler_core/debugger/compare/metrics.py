@@ -1,0 +1,104 @@
+"""What two runs came to as a whole: how full their nodes are, and what cannot be used of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.debugger.compare.side import Side
+from scheduler_core.debugger.state import State
+
+PODS = "pods"
+FIGURES = ("mean", "stddev", "min", "max")
+
+Int64 = npt.NDArray[np.int64]
+
+
+def metrics(a: Side, b: Side) -> dict[str, Any]:
+    """[a's, b's] figures at the end of the runs, with the keys of docs/debugger.md."""
+    sides = (a, b)
+    shares = [_shares(side.end) for side in sides]
+    stranded = [_stranded(side.end, _kinds(sides)) for side in sides]
+    return {
+        "nodes": [len(side.end.rows) for side in sides],
+        "nodes_used": [int(np.count_nonzero(side.end.pod_count)) for side in sides],
+        "requested_share": {
+            resource: {f: [share.get(resource, {}).get(f) for share in shares] for f in FIGURES}
+            for resource in _names(shares)
+        },
+        "pending": [len(side.end.pending()) for side in sides],
+        "victims": [_victims(side) for side in sides],
+        "stranded": {resource: [of.get(resource) for of in stranded] for resource in _names(stranded)},
+    }
+
+
+def _names(found: Sequence[dict[str, Any]]) -> list[str]:
+    return list({name: None for of in found for name in of})
+
+
+def _victims(side: Side) -> int:
+    victims = side.facts.table
+    sizes = np.array([len(value) for value in victims.distinct("victims")] or [0], np.int64)
+    return int(sizes[victims["victims"]].sum()) if len(victims) else 0
+
+
+def _allocatable(state: State) -> dict[str, Int64]:
+    """Resource -> what each node has of it; of `pods`, how many it takes."""
+    told = state.recording.tables["nodes"]
+    kinds = told.distinct("allocatable")
+    kind = told["allocatable"][state.versions]
+    names = {name: None for i in np.unique(kind).tolist() for name in kinds[i]}
+    return {name: np.array([have.get(name, 0) for have in kinds], np.int64)[kind] for name in names}
+
+
+def _requested(state: State, resource: str) -> Int64:
+    return state.pod_count if resource == PODS else state.requested.get(resource, np.zeros(len(state.rows), np.int64))
+
+
+def _shares(state: State) -> dict[str, dict[str, float]]:
+    """Resource -> of the shares requested over the nodes that have it: mean, standard deviation, lowest, highest."""
+    found = {}
+    for resource, has in _allocatable(state).items():
+        where = has > 0
+        if not where.any():
+            continue
+        share = _requested(state, resource)[where] / has[where]
+        figures = (share.mean(), share.std(), share.min(), share.max())
+        found[resource] = {name: round(float(figure), 6) for name, figure in zip(FIGURES, figures, strict=True)}
+    return found
+
+
+def _kinds(sides: Sequence[Side]) -> list[dict[str, int]]:
+    """The different requests that pods of either run have."""
+    asked = [side.recording.tables["pods"].distinct("requests") for side in sides]
+    kinds = {tuple(sorted(amounts.items())): amounts for of in asked for amounts in of}
+    return sorted(kinds.values(), key=lambda amounts: sum(amounts.values()))
+
+
+def _stranded(state: State, kinds: Sequence[dict[str, int]]) -> dict[str, int]:
+    """Resource -> what is free of it on nodes where no pod of the runs that asks for it has room."""
+    has = _allocatable(state)
+    free = {resource: np.maximum(amount - _requested(state, resource), 0) for resource, amount in has.items()}
+    found = {}
+    for resource in free:
+        if resource == PODS:
+            continue
+        closed = free[resource] > 0
+        for kind in kinds:
+            if not closed.any():
+                break
+            if not kind.get(resource):
+                continue
+            rows = np.flatnonzero(closed)
+            room = np.ones(len(rows), np.bool_)
+            if PODS in free:
+                room &= free[PODS][rows] > 0
+            for name, amount in kind.items():
+                if amount:
+                    room &= free[name][rows] >= amount if name in free else False
+            closed[rows[room]] = False
+        found[resource] = int(free[resource][closed].sum())
+    return found

@@ -1,0 +1,312 @@
+"""Two cycles of one pod laid side by side, in the order of a cycle.
+
+Verdicts are compared where both cycles asked for them: on nodes that both have, that both looked at, and that no
+plugin before had refused. A plugin that is absent from one of the two (skipped, switched off, not of that release)
+counts as passing every node and adding nothing to its score: what decides nothing is no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.compare.side import Cycle
+from scheduler_core.explain.words import count
+from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
+
+Rows = npt.NDArray[np.intp]
+PASS = "passes"
+ABSENT = "is not there"
+
+
+@dataclass(slots=True)
+class Step:
+    """What a plugin said in both cycles. `part`: of score `raw`, `weight`, `normalized`. `a`, `b`: the two answers; of
+    what is said per node, that of `node`, the first of the `nodes` on which they differ. `told`: both as a whole."""
+
+    point: str
+    plugin: str
+    part: str = ""
+    a: Any = None
+    b: Any = None
+    node: str = ""
+    nodes: int = 0
+    told: tuple[str, str] = ("", "")
+
+    @property
+    def same(self) -> bool:
+        return bool(self.a == self.b)
+
+    def first(self) -> dict[str, Any]:
+        """As `first` of a pod tells it."""
+        found = {"point": self.point, "plugin": self.plugin, "node": self.node, "a": self.a, "b": self.b}
+        return found | ({"part": self.part} if self.part else {})
+
+    def as_dict(self) -> dict[str, Any]:
+        told = {"a": self.told[0], "b": self.told[1]} if any(self.told) else {"a": _text(self.a), "b": _text(self.b)}
+        example = {"node": self.node, "a": self.a, "b": self.b} if self.node else None
+        head = {"point": self.point, "plugin": self.plugin, "part": self.part, "same": self.same}
+        return head | told | {"nodes": self.nodes, "example": example}
+
+
+def first_difference(a: Cycle, b: Cycle) -> Step | None:
+    """The first thing that differs, in the order of a cycle; None if nothing does."""
+    return next((step for step in steps(a, b) if not step.same), None)
+
+
+def steps(a: Cycle, b: Cycle) -> Iterator[Step]:
+    """Everything that both cycles came to, in the order of a cycle."""
+    yield _statuses("preenqueue", a.trace.preenqueue, b.trace.preenqueue)
+    yield _statuses("prefilter", a.trace.prefilter, b.trace.prefilter)
+    if _over(a.trace) or _over(b.trace):
+        yield from _ends(a.trace, b.trace)
+        return
+    pair = Pair(a, b)
+    yield pair.narrowed()
+    yield pair.looked()
+    yield from pair.filters()
+    yield pair.nominated()
+    yield pair.feasible()
+    yield from pair.scores()
+    yield from _ends(a.trace, b.trace)
+
+
+def _over(trace: CycleTrace) -> bool:
+    return trace.preenqueue is not None or trace.prefilter is not None
+
+
+def _ends(a: CycleTrace, b: CycleTrace) -> Iterator[Step]:
+    """What comes of a cycle."""
+    if a.postfilter is not None or b.postfilter is not None:
+        yield _statuses("postfilter", *(t.postfilter.status if t.postfilter else None for t in (a, b)))
+        by = next((s.plugin for t in (a, b) if t.postfilter and (s := t.postfilter.status)), "")
+        yield Step("postfilter", by, "nominated", a.nominated_node, b.nominated_node)
+        yield Step("postfilter", by, "victims", a.victims, b.victims)
+    yield Step("select", "", a=a.node, b=b.node)
+    for point in ("reserve", "permit", "prebind", "bind"):
+        yield _statuses(point, getattr(a, point), getattr(b, point))
+    if a.error or b.error:
+        yield Step("error", "", a=a.error, b=b.error)
+    yield Step("result", "", a=a.result, b=b.result)
+
+
+def _statuses(point: str, a: Status | None, b: Status | None) -> Step:
+    plugin = next((status.plugin for status in (a, b) if status is not None), "")
+    if a is not None and b is not None and a.plugin != b.plugin:
+        return Step(point, a.plugin, a=f"{a.plugin}: {_said(a)}", b=f"{b.plugin}: {_said(b)}")
+    return Step(point, plugin, a=PASS if a is None else _said(a), b=PASS if b is None else _said(b))
+
+
+def _said(status: Status) -> str:
+    return ", ".join(status.reasons) or status.code
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return "none" if value in (None, "") else str(value)
+
+
+class Pair:
+    """Two cycles that both came to look at nodes. `rows`: of the nodes that both have, in a's order, in either."""
+
+    def __init__(self, a: Cycle, b: Cycle) -> None:
+        self.a, self.b = a.trace, b.trace
+        self.names = a.names, b.names
+        alike = a.names is b.names or a.names == b.names
+        self.rows = (_all(len(a.names)), _all(len(a.names))) if alike else _common(a.names, b.names)
+        self.common: Sequence[str] = a.names if alike else [a.names[row] for row in self.rows[0].tolist()]
+        self._asked = [self._mask(side, t.looked_mask()) for side, t in enumerate((self.a, self.b))]
+
+    def _mask(self, side: int, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return column[self.rows[side]]
+
+    def _differs(self, point: str, plugin: str, part: str, mask: npt.NDArray[np.bool_], words: Any) -> Step:
+        """A step over the common nodes; `words(side, place)` tells a side's answer at one of them."""
+        places = np.flatnonzero(mask)
+        if not len(places):
+            return Step(point, plugin, part)
+        place = int(places[0])
+        return Step(point, plugin, part, words(0, place), words(1, place), node=self.common[place], nodes=len(places))
+
+    def narrowed(self) -> Step:
+        """The nodes that PreFilter left."""
+        inside = []
+        for side, trace in enumerate((self.a, self.b)):
+            kept = np.full(trace.nodes, trace.subset is None, np.bool_)
+            if trace.subset is not None:
+                kept[trace.subset] = True
+            inside.append(self._mask(side, kept))
+        said = next((t.subset_status for t in (self.a, self.b) if t.subset_status is not None), None)
+        plugin = said.plugin if said is not None else ""
+        step = self._differs(
+            "prefilter", plugin, "nodes", inside[0] != inside[1], lambda s, i: "left" if inside[s][i] else "left out"
+        )
+        left = ["leaves all" if t.subset is None else f"leaves {count(len(t.subset))}" for t in (self.a, self.b)]
+        step.told = left[0], left[1]
+        return step
+
+    def looked(self) -> Step:
+        """The nodes that were looked at before there were enough."""
+        a, b = self._asked
+        step = self._differs(
+            "filter", "", "looked", a != b, lambda s, i: "looked at" if self._asked[s][i] else "not looked at"
+        )
+        step.told = f"looks at {count(int(a.sum()))}", f"looks at {count(int(b.sum()))}"
+        return step
+
+    def filters(self) -> Iterator[Step]:
+        """The verdicts, plugin by plugin."""
+        open_ = [mask.copy() for mask in self._asked]
+        for plugin in _merged(list(self.a.verdicts), list(self.b.verdicts)):
+            verdicts = [trace.verdicts.get(plugin) for trace in (self.a, self.b)]
+            yield self._verdict(plugin, verdicts, open_)
+            for side, verdict in enumerate(verdicts):
+                if verdict is not None and verdict.codes is not None:
+                    open_[side] &= self._mask(side, verdict.codes) == 0
+
+    def _verdict(self, plugin: str, verdicts: Sequence[Verdict | None], asked: Sequence[npt.NDArray[np.bool_]]) -> Step:
+        known: dict[tuple[str, ...], int] = {(): 0}
+        columns = []
+        for side, verdict in enumerate(verdicts):
+            found = verdict or PASSES
+            ids = [0, *(known.setdefault((s.code, *s.reasons), len(known)) for s in found.statuses)]
+            if found.codes is None:
+                columns.append(np.zeros(len(self.common), np.int64))
+            else:
+                columns.append(np.array(ids, np.int64)[self._mask(side, found.codes)])
+        said = list(known)
+        texts = [", ".join(status[1:]) or (status[0] if status else PASS) for status in said]
+        both = asked[0] & asked[1]
+        mask = (columns[0] != columns[1]) & both
+
+        def words(side: int, place: int) -> str:
+            mine, other = (columns[s][place] for s in (side, 1 - side))
+            return texts[mine] if texts[mine] != texts[other] else f"{texts[mine]} ({said[mine][0]})"
+
+        step = self._differs("filter", plugin, "", mask, words)
+        told = []
+        for side, verdict in enumerate(verdicts):
+            refused = int(((columns[side] > 0) & asked[side]).sum())
+            held = "is not asked" if verdict is None else "passes all" if not refused else f"refuses {count(refused)}"
+            told.append(held)
+        step.told = told[0], told[1]
+        return step
+
+    def nominated(self) -> Step:
+        """The nodes that are judged with nominated pods counted in."""
+        verdicts: list[dict[str, str]] = []
+        for trace, names in zip((self.a, self.b), self.names, strict=True):
+            verdicts.append({names[r]: PASS if s is None else _said(s) for r, s in trace.nominated.items()})
+        one, other = verdicts
+        differing = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+        if not differing:
+            return Step("filter", "", "nominated pods")
+        node = differing[0]
+        a, b = (said.get(node, "no nominated pod counts") for said in verdicts)
+        return Step("filter", "", "nominated pods", a, b, node, len(differing))
+
+    def feasible(self) -> Step:
+        """The nodes that fit, those that only one of the two has after the common ones."""
+        fits = []
+        for trace in (self.a, self.b):
+            fits.append(np.zeros(trace.nodes, np.bool_))
+            fits[-1][trace.feasible_rows()] = True
+        common = [self._mask(side, fits[side]) for side in (0, 1)]
+        words = ("does not fit", "fits")
+        step = self._differs("filter", "", "fit", common[0] != common[1], lambda s, i: words[int(common[s][i])])
+        for side in (0, 1):
+            fits[side][self.rows[side]] = False
+            alone = np.flatnonzero(fits[side])
+            if len(alone) and step.same:
+                step.node = self.names[side][int(alone[0])]
+                step.a, step.b = ("fits", ABSENT) if side == 0 else (ABSENT, "fits")
+            step.nodes += len(alone)
+        step.told = f"{count(len(self.a.feasible_rows()))} fit", f"{count(len(self.b.feasible_rows()))} fit"
+        return step
+
+    def scores(self) -> Iterator[Step]:
+        """The scores on nodes that fit in both, plugin by plugin; then the totals."""
+        if not self.a.scores and not self.b.scores:
+            return
+        places = self._both_feasible()
+        names = (
+            [self.common[place] for place in places[2].tolist()] if len(places[2]) < len(self.common) else self.common
+        )
+        for plugin in _merged(list(self.a.scores), list(self.b.scores)):
+            yield from self._score(plugin, places[:2], names)
+        if self.a.scores and self.b.scores:
+            yield _column("total", "", "", [self.a.total()[places[0]], self.b.total()[places[1]]], names)
+
+    def _both_feasible(self) -> tuple[Rows, Rows, Rows]:
+        """Of the nodes that fit in both: their places among the feasible of a, of b, and among the common ones."""
+        found = []
+        for side, trace in enumerate((self.a, self.b)):
+            place = np.full(len(self.names[side]), -1, np.intp)
+            rows = trace.feasible_rows()
+            place[rows] = np.arange(len(rows))
+            found.append(place[self.rows[side]])
+        both = np.flatnonzero((found[0] >= 0) & (found[1] >= 0))
+        return found[0][both], found[1][both], both
+
+    def _score(self, plugin: str, places: Sequence[Rows], names: Sequence[str]) -> Iterator[Step]:
+        scores = [trace.scores.get(plugin) for trace in (self.a, self.b)]
+        there = next(score for score in scores if score is not None)
+        if None in scores:
+            side = scores.index(there)
+            weighted = there.normalized[places[side]] * there.weight
+            nothing = np.zeros(len(weighted), np.int64)
+            columns = [weighted, nothing] if side == 0 else [nothing, weighted]
+            told = ("scores", "does not score")
+            yield _column("score", plugin, "weighted", columns, names, told if side == 0 else told[::-1])
+            return
+        a, b = scores[0], scores[1]
+        assert a is not None
+        assert b is not None
+        yield _column("score", plugin, "raw", [a.raw[places[0]], b.raw[places[1]]], names)
+        yield _column("score", plugin, "normalized", [a.normalized[places[0]], b.normalized[places[1]]], names)
+        yield Step("score", plugin, "weight", a.weight, b.weight)
+
+
+def _column(
+    point: str, plugin: str, part: str, columns: Sequence[Int64], names: Sequence[str], told: tuple[str, str] = ("", "")
+) -> Step:
+    places = np.flatnonzero(columns[0] != columns[1])
+    if not any(told) and len(columns[0]):
+        told = _range(columns[0]), _range(columns[1])
+    if not len(places):
+        return Step(point, plugin, part, told=told)
+    place = int(places[0])
+    a, b = int(columns[0][place]), int(columns[1][place])
+    return Step(point, plugin, part, a, b, names[place], len(places), told)
+
+
+def _range(column: Int64) -> str:
+    low, high = int(column.min()), int(column.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _all(size: int) -> Rows:
+    return np.arange(size)
+
+
+def _common(a: Sequence[str], b: Sequence[str]) -> tuple[Rows, Rows]:
+    where = {name: row for row, name in enumerate(b)}
+    pairs = [(row, where[name]) for row, name in enumerate(a) if name in where]
+    rows = np.array(pairs, np.intp).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]
+
+
+def _merged(a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """Both lists in one: a's order, what only b has where it stands there."""
+    found = list(a)
+    for i, name in enumerate(b):
+        if name not in found:
+            after = next((other for other in reversed(b[:i]) if other in found), None)
+            found.insert(found.index(after) + 1 if after is not None else 0, name)
+    return found

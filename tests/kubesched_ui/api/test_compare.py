@@ -1,0 +1,163 @@
+"""Two stored runs compared over HTTP: the counts are those of the two runs' pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Run
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios.samples import FOLDER
+from tests.kubesched_ui.api.test_debugger import EXAMPLES, ran, start
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+pytestmark = pytest.mark.django_db
+
+MOST = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+"""
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+def again(client: Client, run: Run, **settings: Any) -> Run:
+    """Another run of the same scenario."""
+    other = start(client, run.scenario_id, **settings)
+    execute_run(other.pk)
+    other.refresh_from_db()
+    assert other.state == "done", other.error
+    return other
+
+
+def compared(client: Client, a: Any, b: Any, status: int = 200, **query: Any) -> Any:
+    numbers = {name: run.pk if isinstance(run, Run) else run for name, run in (("a", a), ("b", b))}
+    answer = client.get("/api/compare", numbers | query)
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def pods_of(client: Client, run: Run) -> dict[str, Any]:
+    found = client.get(f"{run.url}/pods", {"page_size": 1000}).json()
+    assert found["total"] == len(found["pods"])
+    return {f"{pod['namespace']}/{pod['name']}": pod for pod in found["pods"]}
+
+
+def check(client: Client, a: Run, b: Run) -> Any:
+    """Every count and every pod against what the two runs say of their pods."""
+    told, one, other = compared(client, a, b), pods_of(client, a), pods_of(client, b)
+    assert {entry["pod"] for entry in told["pods"]} == {*one, *other}
+    counted: Counter[str] = Counter()
+    for entry in told["pods"]:
+        name = entry["pod"]
+        for side, pods in (("a", one), ("b", other)):
+            mine = {key: pods[name][key] for key in ("result", "node", "score")} if name in pods else None
+            assert (entry[side] and {key: entry[side][key] for key in ("result", "node", "score")}) == mine, entry
+        counted[expected(one.get(name), other.get(name))] += 1
+        assert entry["change"] == expected(one.get(name), other.get(name))
+    assert Counter({key: value for key, value in told["summary"].items() if value}) == counted
+    return told
+
+
+def expected(a: Any, b: Any) -> str:
+    if a is None or b is None:
+        return "only_b" if a is None else "only_a"
+    if (a["result"], a["node"]) == (b["result"], b["node"]):
+        return "same"
+    placed = [pod["result"] in ("scheduled", "waiting") for pod in (a, b)]
+    if all(placed):
+        return "moved" if a["node"] != b["node"] else "other"
+    return "lost" if placed[0] else "gained" if placed[1] else "other"
+
+
+SAMPLES = [*sorted(FOLDER.glob("*.yaml")), *sorted(EXAMPLES.glob("*.yaml"))]
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_the_counts_are_those_of_the_runs(client: Client, path: Any) -> None:
+    a = ran(client, path.read_bytes(), seed=1)
+    same = again(client, a, seed=1)
+    told = check(client, a, same)
+    assert set(told["summary"]) - {key for key, value in told["summary"].items() if value} >= {"moved", "lost"}
+    assert (told["settings"], told["objects"], told["divergence"]) == ([], [], None)
+    assert all(pod["first"] is None for pod in told["pods"])
+    other = again(client, a, seed=2, config=MOST, preemption=False, **({"until": 40} if a.in_time else {}))
+    told = check(client, a, other)
+    paths = {setting["path"] for setting in told["settings"]}
+    packs = "MostAllocated" in a.config
+    assert {"seed", "preemption"} <= paths
+    assert ("config.args.NodeResourcesFit.scoringStrategy.type" in paths) != packs
+    for pod_ in told["pods"]:
+        if pod_["change"] not in ("same", "only_a", "only_b") and pod_["a"]["cycle"] and pod_["b"]["cycle"]:
+            assert pod_["first"], pod_
+            alone = compared(client, a, other, pod=pod_["pod"])
+            assert alone["pods"] == [pod_]
+            steps = [step for step in alone["steps"] if not step["same"]]
+            assert (steps[0]["point"], steps[0]["plugin"]) == (pod_["first"]["point"], pod_["first"]["plugin"])
+
+
+@pytest.fixture
+def small(client: Client) -> Run:
+    nodes = [node("n1"), node("n2")]
+    return ran(client, as_list(*nodes, pod("web"), pod("big", cpu="64")), tie_break="name")
+
+
+def test_runs_of_two_scenarios(client: Client, small: Run) -> None:
+    taken = node("n1", taints=[{"key": "a", "effect": "NoSchedule"}])
+    other = ran(client, as_list(taken, node("n2"), node("n3"), pod("web"), pod("new")), tie_break="name")
+    told = check(client, small, other)
+    assert told["summary"] == {"same": 0, "moved": 1, "gained": 0, "lost": 0, "other": 0, "only_a": 1, "only_b": 1}
+    paths = {(found["kind"], found["name"], found["path"]) for found in told["objects"]}
+    assert {("Node", "n1", "spec.taints"), ("Node", "n3", ""), ("Pod", "big", ""), ("Pod", "new", "")} <= paths
+    web = next(entry for entry in told["pods"] if entry["pod"] == "default/web")
+    assert (web["first"]["point"], web["first"]["plugin"], web["first"]["node"]) == ("filter", "TaintToleration", "n1")
+    assert web["first"]["a"] == "passes"
+    assert "untolerated taint" in web["first"]["b"]
+    assert told["divergence"]["cycle"] == 1
+
+
+def test_one_pass_against_time(client: Client, small: Run) -> None:
+    told = check(client, small, again(client, small, in_time=True, tie_break="name", until=60))
+    assert {"path": "in_time", "a": False, "b": True} in told["settings"]
+    assert told["summary"]["same"] == 2
+
+
+def test_releases_differ_by_more_than_their_defaults(client: Client, small: Run) -> None:
+    told = check(client, small, again(client, small, release="1.27", tie_break="name"))
+    assert [setting["path"] for setting in told["settings"]] == ["release"]
+
+
+def test_a_run_that_has_not_begun_or_is_gone(client: Client, small: Run) -> None:
+    queued = start(client, small.scenario_id)
+    assert "has not begun" in compared(client, small, queued, status=409)["error"]
+    number = small.pk
+    small.delete()
+    assert compared(client, number, queued, status=404) == {"error": f"There is no run {number}."}
+
+
+@pytest.mark.parametrize("query", [{"a": 1}, {"a": "x", "b": 1}, {"a": 0, "b": 1}, {"a": 10**30, "b": 1}])
+def test_bad_numbers(client: Client, query: dict[str, Any]) -> None:
+    assert "error" in client.get("/api/compare", query).json()
+    assert client.get("/api/compare", query).status_code == 422
+
+
+def test_a_pod_of_neither(client: Client, small: Run) -> None:
+    assert compared(client, small, small, status=400, pod="default/none")["error"] == (
+        "Pod default/none: is in neither run"
+    )
