@@ -8,25 +8,25 @@ from typing import Any
 
 from django.core.paginator import Paginator
 
+from kubesched_ui.asking import nodes
+from kubesched_ui.asking.nodes import Fullness, NodeThen
+from kubesched_ui.asking.recordings import NotRecorded, recording_of
 from kubesched_ui.models import ClusterObject, Cycle, Run
-from kubesched_ui.reading import occupancy, recorded
+from kubesched_ui.reading import lanes, occupancy, recorded
 from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import NodeLine, Use
+from scheduler_core.api.duration import clock
 
 CYCLES_SHOWN = 50
+EVENTS_SHOWN = 500
 
 
 def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Everything node.html needs; None if the cluster has no such node."""
-    view = clusterview.of_scenario(run.scenario)
-    versions = {0: run.node_names or []} | dict(run.node_lists.values_list("version", "names"))
-    node = view.nodes.get(name)
-    if node is None and any(name in names for names in versions.values()):
-        node = NodeLine(name, {}, {}, [], cordoned=False, ready=True)  # it came later
-    if node is None:
+    """Everything node.html needs; None if the cluster has no such node. Raises WrongMoment, InputError."""
+    then = about_then(run, name, query) or about_now(run, name)
+    if then is None:
         return None
-    requests = occupancy.requests_of(run, view)
-    before, after = occupancy.occupants(run, view)
+    versions = {0: run.node_names or []} | dict(run.node_lists.values_list("version", "names"))
     cycles = Cycle.objects.filter(run=run).order_by("number")
     page = Paginator(cycles, CYCLES_SHOWN).get_page(query.get("page"))
     rows = {version: names.index(name) for version, names in versions.items() if name in names}
@@ -35,11 +35,65 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
         for cycle in page.object_list
         if cycle.nodes_version in rows
     ]
-    return {
+    return then | {
         "run": run,
-        "node": node,
         "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),
-        "uses": []
+        "page": page,
+        "verdicts": verdicts,
+        "said": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),
+    }
+
+
+def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """The node at the moment that the address asks for, else at the end; None if that was not recorded."""
+    try:
+        then = nodes.node_then(run, name, query)
+    except NotRecorded:
+        return None
+    if then is None:
+        return None
+    first, now = {pod.key: pod for pod in then.first}, {pod.key: pod for pod in then.now}
+    requests = {pod.key: pod.requests for pod in (*then.first, *then.now)}
+    before, after = dict.fromkeys(first, name), dict.fromkeys(now, name)
+    happened = story(run, then) if run.in_time else []
+    return {
+        "node": then.line,
+        "then": then,
+        "at": clock(then.t),
+        "fullness": then.fullness,
+        "here": [entry(key, before, after, requests, name) for key in on_node(before, after, name)],
+        "happened": happened[:EVENTS_SHOWN],
+        "more": max(0, len(happened) - EVENTS_SHOWN),
+    }
+
+
+def story(run: Run, then: NodeThen) -> list[dict[str, Any]]:
+    """What happened to the node in a run in time, in order: {seq, t, at, kind, said, pod}."""
+    recording = recording_of(run)
+    told: list[dict[str, Any]] = [
+        {"seq": mark.seq, "t": mark.t, "kind": mark.kind, "said": mark.text, "pod": ""}
+        for mark in lanes.recording_of(run).marks
+        if mark.node == then.line.name
+    ]
+    for at, pod, came in then.history.arrivals:
+        if at:
+            kind, said = ("came", "came") if came else ("left", "left")
+            told.append({"seq": at, "t": recording.time_of(at), "kind": kind, "said": said, "pod": pod})
+    told.sort(key=lambda line: line["seq"])
+    return [line | {"at": clock(line["t"]), "now": line["t"] == then.t} for line in told]
+
+
+def about_now(run: Run, name: str) -> dict[str, Any] | None:
+    """The node after a run of which no moments were recorded."""
+    view = clusterview.of_scenario(run.scenario)
+    node = view.nodes.get(name)
+    if node is None:
+        return None
+    requests = occupancy.requests_of(run, view)
+    before, after = occupancy.occupants(run, view)
+    return {
+        "node": node,
+        "fullness": []
         if run.in_time  # what pods that came later request is not kept
         else uses(
             node,
@@ -47,9 +101,6 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
             [requests.get(key, {}) for key, place in after.items() if place == name],
         ),
         "here": [entry(key, before, after, requests, name) for key in on_node(before, after, name)],
-        "page": page,
-        "verdicts": verdicts,
-        "said": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),
     }
 
 
@@ -70,7 +121,7 @@ def entry(
     return {"namespace": namespace, "name": pod, "change": change, "asks": asks, "came": came}
 
 
-def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int]]) -> list[tuple[Use, Use]]:
+def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int]]) -> list[Fullness]:
     """Each resource of the node before and after the run."""
     first, last = Counter[str](), Counter[str]()
     for total, pods in ((first, before), (last, after)):
@@ -78,6 +129,6 @@ def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int
             total.update(requests)
     names = ["cpu", "memory", "pods", *(r for r in node.allocatable if "/" in r or first[r] or last[r])]
     return [
-        (Use(r, first[r], node.allocatable.get(r, 0)), Use(r, last[r], node.allocatable.get(r, 0)))
+        Fullness(Use(r, first[r], node.allocatable.get(r, 0)), Use(r, last[r], node.allocatable.get(r, 0)))
         for r in dict.fromkeys(names)
     ]

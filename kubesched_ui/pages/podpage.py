@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 
+from kubesched_ui.asking.recordings import NotRecorded, object_at, recording_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
 from kubesched_ui.reading import attempts, figures, history, plugin_notes, recorded, why
@@ -65,11 +67,12 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     pod = stored.data if stored else added_pod(run, key)
     if not rows and pod is None:
         return None
+    at = chosen(rows, query)
+    pod = pod or created_pod(run, key, rows[at].number)
     events = list(history.events_of(run, key))
     groups = attempts.grouped(events)
     came_to = [attempts.attempt_of(group) for group in groups]
     came_to += [Attempt(row.result) for row in rows[len(came_to) :]]  # beyond the events that are looked at
-    at = chosen(rows, query)
     page: dict[str, Any] = {
         "run": run,
         "namespace": namespace,
@@ -139,6 +142,13 @@ def kept(query: Mapping[str, str]) -> str:
 def added_pod(run: Run, key: str) -> dict[str, Any] | None:
     """The pod of this name that the run added to its scenario's, if there is one."""
     return next((pod for pod in simulations.added_pods(run) if simulations.pod_key(pod) == key), None)
+
+
+def created_pod(run: Run, key: str, cycle: int) -> dict[str, Any] | None:
+    """A pod that was created during the run, as it was before a cycle; None if that was not recorded."""
+    with suppress(NotRecorded):
+        return object_at(run, "Pod", key, recording_of(run).before_cycle(cycle))
+    return None
 
 
 def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from kubesched_ui.asking.nodes import WrongMoment
 from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.pages import nodepage, podpage, runpage
+from kubesched_ui.pages import errors, nodepage, podpage, runpage
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in
 from kubesched_ui.pages.scenarios import overview
@@ -88,7 +89,10 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 @readable
 def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
     """One node: what runs there, how full it is, which pods it refused and why."""
-    context = nodepage.context(find(run_id), name, request.GET)
+    try:
+        context = nodepage.context(find(run_id), name, request.GET)
+    except WrongMoment as error:
+        return errors.page(request, 400, f"{error}.")
     if context is None:
         raise Http404(f"The cluster of run {run_id} has no node {name}.")
     return render(request, "node.html", context)

@@ -1,0 +1,156 @@
+"""A node at a moment of a run, and what happened to it, from what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from kubesched_ui.asking.recordings import recording_of, stored_object
+from kubesched_ui.models import Run
+from kubesched_ui.scenarios import clusterview
+from kubesched_ui.scenarios.clusterview import NodeLine, Use, percent
+from scheduler_core.api.objects import Node
+from scheduler_core.debugger.moments import Asked
+from scheduler_core.debugger.node_history import Int64, NodeHistory, history_of
+from scheduler_core.debugger.recording import Recording
+from scheduler_core.debugger.state import State
+from scheduler_core.errors import InputError
+
+STEPS = 300  # of a curve
+
+
+class There(NamedTuple):
+    """A pod on the node; `requests` as the scheduler counts."""
+
+    key: str
+    requests: dict[str, int]
+
+
+class Curve(NamedTuple):
+    """How full the node was over the run: `path` of an SVG of STEPS by 100, the share's extremes in percent."""
+
+    path: str
+    lowest: float
+    highest: float
+
+
+class Fullness(NamedTuple):
+    """A resource at the run's beginning and at the moment, and between if that was recorded."""
+
+    before: Use
+    then: Use
+    curve: Curve | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeThen:
+    """`line`: the node at the moment, or as it was last known; `there`: whether it is. `first`, `now`: the pods on it
+    when the run began and at the moment. `t`: its virtual second; `cursor`: its place in the curves, in percent."""
+
+    line: NodeLine
+    there: bool
+    first: list[There]
+    now: list[There]
+    fullness: list[Fullness]
+    history: NodeHistory
+    t: float
+    cycle: int
+    cursor: float
+
+
+class WrongMoment(InputError):
+    """An address asks for a moment that there is not."""
+
+
+def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Asked, int]:
+    """What an address asks for, as it says and as the recording counts. Raises WrongMoment."""
+    found: dict[str, Any] = {}
+    try:
+        for key in ("cycle", "t", "seq"):
+            if text := query.get(key, ""):
+                found[key] = float(text) if key == "t" else int(text)
+        asked = Asked(**found)
+        return asked, asked.moment(recording)
+    except InputError as error:
+        raise WrongMoment(error.where, error.field, error.problem) from None
+    except ValueError:
+        raise WrongMoment(key, "", f"must be a number, got {text[:40]!r}") from None
+
+
+def node_then(run: Run, name: str, query: Mapping[str, str]) -> NodeThen | None:
+    """The node at the moment that an address asks for by cycle, t or seq, else at the end; None if the run never had
+    it. Raises NotRecorded, WrongMoment, InputError."""
+    recording = recording_of(run)
+    history = history_of(recording, name)
+    if history is None or not history.versions:
+        return None
+    asked, moment = _moment(query, recording)
+    line = clusterview.node_line(_object(run, recording, history.last_known(moment)))
+    axis = _axis(recording, run.in_time, history.at)
+    end = run.clock if run.in_time else float(recording.end)
+    now = end
+    if moment < recording.end:
+        now = _axis(recording, run.in_time, np.array([moment]))[0] if asked.t is None else asked.t
+    return NodeThen(
+        line=line,
+        there=history.version(moment) not in (None, -1),
+        first=_pods(State(recording, 0), name),
+        now=_pods(State(recording, moment), name),
+        fullness=[
+            Fullness(
+                Use(resource, history.used(0).get(resource, 0), line.allocatable.get(resource, 0)),
+                Use(resource, history.used(moment).get(resource, 0), line.allocatable.get(resource, 0)),
+                _curve(axis, end, history.requested.get(resource), line.allocatable.get(resource, 0)),
+            )
+            for resource in _resources(line, history)
+        ],
+        history=history,
+        t=now if run.in_time else 0.0,
+        cycle=recording.cycle_after(moment),
+        cursor=100 * now / end if end else 100.0,
+    )
+
+
+def _object(run: Run, recording: Recording, row: int) -> Node:
+    _, text = stored_object(run, int(recording.tables["nodes"]["object"][row]))
+    return msgspec.json.decode(text, type=Node)
+
+
+def _resources(line: NodeLine, history: NodeHistory) -> Iterable[str]:
+    """cpu, memory, pods, then extended resources; others where somebody asked for them."""
+    extended = sorted(resource for resource in line.allocatable if "/" in resource)
+    return dict.fromkeys(["cpu", "memory", "pods", *extended, *sorted(history.requested)])
+
+
+def _pods(state: State, name: str) -> list[There]:
+    node = state.recording.names.index(name)
+    pods = state.recording.tables["pods"]
+    here = state.placed[state.node[state.placed] == node].tolist()
+    return [There(pods.at("key", pod), {"pods": 1, **pods.at("requests", pod)}) for pod in here]
+
+
+def _axis(recording: Recording, in_time: bool, moments: Int64) -> list[float]:
+    """The virtual second of each moment, or in one pass the cycle."""
+    if in_time:
+        return [recording.time_of(moment) for moment in moments.tolist()]
+    return [float(moment) for moment in moments.tolist()]
+
+
+def _curve(axis: list[float], end: float, amounts: Int64 | None, allocatable: int) -> Curve:
+    """A step line; of the changes within a step the fullest is drawn."""
+    if amounts is None:
+        return Curve(f"M0 100H{STEPS}", 0.0, 0.0)
+    shares = [percent(amount, allocatable) for amount in amounts.tolist()]
+    steps: dict[int, tuple[float, float]] = {}  # column -> the fullest in it, the last
+    for at, share in zip(axis, shares, strict=True):
+        column = min(STEPS - 1, int(STEPS * at / end)) if end else 0
+        steps[column] = max(steps.get(column, (0.0, 0.0))[0], share), share
+    path, level = ["M0 100"], 0.0
+    for column, (fullest, last) in steps.items():
+        path.append(f"H{column}V{100 - min(max(level, fullest), 100):.1f}H{column + 1}V{100 - min(last, 100):.1f}")
+        level = last
+    return Curve("".join([*path, f"H{STEPS}V100Z"]), min(shares), max(shares))

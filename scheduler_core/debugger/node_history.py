@@ -1,0 +1,94 @@
+"""One node over a whole recording: which pods came and went when, and how full that left it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.debugger.recording import Recording
+
+Int64 = npt.NDArray[np.int64]
+
+
+class Arrival(NamedTuple):
+    """A pod that came to the node at a moment, or left it."""
+
+    at: int
+    pod: str
+    came: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHistory:
+    """`arrivals`: in order. `at`: the moments at which what is requested changed, int64, the opening (0) first;
+    `requested`: resource -> what is requested there from each of these on, int64 in the scheduler's units; `pods`
+    counts them. `versions`: (moment, row in the recording's nodes, or -1 for gone), in order."""
+
+    arrivals: list[Arrival]
+    at: Int64
+    requested: dict[str, Int64]
+    versions: list[tuple[int, int]]
+
+    def version(self, moment: int) -> int | None:
+        """The node's row in the recording's nodes at a moment, -1 while it is gone, None before it came."""
+        return next((row for at, row in reversed(self.versions) if at <= moment), None)
+
+    def last_known(self, moment: int) -> int:
+        """Its row at a moment, or the last before it was gone, or the first if it had not come."""
+        known = [(at, row) for at, row in self.versions if row >= 0]
+        return next((row for at, row in reversed(known) if at <= moment), known[0][1])
+
+    def used(self, moment: int) -> dict[str, int]:
+        """What is requested there at a moment."""
+        last = int(np.searchsorted(self.at, moment, "right")) - 1
+        return {resource: int(amounts[last]) for resource, amounts in self.requested.items()}
+
+
+def history_of(recording: Recording, name: str) -> NodeHistory | None:
+    """The history of the node of that name; None if the recording has none."""
+    if name not in recording.names:
+        return None
+    node = recording.names.index(name)
+    places, pods = recording.tables["places"], recording.tables["pods"]
+    rows, signs = _changes(places["pod"], places["node"] == node)
+    moments, which = places["at"][rows], places["pod"][rows]
+    at, place = np.unique(np.append(moments, 0), return_inverse=True)
+    requested = {"pods": _running(np.append(signs, 0), place, len(at))}
+    asked, kind = pods.distinct("requests"), pods["requests"][which]
+    for resource in dict.fromkeys(name for amounts in asked for name in amounts):
+        amounts = np.array([amounts.get(resource, 0) for amounts in asked], np.int64)[kind] * signs
+        if amounts.any():
+            requested[resource] = _running(np.append(amounts, 0), place, len(at))
+    presence = recording.tables["presence"]
+    mine = presence["name"] == node
+    versions = list(zip(presence["at"][mine].tolist(), presence["node"][mine].tolist(), strict=True))
+    keys = [pods.texts["key"][key] for key in pods["key"][which].tolist()]
+    return NodeHistory(_arrivals(moments.tolist(), keys, signs.tolist()), at, requested, versions)
+
+
+def _changes(pod: Int64, here: npt.NDArray[np.bool_]) -> tuple[Int64, Int64]:
+    """The rows with which a pod comes (1) or leaves (-1), in order. `pod`, `here`: of each row, who and whether it is
+    on the node from there on."""
+    by_pod = np.argsort(pod, kind="stable")
+    was = np.zeros(len(pod), np.bool_)
+    same = pod[by_pod][1:] == pod[by_pod][:-1]
+    was[by_pod[1:]] = here[by_pod[:-1]] & same
+    rows = np.flatnonzero(was != here)
+    return rows, np.where(here[rows], 1, -1)
+
+
+def _running(amounts: Int64, place: Int64, size: int) -> Int64:
+    total = np.zeros(size, np.int64)
+    np.add.at(total, place, amounts)
+    return np.cumsum(total)
+
+
+def _arrivals(moments: list[int], pods: list[str], signs: list[int]) -> list[Arrival]:
+    """Without pods that leave and come at one moment: they were updated."""
+    net: dict[tuple[int, str], int] = {}
+    for at, pod, sign in zip(moments, pods, signs, strict=True):
+        net[at, pod] = net.get((at, pod), 0) + sign
+    return [Arrival(at, pod, sign > 0) for (at, pod), sign in net.items() if sign]

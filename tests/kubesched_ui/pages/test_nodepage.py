@@ -1,0 +1,84 @@
+"""The page of a node: how full it was, what happened to it, at the moment that the address asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
+from kubesched_ui.models import RecordingBlock, Run
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+TAINT = {"key": "broken", "effect": "NoExecute"}
+
+
+@pytest.fixture
+def in_time() -> Run:
+    """n1 gets a pod, then a taint that evicts it; a pod that is created on the way goes to n2, which comes later."""
+    timeline: list[dict[str, Any]] = [
+        {"at": 10, "patch": {"kind": "Node", "name": "n1", "patch": {"spec": {"taints": [TAINT]}}}},
+        {"at": 20, "create": node("n2")},
+        {"at": 30, "create": pod("late", cpu="3")},
+    ]
+    spec = {"until": 60, "objects": [node("n1"), pod("early")], "timeline": timeline}
+    text = json.dumps({"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec})
+    return ran(store(ingest_files([("s.json", text.encode())]), name="s"), in_time=True, until=60)
+
+
+def page(client: Client, run: Run, name: str, asked: str = "", status: int = 200) -> str:
+    answer = client.get(reverse("node", args=[run.pk, name]) + asked)
+    assert answer.status_code == status
+    return re.sub(r"(<[^>]*>|\s)+", " ", answer.content.decode())
+
+
+def test_what_happened_to_a_node_in_time(client: Client, in_time: Run) -> None:
+    found = page(client, in_time, "n1")
+    came, tainted, left = (found.index(text) for text in ("early came", "taint broken:NoExecute added", "early left"))
+    assert came < tainted < left
+    assert "broken:NoExecute 2 labels" in found
+    assert "At 1:00" in found
+    assert "0 of 4 · 0%" in found
+
+
+def test_a_node_at_a_moment(client: Client, in_time: Run) -> None:
+    found = page(client, in_time, "n1", "?t=5")
+    assert "Edit its YAML 2 labels" in found
+    assert "At 5 s" in found
+    assert "1 of 4 · 25%" in found
+    assert "gone" not in found
+
+
+def test_a_node_that_comes_later_says_so(client: Client, in_time: Run) -> None:
+    assert "not in the cluster at 5 s" in page(client, in_time, "n2", "?t=5")
+    assert "not in the cluster" not in page(client, in_time, "n2")
+    assert "3 of 4 · 75%" in page(client, in_time, "n2")
+
+
+def test_a_wrong_moment(client: Client, in_time: Run) -> None:
+    assert "must be a number" in page(client, in_time, "n1", "?t=soon", 400)
+    assert "must be one of cycle, t and seq" in page(client, in_time, "n1", "?t=1&seq=2", 400)
+
+
+def test_a_run_in_one_pass_by_cycle(client: Client) -> None:
+    run = ran(scenario(node("n1"), pod("a"), pod("b")))
+    assert "1 of 4 · 25%" in page(client, run, "n1", "?cycle=2")
+    assert "2 of 4 · 50%" in page(client, run, "n1")
+
+
+def test_a_run_of_which_no_moments_were_recorded(client: Client) -> None:
+    run = ran(scenario(node("n1"), pod("a"), pod("b")))
+    RecordingBlock.objects.filter(run=run).delete()
+    assert "2 of 4 · 50%" in page(client, run, "n1")
+
+
+def test_the_yaml_of_a_pod_that_was_created_later(client: Client, in_time: Run) -> None:
+    source = client.get(reverse("pod", args=[in_time.pk, "default", "late"])).content.decode()
+    assert "name: late" in source

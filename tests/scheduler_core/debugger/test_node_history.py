@@ -1,0 +1,47 @@
+"""What a recording tells of one node agrees with the state at every moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scheduler_core.debugger.node_history import history_of
+from scheduler_core.debugger.recording import Recording
+from scheduler_core.debugger.state import State
+from scheduler_core.time.scenario_run import ScenarioRun
+from tests.scheduler_core.debugger.live import SAMPLES, scenario_at
+from tests.scheduler_core.debugger.test_state import recorded_time
+
+IN_TIME = sorted(path for path in SAMPLES.glob("1[3-8]-*.yaml"))
+
+
+def recording_of(path: Path) -> Recording:
+    scenario = scenario_at(path)
+    run = ScenarioRun(scenario)
+    return recorded_time(run.simulation, run.timeline, scenario.until())[0]
+
+
+@pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)
+def test_it_agrees_with_the_state_at_every_moment(path: Path) -> None:
+    recording = recording_of(path)
+    here: dict[str, set[str]] = {}
+    for name in recording.names:
+        history = history_of(recording, name)
+        assert history is not None
+        for moment in range(recording.end + 1):
+            state = State(recording, moment).nodes().get(name)
+            assert (history.version(moment) not in (None, -1)) == (state is not None)
+            pods = here.setdefault(name, set())
+            for arrival in history.arrivals:
+                if arrival.at == moment:
+                    assert (arrival.pod in pods) is not arrival.came
+                    pods ^= {arrival.pod}
+            if state is not None:
+                assert pods == set(state["pods"])
+                used = history.used(moment)
+                assert {resource: used.get(resource, 0) for resource in state["requested"]} == state["requested"]
+
+
+def test_a_node_that_never_was() -> None:
+    assert history_of(recording_of(IN_TIME[0]), "nobody") is None
