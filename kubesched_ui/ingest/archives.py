@@ -1,137 +1,181 @@
-"""gz, zip, tar and tar.gz, one inside the other, as the text files they hold. Nothing is ever written to disk."""
+"""gz, bz2, xz, zip and tar, one inside the other, as the text files they hold. Nothing is ever written to disk.
+
+Archives are read as streams: in memory is one text file at a time, and of what is passed over (logs) nothing.
+"""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import stat
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import PurePosixPath
-from typing import IO
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 from kubesched_ui.ingest.budget import Budget
 from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
+from kubesched_ui.ingest.names import promises, spread, wanted
+from kubesched_ui.ingest.streams import CHUNK, Stream
+from kubesched_ui.ingest.text import not_text
 
-CHUNK = 1024 * 1024
-ARCHIVES = (".gz", ".tgz", ".zip", ".tar")
-READ = (".json", ".yaml", ".yml", ".jsonl", ".ndjson", *ARCHIVES)
-SPAM = ("__MACOSX", ".DS_Store", "._")
+MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz"}
+COMPRESSED: dict[str, Callable[[Any], Any]] = {
+    "gz": lambda file: gzip.GzipFile(fileobj=file),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+}
+ZIPS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    NotImplementedError,
+    ValueError,
+    RuntimeError,
+)
 
-Skip = Callable[[Where], None]
-
-
-def text_files(where: Where, data: bytes, budget: Budget, skip: Skip, depth: int = 0) -> Iterator[tuple[Where, bytes]]:
-    """The file itself, or the text files inside it if it is an archive; told by content, not by name.
-
-    `skip` is called for members whose names promise neither text that we read nor an archive (logs, pictures).
-    Raises IngestError for a damaged archive, LimitError for one that holds too much.
-    """
-    if data.startswith(b"\x1f\x8b"):
-        yield from _opened(where, depth, budget, [(where, _gunzip(where, data, budget))], skip)
-    elif data.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
-        yield from _opened(where, depth, budget, _unzip(where, data, budget, skip), skip)
-    elif data[257:262] == b"ustar":
-        yield from _opened(where, depth, budget, _untar(where, data, budget, skip), skip)
-    else:
-        yield where, data
-
-
-def _opened(
-    where: Where,
-    depth: int,
-    budget: Budget,
-    members: Iterator[tuple[Where, bytes]] | list[tuple[Where, bytes]],
-    skip: Skip,
-) -> Iterator[tuple[Where, bytes]]:
-    # tar.gz is one archive to people and two to us.
-    if depth >= 2 * budget.limits.max_nesting:
-        raise LimitError(where, f"archives are nested more than {budget.limits.max_nesting} deep")
-    for place, data in members:
-        yield from text_files(place, data, budget, skip, depth + 1)
+Texts = Iterator[tuple[Where, bytes]]
 
 
-def _gunzip(where: Where, data: bytes, budget: Budget) -> bytes:
-    try:
-        return _read(gzip.GzipFile(fileobj=io.BytesIO(data)), where, len(data), budget)
-    except (OSError, EOFError, zlib.error) as error:
-        raise IngestError(where, f"is a damaged gz file ({_why(error)})") from None
+class Archives:
+    """Opens uploaded files. `skip` is told of members that are passed over, for what their names promise (logs,
+    pictures); `broken` of those that cannot be read, which are no reason to refuse the others."""
 
+    def __init__(self, budget: Budget, skip: Callable[[Where], None], broken: Callable[[IngestError], None]) -> None:
+        self.budget = budget
+        self.skip = skip
+        self.broken = broken
 
-def _unzip(where: Where, data: bytes, budget: Budget, skip: Skip) -> Iterator[tuple[Where, bytes]]:
-    # The directory is loaded at once: its size is looked at before.
-    if data.count(b"PK\x01\x02") > budget.limits.max_members:
-        raise LimitError(where, f"the archive holds more than {budget.limits.max_members:,} files")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    def texts(self, where: Where, source: bytes | Path) -> Texts:
+        """The file itself, or the text files inside it if it is an archive; told by content, not by name.
+
+        Raises IngestError for a damaged archive, LimitError for one that holds too much.
+        """
+        try:
+            with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
+                self.budget.take_file(file.seek(0, io.SEEK_END), where)
+                file.seek(0)
+                yield from self._texts(where, Stream(file, whole=True, watch=self.budget.at), 0)
+        except OSError as error:
+            raise IngestError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+    def _texts(self, where: Where, file: Stream, depth: int) -> Texts:
+        head = file.head
+        compression = next((name for magic, name in MAGIC.items() if head.startswith(magic)), "")
+        if not compression and not head.startswith(ZIPS) and head[257:262] != b"ustar":
+            yield where, self._text(where, file)
+            return
+        # tar.gz is one archive to people and two to us.
+        if depth >= 2 * self.budget.limits.max_nesting:
+            raise IngestError(where, f"archives are nested more than {self.budget.limits.max_nesting} deep")
+        if compression:
+            yield from self._unpacked(where, file, compression, depth)
+        elif head.startswith(ZIPS):
+            yield from self._members(where, self._zip(where, file), "zip", depth)
+        else:
+            yield from self._members(where, self._tar(where, file), "tar", depth)
+
+    def _unpacked(self, where: Where, file: Stream, compression: str, depth: int) -> Texts:
+        try:
+            unpacked = Stream(
+                COMPRESSED[compression](file), packed=file, take=lambda n: self.budget.take_unpacked(n, where)
+            )
+            yield from self._texts(where, unpacked, depth + 1)
+        except DAMAGED as error:
+            raise _damaged(where, compression, error) from None
+
+    def _members(self, where: Where, members: Iterator[tuple[Where, Stream]], form: str, depth: int) -> Texts:
+        try:
+            for place, member in members:
+                try:
+                    yield from self._texts(place, member, depth + 1)
+                except LimitError:
+                    raise
+                except IngestError as error:
+                    self.broken(error)
+        except DAMAGED as error:
+            raise _damaged(where, form, error) from None
+
+    def _zip(self, where: Where, file: Stream) -> Iterator[tuple[Where, Stream]]:
+        source = file.seekable_source() or io.BytesIO(self._text(where, file))
+        # The directory is loaded at once: its size is looked at before.
+        if _number_of(b"PK\x01\x02", source) > self.budget.limits.max_members:
+            raise LimitError(where, f"the archive holds more than {self.budget.limits.max_members:,} files")
+        with zipfile.ZipFile(source) as archive:
             for info in archive.infolist():
-                place = _member(where, info.filename, budget)
+                place = self._member(where, info.filename)
                 mode = info.external_attr >> 16
                 if info.is_dir():
                     continue
                 if (mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode)) or not wanted(info.filename):
-                    skip(place)
-                    continue
-                if info.flag_bits & 1:
-                    raise IngestError(place, "is encrypted; pack it without a password")
-                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise IngestError(place, "uses a zip method other than deflate, which is not read")
-                with archive.open(info) as file:
-                    yield place, _read(file, place, info.compress_size, budget)
-    except (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, ValueError, RuntimeError) as error:
-        if isinstance(error, IngestError):
-            raise
-        raise IngestError(where, f"is a damaged zip file ({_why(error)})") from None
+                    self.skip(place)
+                elif info.flag_bits & 1:
+                    self.broken(IngestError(place, "is encrypted; pack it without a password"))
+                elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    self.broken(IngestError(place, "uses a zip method other than deflate, which is not read"))
+                else:
+                    with archive.open(info) as opened:
+                        yield from self._if_wanted(place, Stream(opened, size=info.compress_size))
 
-
-def _untar(where: Where, data: bytes, budget: Budget, skip: Skip) -> Iterator[tuple[Where, bytes]]:
-    try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+    def _tar(self, where: Where, file: Stream) -> Iterator[tuple[Where, Stream]]:
+        with tarfile.open(fileobj=file, mode="r|", bufsize=CHUNK) as archive:
             for info in archive:
                 archive.members = []  # type: ignore[attr-defined]  # it keeps all of them otherwise
-                place = _member(where, info.name, budget)
+                place = self._member(where, info.name)
                 if info.isdir():
                     continue
                 if not info.isreg() or info.issparse() or not wanted(info.name):
-                    skip(place)
-                    continue
-                file = archive.extractfile(info)
-                if file is not None:
-                    content = file.read(min(info.size, len(data)))
-                    budget.take_bytes(len(content), place)
-                    yield place, content
-    except (tarfile.TarError, OSError, EOFError, ValueError, RecursionError) as error:
-        if isinstance(error, IngestError):
-            raise
-        raise IngestError(where, f"is a damaged tar file ({_why(error)})") from None
+                    self.skip(place)
+                elif (opened := archive.extractfile(info)) is not None:
+                    yield from self._if_wanted(place, Stream(opened, packed=file.packed))
+
+    def _if_wanted(self, place: Where, member: Stream) -> Iterator[tuple[Where, Stream]]:
+        if promises(place.file, member.head):
+            yield place, member
+        else:
+            self.skip(place)
+
+    def _member(self, where: Where, name: str) -> Where:
+        self.budget.take_member(where)
+        name = spread(name)
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or "\0" in name or name[1:2] == ":":
+            raise LimitError(where.at(file=f"{where.file}/{name}"), "the member's name points outside the archive")
+        return where.at(file=f"{where.file}/{name}")
+
+    def _text(self, where: Where, file: Stream) -> bytes:
+        """All of it. Raises IngestError for what is no text by its first bytes, LimitError for a bomb."""
+        not_text(file.head, where)
+        limits, chunks = self.budget.limits, []
+        while chunk := file.read(CHUNK):
+            self.budget.take_text(len(chunk), where)
+            if file.count_text(len(chunk)) > limits.max_ratio * file.packed_bytes and file.texts > limits.ratio_from:
+                raise LimitError(where, f"unpacks to more than {limits.max_ratio} times its size")
+            chunks.append(chunk)
+        return b"".join(chunks)
 
 
-def wanted(name: str) -> bool:
-    """Whether a member's name promises something that we read."""
-    path = PurePosixPath(name)
-    return path.suffix.lower() in READ and not any(part.startswith(SPAM) for part in path.parts)
-
-
-def _member(where: Where, name: str, budget: Budget) -> Where:
-    budget.take_member(where)
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or "\0" in name or name[1:2] == ":":
-        raise LimitError(where.at(file=f"{where.file}/{name}"), "the member's name points outside the archive")
-    return where.at(file=f"{where.file}/{name}")
-
-
-def _read(file: IO[bytes] | gzip.GzipFile, where: Where, packed: int, budget: Budget) -> bytes:
-    chunks, total = [], 0
+def _number_of(mark: bytes, file: IO[bytes]) -> int:
+    """How often `mark` occurs in a file, which is read piece by piece and left at its start."""
+    number, rest = 0, b""
+    file.seek(0)
     while chunk := file.read(CHUNK):
-        total += len(chunk)
-        budget.take_bytes(len(chunk), where)
-        if total > budget.limits.ratio_from and total > budget.limits.max_ratio * max(packed, 1):
-            raise LimitError(where, f"unpacks to more than {budget.limits.max_ratio} times its size")
-        chunks.append(chunk)
-    return b"".join(chunks)
+        number += (rest + chunk).count(mark)
+        rest = chunk[1 - len(mark) :]
+    file.seek(0)
+    return number
 
 
-def _why(error: BaseException) -> str:
-    return shown(str(error).rstrip(".").lower() or type(error).__name__)
+def _damaged(where: Where, form: str, error: BaseException) -> IngestError:
+    if isinstance(error, IngestError):
+        return error
+    why = shown(str(error).rstrip(".").lower() or type(error).__name__)
+    return IngestError(where, f"is a damaged {form} file ({why})")

@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kubesched_ui.ingest.errors import LimitError, Where
 from kubesched_ui.ingest.limits import Limits
+
+Watch = Callable[[int, int], None]  # bytes of the upload that were read, objects in them
 
 
 class Budget:
     """Counts what was read against the limits; every `take_*` raises LimitError naming limit and place."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, watch: Watch | None = None) -> None:
         self.limits = limits
-        self.bytes = 0
+        self.watch = watch
+        self.bytes = 0  # of the uploaded files, and how far they have been read
+        self.done = 0
+        self.texts = 0  # bytes of texts taken from archives
+        self.unpacked = 0  # bytes of all that was unpacked, what is passed over too
         self.members = 0
         self.objects = 0
         self.kinds = {"Node": 0, "Pod": 0}
+        self._before = 0  # bytes of the files before this one
 
-    def take_bytes(self, n: int, where: Where) -> None:
-        """`n` bytes more were uploaded or unpacked."""
+    def take_file(self, n: int, where: Where) -> None:
+        """A file of `n` bytes was uploaded."""
+        self._before = self.bytes
         self.bytes += n
         if self.bytes > self.limits.max_bytes:
-            raise LimitError(where, f"the upload is larger than {size(self.limits.max_bytes)} (unpacked)")
+            raise LimitError(where, f"the upload is larger than {size(self.limits.max_bytes)}")
+
+    def at(self, position: int) -> None:
+        """The present file was read up to `position`."""
+        if self.watch is not None and self._before + position > self.done:
+            self.done = self._before + position
+            self.watch(self.done, self.objects)
+
+    def take_text(self, n: int, where: Where) -> None:
+        """`n` bytes more of text were read, of a file or of an archive's member."""
+        self.texts += n
+        if self.texts > self.limits.max_text:
+            raise LimitError(where, f"the upload holds more than {size(self.limits.max_text)} of text (unpacked)")
+
+    def take_unpacked(self, n: int, where: Where) -> None:
+        """`n` bytes more were unpacked, to be read or passed over."""
+        self.unpacked += n
+        if self.unpacked > self.limits.max_unpacked:
+            raise LimitError(where, f"the upload is larger than {size(self.limits.max_unpacked)} (unpacked)")
 
     def take_member(self, where: Where) -> None:
         """One more file of an archive was looked at."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
 from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
 from kubesched_ui.ingest.kinds import named
 from kubesched_ui.ingest.limits import Limits
+from kubesched_ui.ingest.names import kind_of
 from kubesched_ui.ingest.scenario_time import ABOUT
 from scheduler_core.config.finding import is_configuration
 
@@ -31,6 +32,10 @@ class Head(msgspec.Struct):
     api_version: str | None = msgspec.field(default=None, name="apiVersion")
     metadata: _Maybe = UNSET
     reason: _Maybe = UNSET
+    internal_reason: _Maybe = msgspec.field(default=UNSET, name="Reason")
+    internal_spec: _Maybe = msgspec.field(default=UNSET, name="Spec")
+    git_version: _Maybe = msgspec.field(default=UNSET, name="gitVersion")
+    info: _Maybe = UNSET
     spec: _Maybe = UNSET
     items: _Maybe = UNSET
     internal_items: _Maybe = msgspec.field(default=UNSET, name="Items")
@@ -62,6 +67,7 @@ class _Version(msgspec.Struct):
 
 _EXPORTS = {key: next(f.name for f in msgspec.structs.fields(Head) if f.encode_name == key) for key in EXPORT_KEYS}
 _HEAD = msgspec.json.Decoder(Head)
+_FIRST_KEY = re.compile(rb"\s*\{\s*\"([^\"]+)\"")
 
 
 @dataclass(slots=True)
@@ -107,22 +113,34 @@ class Bad:
     error: IngestError
 
 
-def kind_of_file(name: str) -> str:
-    """The kind that a file's name promises (`.../kube-system/pods.json`), or ""."""
-    return named(PurePosixPath(name.replace("\\", "/")).name.partition(".")[0])
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What the surroundings say of objects that do not. `sure`: a list's own kind, not the name of a file or folder."""
+
+    kind: str = ""
+    api_version: str = ""
+    sure: bool = False
+
+    @classmethod
+    def of(cls, path: str) -> Hint:
+        """What a path or key promises (`.../kube-system/pods.json`, `/api/v1/nodes`)."""
+        return cls(*kind_of(path))
+
+
+NO_HINT = Hint()
 
 
 def objects(
-    value: Json, where: Where, limits: Limits, kind: str = "", api_version: str = "", nesting: int = 0
+    value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nesting: int = 0
 ) -> Iterator[Found | About | Config | Time | Bad]:
-    """What a JSON document holds, in order. `kind` and `api_version` are assumed where an object does not say.
+    """What a JSON document holds, in order.
 
     Raises LimitError for Lists nested too deeply.
     """
     if nesting > limits.max_nesting + 1:
         raise LimitError(where, f"Lists are nested more than {limits.max_nesting} deep")
     if is_array(value) and nesting == 0:
-        yield from _each(value, where, limits, kind, api_version, nesting)
+        yield from _each(value, where, limits, hint, nesting)
         return
     try:
         head = _head(value, where)
@@ -131,26 +149,61 @@ def objects(
         return
     said = head.kind or ""
     if head.items is not UNSET and (not said or said.endswith("List")):
-        inner, version = (said[:-4], head.api_version or "") if said not in ("", "List") else (kind, "")
-        yield from _each(head.items, where, limits, inner, version, nesting)
+        inner = Hint(said[:-4], head.api_version or "", True) if said not in ("", "List") else hint
+        yield from _each(head.items, where, limits, inner, nesting)
     elif head.internal_items is not UNSET and not said.removesuffix("List"):
-        yield from _each(head.internal_items, where, limits, kind, "", nesting)
+        yield from _each(head.internal_items, where, limits, Hint(hint.kind, "", True), nesting)
     elif said == "List":
         return
     elif said == "Scenario" and (head.api_version or "").startswith("kubesched.dev/"):
         yield from _scenario(head, where, limits, nesting)
     elif is_configuration(said, head.api_version):
         yield Config(value, where)
-    elif not said and head.server_version is not UNSET:
-        yield About(kubernetes=_part(head.server_version, _Version, where, "serverVersion").git_version)
-    elif not said and any(getattr(head, field) is not UNSET for field in (*_EXPORTS.values(), "scheduler_config")):
-        yield from _export(head, where, limits, nesting)
+    elif said:
+        yield Found(value, where, said, head.api_version or "", head)
     else:
-        yield Found(value, where, said or kind, head.api_version or (api_version if not said else ""), head)
+        yield from _without_kind(value, head, where, limits, hint, nesting)
+
+
+def _without_kind(
+    value: Json, head: Head, where: Where, limits: Limits, hint: Hint, nesting: int
+) -> Iterator[Found | About | Config | Time | Bad]:
+    if head.metadata is not UNSET or head.internal_spec is not UNSET or hint.sure:
+        yield Found(value, where, hint.kind, head.api_version or hint.api_version, head)
+    elif head.server_version is not UNSET:
+        yield About(kubernetes=_part(head.server_version, _Version, where, "serverVersion").git_version)
+    elif head.git_version is not UNSET:
+        yield About(kubernetes=_part(value, _Version, where, "").git_version)
+    elif head.info is not UNSET and b"gitVersion" in bytes(memoryview(head.info)[:400]):
+        yield About(kubernetes=_part(head.info, _Version, where, "info").git_version)
+    elif any(_is_list(getattr(head, field)) for field in _EXPORTS.values()) or head.scheduler_config is not UNSET:
+        yield from _export(head, where, limits, nesting)
+    elif parts := _by_key(value, where):
+        for key, part in parts.items():
+            inner = where.at(file=f"{where.file}, {key}")
+            yield from objects(part, inner, limits, Hint.of(key), nesting if is_array(part) else nesting + 1)
+    else:
+        yield Found(value, where, "", head.api_version or "", head)
+
+
+def _is_list(held: Any) -> bool:
+    return held is not UNSET and (is_array(memoryview(held)) or bytes(memoryview(held)) == b"null")
+
+
+def _by_key(value: Json, where: Where) -> dict[str, memoryview]:
+    """Of a map whose keys are paths or kinds (`/api/v1/nodes`, `config/node/n1.json`, `nodes`) those that tell one.
+
+    Its first key has to: it may as well be any large file.
+    """
+    first = _FIRST_KEY.match(memoryview(value)[:1000])
+    if first is None or not kind_of(first[1].decode(errors="replace"))[0]:
+        return {}
+    fields = {key: memoryview(raw) for key, raw in _part(value, dict[str, Raw], where, "").items() if kind_of(key)[0]}
+    return {key: part for key, part in fields.items() if is_array(part) or is_object(part)}
 
 
 def _each(
-    raw: Json | Raw, where: Where, limits: Limits, kind: str, api_version: str, nesting: int
+    raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: int
 ) -> Iterator[Found | About | Config | Time | Bad]:
     array = memoryview(raw)
     if bytes(array[:8]).strip() == b"null":
@@ -161,7 +214,7 @@ def _each(
         )
         return
     for number, element in enumerate(elements(array), 1):
-        yield from objects(element, where.at(item=number), limits, kind, api_version, nesting + 1)
+        yield from objects(element, where.at(item=number), limits, hint, nesting + 1)
 
 
 def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Time | Bad]:
@@ -173,14 +226,14 @@ def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterato
     if spec.config is not UNSET:
         yield Config(bytes(memoryview(spec.config)), where)
     if spec.objects is not UNSET:
-        yield from _each(spec.objects, where, limits, "", "", nesting)
+        yield from _each(spec.objects, where, limits, NO_HINT, nesting)
 
 
 def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Time | Bad]:
     for key, field in _EXPORTS.items():
         held = getattr(head, field)
         if held is not UNSET:
-            yield from _each(held, where, limits, named(key), "", nesting)
+            yield from _each(held, where, limits, Hint(named(key), "", True), nesting)
     config = head.scheduler_config
     if config is not UNSET and is_object(memoryview(config)):
         yield Config(bytes(memoryview(config)), where)

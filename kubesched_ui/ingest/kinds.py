@@ -45,6 +45,7 @@ _NAMES = {
     "pdbs": "PodDisruptionBudget",
     "pdb": "PodDisruptionBudget",
     "no": "Node",
+    "minions": "Node",
     "po": "Pod",
     "ns": "Namespace",
     "sc": "StorageClass",

@@ -12,19 +12,21 @@ from typing import Any
 import msgspec
 
 from kubesched_ui.ingest import events, internal, misspelt, outlook, scenario_time
-from kubesched_ui.ingest.archives import text_files
-from kubesched_ui.ingest.budget import Budget
+from kubesched_ui.ingest.archives import Archives
+from kubesched_ui.ingest.budget import Budget, Watch
 from kubesched_ui.ingest.configs import Configs, may_hold
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
-from kubesched_ui.ingest.formats import About, Bad, Config, Found, Time, kind_of_file, objects
+from kubesched_ui.ingest.formats import About, Bad, Config, Found, Hint, Time, objects
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
 from kubesched_ui.ingest.limits import Limits
 from kubesched_ui.ingest.normalise import normalise
 from kubesched_ui.ingest.redact import redact
 from kubesched_ui.ingest.result import IngestResult, Record
+from kubesched_ui.ingest.skim import skim
 from kubesched_ui.ingest.text import to_utf8
+from kubesched_ui.ingest.warnings import Warnings
 from scheduler_core.api import objects as core
 from scheduler_core.controllers import workload
 from scheduler_core.errors import InputError
@@ -34,13 +36,15 @@ Source = bytes | Path
 MAX_NAME = 253  # characters of a name or namespace, as everywhere in Kubernetes
 
 
-def ingest_files(files: Iterable[tuple[str, Source]], limits: Limits | None = None) -> IngestResult:
+def ingest_files(
+    files: Iterable[tuple[str, Source]], limits: Limits | None = None, watch: Watch | None = None
+) -> IngestResult:
     """Reads an upload: files or archives in any of the formats of docs/formats.md, together one cluster.
 
     Objects that the scheduler core refuses are left out with a warning; a text or archive that cannot be read, a limit
-    that is passed and an upload without any object raise IngestError.
+    that is passed and an upload without any object raise IngestError. `watch` is told how far the reading is.
     """
-    reading = _Reading(limits or Limits())
+    reading = _Reading(limits or Limits(), watch)
     with _without_gc():
         for name, source in files:
             reading.file(name, source)
@@ -60,11 +64,12 @@ def _without_gc() -> Iterator[None]:
 
 
 class _Reading:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, watch: Watch | None) -> None:
         self.limits = limits
-        self.budget = Budget(limits)
+        self.budget = Budget(limits, watch)
+        self.archives = Archives(self.budget, self._skip, self._unreadable)
         self.result = IngestResult()
-        self.unsaid = 0  # remarks beyond the limit
+        self.warnings = Warnings(limits.max_warnings)
         self.skipped: Counter[str] = Counter()  # members of archives, by archive
         self.kubelets: Counter[str] = Counter()
         self.text = b""  # of the file that is being read
@@ -77,39 +82,31 @@ class _Reading:
     # ---- files
 
     def file(self, name: str, source: Source) -> None:
-        where = Where(name)
-        if isinstance(source, Path):
-            source = self._content(source, where)
-        else:
-            self.budget.take_bytes(len(source), where)
-        for place, data in text_files(where, source, self.budget, self._skip):
+        for place, data in self.archives.texts(Where(name), source):
             try:
-                self._text(place, data)
+                self._text(place, data, member=place.file.startswith(f"{name}/"))
             except LimitError:
                 raise
             except IngestError as error:
                 if place.file.startswith(f"{name}/"):  # one bad file in a dump is no reason to refuse the dump
-                    self.warn("unreadable-member", error)
+                    self._unreadable(error)
                 else:
                     raise
-
-    def _content(self, path: Path, where: Where) -> bytes:
-        try:
-            self.budget.take_bytes(path.stat().st_size, where)
-            return path.read_bytes()
-        except OSError as error:
-            raise IngestError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
 
     def _skip(self, where: Where) -> None:
         self.skipped[where.file.partition("/")[0]] += 1
 
-    def _text(self, where: Where, data: bytes) -> None:
+    def _unreadable(self, error: IngestError) -> None:
+        self.warnings.add("unreadable-member", error)
+
+    def _text(self, where: Where, data: bytes, member: bool) -> None:
         text = to_utf8(data, where)
-        kind = kind_of_file(where.file)
+        if member and skim(text, self._count):
+            return
         self.text = text
+        hint = Hint.of(where.file)
         for number, document in documents(text, where, self.limits, self.result.dropped):
-            place = where.at(document=number)
-            for found in objects(document, place, self.limits, kind):
+            for found in objects(document, where.at(document=number), self.limits, hint):
                 self._found(found)
 
     # ---- objects
@@ -123,10 +120,10 @@ class _Reading:
                 except LimitError:
                     raise
                 except IngestError as error:
-                    self.warn("broken", error)
+                    self.warnings.add("broken", error)
             case Bad():
                 self.budget.take_object(found.error.where)
-                self.warn("broken", found.error)
+                self.warnings.add("broken", found.error)
             case Config():
                 self.configs.document(found)
             case Time():
@@ -140,12 +137,12 @@ class _Reading:
     def _object(self, found: Found) -> None:
         where = found.where.at(kind=found.kind)
         if not found.kind:
-            raise IngestError(where, "is missing", "kind")
+            raise IngestError(where, "is missing, and no name of file or folder tells it", "kind")
         kind = lookup(found.kind, found.api_version)
         if kind is None:
             self._other(found)
             return
-        if kind.name == "Event" and _text(found.head.reason) != events.REASON:
+        if kind.name == "Event" and events.REASON not in (_text(found.head.reason), _text(found.head.internal_reason)):
             self.result.dropped["events"] += 1
             return
         if not self._fits(found):
@@ -170,14 +167,21 @@ class _Reading:
     def _other(self, found: Found) -> None:
         """Counts an object that is not kept, without reading it; a ConfigMap may hold the scheduler's configuration."""
         group = found.api_version.rpartition("/")[0]
-        if found.kind in PRIVATE and not group:
-            self.result.dropped[found.kind] += 1
-            if found.kind == "ConfigMap" and may_hold(found.value) and self._fits(found):
-                self.configs.config_map(found.value, found.where.at(kind=found.kind))
-        elif len(self.result.unknown) < self.limits.max_warnings:
-            self.result.unknown[shown(f"{found.kind}.{group}" if group else found.kind)] += 1
+        self._count(found.kind, group, 1)
+        if found.kind == "ConfigMap" and not group and may_hold(found.value) and self._fits(found):
+            self.configs.config_map(found.value, found.where.at(kind=found.kind))
+
+    def _count(self, kind: str, group: str, number: int) -> None:
+        """So many objects of a kind are not kept."""
+        name = shown(f"{kind}.{group}" if group else kind)
+        if kind in PRIVATE and not group:
+            self.result.dropped[kind] += number
+        elif kind == "Event" and lookup(kind, f"{group}/" if group else "") is not None:
+            self.result.dropped["events"] += number
+        elif name in self.result.unknown or len(self.result.unknown) < self.limits.max_warnings:
+            self.result.unknown[name] += number
         else:
-            self.result.unknown["other kinds"] += 1
+            self.result.unknown["other kinds"] += number
 
     def _event(self, obj: dict[str, Any], where: Where) -> None:
         event = events.trimmed(obj)
@@ -194,15 +198,18 @@ class _Reading:
 
     def _keep(self, kind: Kind, namespace: str, name: str, obj: dict[str, Any], where: Where) -> None:
         key = (kind.name, namespace, name)
-        if key in self.result.records:
-            self.warn("duplicate", IngestError(where, "occurs more than once; the last one counts"))
-            del self.result.records[key]
-        else:
-            self.budget.take_kind(kind.name, where)
         try:
             data = msgspec.json.encode(obj)
         except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, RecursionError):
             raise IngestError(where, "holds text that is not valid Unicode") from None
+        before = self.result.records.get(key)
+        if before is None:
+            self.budget.take_kind(kind.name, where)
+        elif before.data == data:
+            return  # bundles hold objects in lists and alone
+        else:
+            self.warnings.add("duplicate", IngestError(where, "occurs more than once; the last one counts"))
+            del self.result.records[key]
         self.result.records[key] = Record(kind.name, kind.api_version, namespace, name, data)
         self.misspelt.look(kind.name, obj, where)
         if kind.name == "Node":
@@ -227,39 +234,34 @@ class _Reading:
         if not spec.keys() - scenario_time.SCHEDULER:
             return
         if self.result.time:
-            self.warn("config", IngestError(where, "more than one scenario with time; the last one counts"))
+            self.warnings.add("config", IngestError(where, "more than one scenario with time; the last one counts"))
         self.result.time = spec
 
     # ---- remarks
 
-    def warn(self, code: str, error: IngestError) -> None:
-        if len(self.result.warnings) < self.limits.max_warnings:
-            self.result.warnings.append(Warn.of(code, error.where, error.problem, error.field))
-        else:
-            self.unsaid += 1
-
     def finish(self) -> IngestResult:
         result = self.result
         for archive, number in self.skipped.items():
-            what = "1 file that is" if number == 1 else f"{number:,} files that are"
-            self.warn("skipped-file", IngestError(Where(archive), f"{what} neither JSON nor YAML was not read"))
+            number_of = "1 file was" if number == 1 else f"{number:,} files were"
+            problem = f"{number_of} passed over, as by name and beginning neither JSON nor YAML"
+            self.warnings.add("skipped-file", IngestError(Where(archive), problem))
         if not result.records and not result.time:
+            result.warnings = self.warnings.listed()
             raise self._nothing()
         result.config = self.configs.text
         if remark := self.configs.remark:
-            result.warnings.append(Warn("config", remark))
+            self.warnings.say(Warn("config", remark))
         if self.written and not result.time and any(map(scenario_time.to_be_made, result.records.values())):
             result.time = {"controllers": {"workloads": True}}
         self._keep_failures()
         for said in self.misspelt.remarks():
-            self.warn(misspelt.CODE, said)
+            self.warnings.add(misspelt.CODE, said)
         self._check_whole()
         if not result.kubernetes:
             self.kubelets.pop("", None)
             result.kubernetes = self.kubelets.most_common(1)[0][0] if self.kubelets else ""
         result.outlook = outlook.of_records(result.records.values(), result.config)
-        if self.unsaid:
-            result.warnings.append(Warn("more", f"{self.unsaid:,} further warnings are not listed"))
+        result.warnings = self.warnings.listed()
         return result
 
     def _nothing(self) -> IngestError:
@@ -289,7 +291,7 @@ class _Reading:
     def _check_whole(self) -> None:
         nodes = {name for kind, _, name in self.result.records if kind == "Node"}
         if not nodes and not self.result.time:
-            self.result.warnings.append(Warn("no-nodes", "the upload holds no nodes: no pod can be placed"))
+            self.warnings.say(Warn("no-nodes", "the upload holds no nodes: no pod can be placed"))
             return
         strays: Counter[str] = Counter()
         for (kind, _, _), record in self.result.records.items():
@@ -297,7 +299,7 @@ class _Reading:
                 strays[node] += 1
         for node, number in strays.most_common(20):
             pods = "1 pod names" if number == 1 else f"{number:,} pods name"
-            self.result.warnings.append(
+            self.warnings.say(
                 Warn(
                     "missing-node", f"{pods} the node {shown(node)}, which is not in the upload", kind="Node", name=node
                 )

@@ -9,8 +9,6 @@ from kubesched_ui.ingest.errors import IngestError, Where
 
 CHUNK = 1024 * 1024
 NOT_TEXT = {
-    b"BZh": "a bzip2 archive",
-    b"\xfd7zXZ": "an xz archive",
     b"\x28\xb5\x2f\xfd": "a zstd archive",
     b"7z\xbc\xaf": "a 7z archive",
     b"Rar!": "a rar archive",
@@ -24,14 +22,14 @@ NOT_TEXT = {
     b"SQLite format 3": "a database",
     b"k8s\0": "a Kubernetes object in protobuf encoding",
 }
+MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # its maps
+KUBECTL = "kubectl get nodes,pods,pv,pvc,sc,csinodes,pdb,pc,svc,rs,sts,rc,ns,events -A -o json > cluster.json"
+SIMKUBE = f"is a SimKube trace, which is not read; upload the cluster itself: `{KUBECTL}`"
 
 
 def to_utf8(data: bytes, where: Where) -> bytes:
     """`data` as UTF-8 without a byte order mark. Raises IngestError for what is not text."""
-    for magic, what in NOT_TEXT.items():
-        if data.startswith(magic):
-            hint = "pack it as .gz, .zip or .tar.gz" if "archive" in what else "JSON or YAML is wanted"
-            raise IngestError(where, f"is {what}, which is not read; {hint}")
+    not_text(data, where)
     encoding = json.detect_encoding(data[:4])
     if encoding not in ("utf-8", "utf-8-sig"):
         data = _decoded(data, encoding, where).encode()
@@ -44,6 +42,18 @@ def to_utf8(data: bytes, where: Where) -> bytes:
     if not data.strip():
         raise IngestError(where, "is empty")
     return data
+
+
+def not_text(head: bytes, where: Where) -> None:
+    """Raises IngestError for what is no text by its first bytes."""
+    for magic, what in NOT_TEXT.items():
+        if head.startswith(magic):
+            hint = "JSON or YAML is wanted"
+            if "archive" in what:
+                hint = "unpack it and pack it as .tar.gz, .tar.xz, .tar.bz2 or .zip"
+            raise IngestError(where, f"is {what}, which is not read; {hint}")
+    if head.startswith(MSGPACK) and b"trackedObjects" in head:
+        raise IngestError(where, SIMKUBE)
 
 
 def _decoded(data: bytes, encoding: str, where: Where) -> str:

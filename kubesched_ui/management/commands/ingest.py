@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
-from kubesched_ui.ingest.archives import wanted
+from kubesched_ui.ingest.names import wanted
 from kubesched_ui.ingest.store import remarks, store
 
 

@@ -18,7 +18,7 @@ from kubesched_ui.ingest import IngestError, Limits, ingest_files
 
 Files = list[tuple[str, bytes]]
 MB = 1024 * 1024
-LIMITS = Limits(max_bytes=64 * MB)
+LIMITS = Limits(max_bytes=64 * MB, max_text=64 * MB, max_members=20_000)
 MEMORY = 700 * MB  # address space of the process that reads the worst ones
 
 NODE = b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}}'
@@ -193,15 +193,17 @@ REFUSED: dict[str, tuple[Callable[[], Files], str]] = {
     "blanks": (one("a.json", b" \n\t "), "is empty"),
     "picture": (one("a.json", b"\x89PNG\r\n\x1a\n"), "is a PNG picture"),
     "program": (one("snapshot", b"\x7fELF\x02\x01\x01"), "is a program"),
-    "xz": (one("a.json.xz", b"\xfd7zXZ\0"), "is an xz archive, which is not read"),
+    "xz": (one("a.json.xz", b"\xfd7zXZ\0"), "is a damaged xz file"),
+    "bzip2": (one("a.json.bz2", b"BZh9"), "is a damaged bzip2 file"),
+    "zstd": (one("a.tar.zst", b"\x28\xb5\x2f\xfd"), "is a zstd archive, which is not read; unpack it and pack it as"),
     "protobuf": (one("a", b"k8s\0\n\x0b"), "protobuf"),
     # archives
-    "1 GB of zeros": (made("a.json.gz", lambda: zeros_gz(1024)), "larger than 64 MB (unpacked)"),
+    "1 GB of zeros": (made("a.json.gz", lambda: zeros_gz(1024)), "times its size"),
     "zeros in a tar.gz": (made("a.tar.gz", lambda: gzip.compress(bytes(60 * MB))), "times its size"),
     "zip bomb": (made("a.zip", lambda: zipped(("a.json", bytes(60 * MB)))), "times its size"),
     "zip of many bombs": (
         made("a.zip", lambda: zipped(*((f"{i}.json", b" " * (15 * MB)) for i in range(6)))),
-        "larger than 64 MB",
+        "more than 64 MB of text",
     ),
     "zip that lies": (made("a.zip", lying_zip), "a.zip"),
     "zip in zip in zip": (

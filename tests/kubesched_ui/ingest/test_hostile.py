@@ -56,8 +56,15 @@ def test_markup_is_kept_as_text_where_it_can_be_a_name() -> None:
     assert ("Pod", "default", markup) in result.records
 
 
-def test_warnings_are_bounded() -> None:
+def test_one_problem_of_many_objects_is_one_warning() -> None:
     result = ingest_files([("a.json", listed(NODE, *[b'{"kind":"Pod"}'] * 5000))], LIMITS)
+    (warning,) = result.warnings
+    assert warning.message.endswith("metadata: is missing (and 4,999 more like it)")
+
+
+def test_warnings_are_bounded() -> None:
+    wrong = [POD % b'{"tolerations":[{"operator":"x%d"}]}' % i for i in range(5000)]
+    result = ingest_files([("a.json", listed(NODE, *wrong))], LIMITS)
     assert len(result.warnings) == LIMITS.max_warnings + 1
     assert result.warnings[-1].code == "more"
     assert "4,500 further warnings" in result.warnings[-1].message

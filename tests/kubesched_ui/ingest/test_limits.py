@@ -7,7 +7,7 @@ import pytest
 
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
 
-SMALL = Limits(max_bytes=2000, max_nodes=2, max_pods=3, max_objects=8)
+SMALL = Limits(max_bytes=2000, max_text=2000, max_nodes=2, max_pods=3, max_objects=8)
 
 
 def objects(kind: str, number: int) -> bytes:

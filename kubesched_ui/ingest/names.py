@@ -1,0 +1,71 @@
+"""What the names of files and folders tell: whether to look inside, and which kind the objects are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from kubesched_ui.ingest.kinds import named
+
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+ARCHIVES = (*PACKED, ".tgz", ".tbz2", ".txz", ".zip", ".tar", ".7z", ".rar")
+TEXTS = (".json", ".yaml", ".yml", ".jsonl", ".ndjson")
+MAYBE = ("", ".txt", ".out", ".dump")  # where the text must begin as objects do
+LOGS = (".log", ".txt", ".out", ".csv", ".html", ".prom", ".pcap", ".xml", ".db")
+SPAM = ("__MACOSX", ".DS_Store", "._")
+
+_OBJECT = re.compile(rb"\s*(?:\{\s*\"(?:kind|apiVersion|metadata|items|Items)\"|(?:---\s+)?(?:kind|apiVersion): ?\w)")
+# core_v1_nodes, metrics.k8s.io_v1beta1_nodes: as sonobuoy names the files of its resources.
+_GVR = re.compile(r"(?P<group>[a-z0-9.-]+)_(?P<version>v\d+[a-z0-9]*)_(?P<resource>[a-z]+)")
+_SCOPES = ("namespaces", "ns")
+
+
+def spread(name: str) -> str:
+    """A path with `/` between its parts, as Windows does not write it."""
+    return name.replace("\\", "/")
+
+
+def wanted(name: str) -> bool:
+    """Whether a member's name promises something that may be read."""
+    path = PurePosixPath(spread(name))
+    suffix = path.suffix.lower()
+    if any(part.startswith(SPAM) for part in path.parts):
+        return False
+    if suffix in PACKED:
+        return PurePosixPath(path.stem).suffix.lower() not in LOGS
+    return suffix in TEXTS or suffix in ARCHIVES or _maybe(suffix)
+
+
+def _maybe(suffix: str) -> bool:
+    return suffix in MAYBE
+
+
+def promises(name: str, head: bytes) -> bool:
+    """Whether a member is read. `head`: its first bytes, which decide where the name leaves it open."""
+    return not _maybe(PurePosixPath(name).suffix.lower()) or _OBJECT.match(head) is not None
+
+
+def kind_of(path: str) -> tuple[str, str]:
+    """The kind and apiVersion that a path promises of objects which do not say, each perhaps "".
+
+    The file's name first (`kube-system/pods.json`, `core_v1_nodes.json`), then its folders from within
+    (`config/node/n1.json`, `resources/pods/namespaces/shop/p.json`). Also of keys (`/api/v1/nodes`).
+    """
+    parts = [part for part in PurePosixPath(spread(path)).parts if part not in ("/", ".")]
+    if not parts:
+        return "", ""
+    stem = parts[-1].partition(".json")[0].partition(".y")[0] if "_" in parts[-1] else parts[-1].partition(".")[0]
+    if gvr := _GVR.fullmatch(stem.lower()):
+        kind, group = named(gvr["resource"]), gvr["group"]
+        version = gvr["version"] if group == "core" else f"{group}/{gvr['version']}"
+        return (kind, version) if kind else ("", "")
+    if kind := named(stem):
+        return kind, ""
+    folders = [(folder, named(folder)) for folder in reversed(parts[:-1])]
+    telling = [kind for folder, kind in folders if kind and folder.lower() not in _SCOPES]
+    if telling:
+        return telling[0], ""
+    near = folders[0][0].lower() if folders else ""
+    if near == "cluster" and len(folders) > 1:  # velero: resources/namespaces/cluster/shop.json
+        near = folders[1][0].lower()
+    return ("Namespace", "") if near in _SCOPES else ("", "")
