@@ -232,7 +232,9 @@ def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterato
 def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Time | Bad]:
     for key, field in _EXPORTS.items():
         held = getattr(head, field)
-        if held is not UNSET:
+        if held is not UNSET and is_object(memoryview(held)):
+            yield from objects(bytes(memoryview(held)), where, limits, Hint(named(key)), nesting + 1)
+        elif held is not UNSET:
             yield from _each(held, where, limits, Hint(named(key), "", True), nesting)
     config = head.scheduler_config
     if config is not UNSET and is_object(memoryview(config)):

@@ -33,6 +33,11 @@ KINDS: dict[str, Kind] = {
     **_kinds("resource.k8s.io/v1", "ResourceClaim"),
     **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", also=("scheduling.sigs.k8s.io",)),
 }
+# What the scheduler reads of a cluster, and the events that tell what it said, as kubectl names them.
+SNAPSHOT_KINDS = (
+    "nodes", "pods", "events", "ns", "svc", "rc", "rs", "sts", "pv", "pvc", "sc",
+    "csinodes", "csidrivers", "csistoragecapacities", "pdb", "pc",
+)  # fmt: skip
 # Left out at the door: nothing of them decides where a pod goes, and what they hold is nobody's business.
 PRIVATE = {"Secret", "ConfigMap"}
 

@@ -18,6 +18,7 @@ from kubesched_ui.ingest.configs import Configs, may_hold
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
 from kubesched_ui.ingest.formats import About, Bad, Config, Found, Hint, Time, objects
+from kubesched_ui.ingest.instead import instead, instead_of_broken
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
 from kubesched_ui.ingest.limits import Limits
@@ -88,10 +89,12 @@ class _Reading:
             except LimitError:
                 raise
             except IngestError as error:
+                if what := instead_of_broken(data):
+                    error = IngestError(place, f"{what} ({error.problem})")
                 if place.file.startswith(f"{name}/"):  # one bad file in a dump is no reason to refuse the dump
                     self._unreadable(error)
                 else:
-                    raise
+                    raise error from None
 
     def _skip(self, where: Where) -> None:
         self.skipped[where.file.partition("/")[0]] += 1
@@ -103,6 +106,8 @@ class _Reading:
         text = to_utf8(data, where)
         if member and skim(text, self._count):
             return
+        if what := instead(text):
+            raise IngestError(where, what)
         self.text = text
         hint = Hint.of(where.file)
         for number, document in documents(text, where, self.limits, self.result.dropped):

@@ -6,6 +6,7 @@ import codecs
 import json
 
 from kubesched_ui.ingest.errors import IngestError, Where
+from kubesched_ui.ingest.instead import SIMKUBE, is_trace
 
 CHUNK = 1024 * 1024
 NOT_TEXT = {
@@ -22,9 +23,6 @@ NOT_TEXT = {
     b"SQLite format 3": "a database",
     b"k8s\0": "a Kubernetes object in protobuf encoding",
 }
-MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # its maps
-KUBECTL = "kubectl get nodes,pods,pv,pvc,sc,csinodes,pdb,pc,svc,rs,sts,rc,ns,events -A -o json > cluster.json"
-SIMKUBE = f"is a SimKube trace, which is not read; upload the cluster itself: `{KUBECTL}`"
 
 
 def to_utf8(data: bytes, where: Where) -> bytes:
@@ -52,7 +50,7 @@ def not_text(head: bytes, where: Where) -> None:
             if "archive" in what:
                 hint = "unpack it and pack it as .tar.gz, .tar.xz, .tar.bz2 or .zip"
             raise IngestError(where, f"is {what}, which is not read; {hint}")
-    if head.startswith(MSGPACK) and b"trackedObjects" in head:
+    if is_trace(head):
         raise IngestError(where, SIMKUBE)
 
 

@@ -5,14 +5,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kubesched_ui.ingest import IngestError
+from kubesched_ui.ingest.kinds import SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.scenarios import uploads
-
-# What the scheduler reads of a cluster, and the events that tell what it said, as kubectl names them.
-SNAPSHOT_KINDS = [
-    "nodes", "pods", "events", "ns", "svc", "rc", "rs", "sts", "pv", "pvc", "sc",
-    "csinodes", "csidrivers", "csistoragecapacities", "pdb", "pc",
-]  # fmt: skip
 
 
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:

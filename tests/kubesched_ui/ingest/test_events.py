@@ -69,3 +69,27 @@ def test_odd_shapes_do_no_harm() -> None:
     odd = event("x", "", source=[], series="x", count="many", lastTimestamp=5, message=None, type={})
     (kept,) = read(POD, odd)
     assert (kept["message"], kept["count"], kept["lastTimestamp"], kept["type"]) == ("", 1, "", "")
+
+
+def test_events_of_internal_types() -> None:
+    internal = {
+        "name": "e",
+        "namespace": "shop",
+        "InvolvedObject": {"Kind": "Pod", "Namespace": "shop", "Name": "p", "UID": "u"},
+        "Reason": "FailedScheduling",
+        "Message": "No nodes are available",
+        "Source": {"Component": "default-scheduler"},
+        "LastTimestamp": "2017-05-01T00:00:00Z",
+        "Count": 3,
+        "Type": "Warning",
+    }
+    files = [
+        ("pods.json", json.dumps({"Items": [{"name": "p", "namespace": "shop", "Spec": {}}]}).encode()),
+        ("events.json", json.dumps({"Items": [internal, {**internal, "name": "x", "Reason": "Pulled"}]}).encode()),
+    ]
+    result = ingest_files(files)
+    (kept,) = [obj for obj in result.objects if obj["kind"] == "Event"]
+    assert (kept["message"], kept["count"], kept["type"]) == ("No nodes are available", 3, "Warning")
+    assert (kept["lastTimestamp"], kept["source"]) == ("2017-05-01T00:00:00Z", {"component": "default-scheduler"})
+    assert kept["involvedObject"] == {"kind": "Pod", "namespace": "shop", "name": "p", "uid": "u"}
+    assert result.dropped["events"] == 1

@@ -1,0 +1,64 @@
+"""Texts that people take for a snapshot and that are none: what each is, and what to type instead."""
+
+from __future__ import annotations
+
+import re
+
+from kubesched_ui.ingest.kinds import SNAPSHOT_KINDS
+
+KUBECTL = f"kubectl get {','.join(SNAPSHOT_KINDS)} -A -o json > cluster.json"
+LOOKED_AT = 100_000  # bytes
+
+_COLUMNS = re.compile(rb" {2,}|\t+")
+_COLUMN = re.compile(rb"[A-Z][A-Z-]*(?:\([a-z]+\))?%?(?: [A-Z-]+)*\s*")
+_DESCRIBED = re.compile(rb"\s*Name:[ \t]+\S+\s*\n(?:\S[^\n]*\n)*?(?:Namespace|Labels|Roles|Priority|Annotations):")
+_NAMES = re.compile(rb"\s*(?:[a-z]+(?:\.[a-z0-9.-]+)?/[a-z0-9][a-z0-9.-]*\s*(?:\n|\Z))+\Z")
+_ERROR = re.compile(rb"\s*(?:error: |Error from server|Unable to connect to the server|The connection to the server)")
+_PAGE = re.compile(rb"\s*<(?:!doctype|html)", re.I)
+_TRACE = re.compile(rb"\"?(?:applied_objs|trackedObjects)\"?\s*:")
+_TEMPLATE = re.compile(rb"\{\{-?\s*(?:\.|/\*|\$|include|if|else|end|range|with|define|template|toYaml|printf|quote)")
+_TEMPLATE_LINE = re.compile(rb"^[ \t]*\{\{-?\s*(?:if|end|range|with|include|define|template|toYaml|/\*)", re.M)
+_KUBECONFIG = re.compile(rb"^(?:current-context|clusters):", re.M)
+
+SIMKUBE = f"is a trace of SimKube, which is not read; upload the cluster itself: `{KUBECTL}`"
+TEMPLATE = "is a template that is not filled in; upload what `helm template RELEASE CHART` prints"
+MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # its maps
+
+
+def instead(text: bytes) -> str:
+    """What `text` is and what to upload instead, a phrase; "" where it may be a snapshot."""
+    head = text[:LOOKED_AT]
+    if _ERROR.match(head):
+        return f"is an error message of kubectl: {head[:200].decode(errors='replace').strip()}"
+    if _PAGE.match(head):
+        return f"is a web page; upload what `{KUBECTL}` writes"
+    if _DESCRIBED.match(head):
+        return f"is what `kubectl describe` prints for people, which leaves out too much; upload: `{KUBECTL}`"
+    if _is_table(head):
+        return f"is a table that kubectl prints for people; with `-o json` it is read: `{KUBECTL}`"
+    if _NAMES.match(head):
+        return f"is a list of names; with `-o json` instead of `-o name` it is read: `{KUBECTL}`"
+    if _TRACE.search(head) and head.lstrip()[:1] in (b"{", b"v", b"c"):
+        return SIMKUBE
+    if _TEMPLATE_LINE.search(head):
+        return TEMPLATE
+    return ""
+
+
+def _is_table(head: bytes) -> bool:
+    """Whether the first line is one of kubectl's headings: `NAME   STATUS   ROLES`."""
+    columns = _COLUMNS.split(head.lstrip()[:1000].partition(b"\n")[0].strip())
+    return len(columns) > 1 and all(_COLUMN.fullmatch(column) for column in columns)
+
+
+def instead_of_broken(text: bytes) -> str:
+    """The same of a text that could not be read: what would be no reason to refuse one that can."""
+    head = text[:LOOKED_AT]
+    if _TEMPLATE.search(head):
+        return TEMPLATE
+    return "is a kubeconfig; keep it for yourself" if _KUBECONFIG.search(head) else ""
+
+
+def is_trace(head: bytes) -> bool:
+    """Whether a file begins as SimKube's traces do: a map in msgpack."""
+    return head.startswith(MSGPACK) and b"trackedObjects" in head
