@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -153,12 +152,19 @@ def cancel_run(request: HttpRequest, run_id: int) -> Run:
 
 @router.get("/runs/{int:run_id}/export")
 def export_run(
-    request: HttpRequest, run_id: int, format: Literal["jsonl", "simulator"] = "jsonl"
+    request: HttpRequest, run_id: int, format: Literal["jsonl", "simulator", "parquet"] = "jsonl"
 ) -> StreamingHttpResponse:
-    """All cycles as JSON lines, or the pods with kube-scheduler-simulator's result annotations as a v1 List."""
+    """All cycles as JSON lines; the pods with kube-scheduler-simulator's result annotations as a v1 List; or a zip of
+    Parquet tables: cycles, verdicts, scores, moves."""
     run = find(Run, run_id)
-    lines: AsyncIterator[bytes] = export.jsonl(run) if format == "jsonl" else export.simulator(run)
-    kind = "application/x-ndjson" if format == "jsonl" else "application/json"
-    response = StreamingHttpResponse(lines, content_type=kind)
-    response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.{"jsonl" if format == "jsonl" else "json"}"'
+    parts, kind, suffix = EXPORTS[format]
+    response = StreamingHttpResponse(parts(run), content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.{suffix}"'
     return response
+
+
+EXPORTS = {
+    "jsonl": (export.jsonl, "application/x-ndjson", "jsonl"),
+    "simulator": (export.simulator, "application/json", "json"),
+    "parquet": (export.parquet, "application/zip", "parquet.zip"),
+}

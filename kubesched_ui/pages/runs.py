@@ -15,7 +15,7 @@ from kubesched_ui.pages import errors, nodepage, podpage, runpage
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in
 from kubesched_ui.pages.scenarios import overview
-from kubesched_ui.reading import recorded, why
+from kubesched_ui.reading import parquet, recorded, why
 from kubesched_ui.runs import lifecycle, startform
 from scheduler_core.errors import InputError
 
@@ -96,6 +96,12 @@ def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
     if context is None:
         raise Http404(f"The cluster of run {run_id} has no node {name}.")
     return render(request, "node.html", context)
+
+
+@require_GET
+def export(request: HttpRequest, run_id: int) -> HttpResponse:
+    """What can be taken away of a run, and what can be asked of it then."""
+    return render(request, "export.html", {"run": find(run_id), "tables": parquet.TABLES, "queries": parquet.QUERIES})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

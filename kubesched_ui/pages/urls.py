@@ -25,6 +25,7 @@ urlpatterns = [
     path("runs/", lists.runs, name="runs"),
     path("runs/<int:run_id>/", runs.run, name="run"),
     path("runs/<int:run_id>/heat/", runs.heat, name="run-heat"),
+    path("runs/<int:run_id>/export/", runs.export, name="run-export"),
     path("runs/<int:run_id>/cancel/", runs.cancel, name="cancel"),
     path("runs/<int:run_id>/rename/", runs.rename, name="run-rename"),
     path("runs/<int:run_id>/delete/", runs.delete, name="run-delete"),

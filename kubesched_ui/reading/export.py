@@ -1,4 +1,5 @@
-"""What can be taken away: a scenario as a v1 List, a run as JSON lines or as kube-scheduler-simulator's annotations."""
+"""What can be taken away: a scenario as a v1 List, a run as JSON lines, as Parquet, or as kube-scheduler-simulator's
+annotations."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from asgiref.sync import sync_to_async
 
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
+from kubesched_ui.reading import parquet as tables
 from kubesched_ui.runs.simulations import added_pods, cluster_of, pod_key
 from scheduler_core.cycle.trace import CycleTrace
 
@@ -37,6 +39,11 @@ def jsonl(run: Run) -> AsyncIterator[bytes]:
 def simulator(run: Run) -> AsyncIterator[bytes]:
     """A v1 List of the run's pods, each with the annotations of its last cycle and its node."""
     return in_thread(simulator_text(run))
+
+
+def parquet(run: Run) -> AsyncIterator[bytes]:
+    """A zip of the run's tables, see `parquet.archive`."""
+    return in_thread(tables.archive(run))
 
 
 async def in_thread(parts: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -1,0 +1,183 @@
+"""A run as Parquet: a zip of tables that DuckDB, pandas and others query, written a part at a time."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.reading import lanes
+from kubesched_ui.recording.lanes import LANES, NOWHERE
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.tables import CYCLES, SCORES, VERDICTS, Block, Columns, cycle_row
+
+MOVES = {"seq": "BIGINT", "t": "DOUBLE", "pod": "VARCHAR", "from": "VARCHAR", "to": "VARCHAR"}
+TABLES = {"cycles": CYCLES, "verdicts": VERDICTS, "scores": SCORES, "moves": MOVES}
+
+CYCLES_AT_ONCE = 50
+ROWS_PER_FILE = 500_000
+MAX_ROWS = 20_000_000  # of verdicts and of scores; a run of more tells the best nodes of each cycle
+FEWEST_NODES = 10  # of a cycle that are told whatever the limit
+PLUGINS = 8  # that have something to say about a node, about
+PIECE = 1 << 16
+
+# What a person may ask of it, each a title and a query that runs where the zip was unpacked.
+QUERIES = (
+    (
+        "Which plugin decided against most nodes?",
+        "SELECT plugin, count(*) AS refusals, count(DISTINCT pod) AS pods\n"
+        "FROM 'verdicts/*.parquet' WHERE decisive\nGROUP BY plugin ORDER BY refusals DESC",
+    ),
+    (
+        "Which pods stayed pending, and why?",
+        "SELECT pod, max(attempt) AS attempts, arg_max(message, cycle) AS message\nFROM 'cycles/*.parquet'\n"
+        "GROUP BY pod HAVING arg_max(result, cycle) <> 'scheduled' ORDER BY attempts DESC, pod",
+    ),
+    (
+        "Which decisions were close?",
+        "SELECT cycle, pod, node, score, margin, tied\nFROM 'cycles/*.parquet'\n"
+        "WHERE margin IS NOT NULL ORDER BY margin, cycle LIMIT 20",
+    ),
+    (
+        "What made the chosen nodes win, plugin by plugin?",
+        "SELECT plugin, avg(weighted) FILTER (chosen) AS of_the_chosen, avg(weighted) AS of_all\n"
+        "FROM 'scores/*.parquet'\nGROUP BY plugin ORDER BY of_the_chosen - of_all DESC",
+    ),
+    (
+        "How long did pods wait in each lane of the queue?",
+        'SELECT "to" AS lane, count(*) AS visits, avg(until - t) AS seconds\nFROM (\n'
+        "  SELECT *, lead(t) OVER (PARTITION BY pod ORDER BY seq) AS until FROM 'moves/*.parquet')\n"
+        "GROUP BY lane ORDER BY seconds DESC NULLS LAST",
+    ),
+)
+
+
+def archive(run: Run) -> Iterator[bytes]:
+    """The zip's bytes, in pieces: `about.json` and a folder of Parquet files for each of TABLES."""
+    pipe = _Pipe()
+    with zipfile.ZipFile(pipe, "w") as packed:  # type: ignore[call-overload]
+        about: dict[str, Any] = {"run": run.pk, "name": run.name, "kubernetes": run.release, "seed": run.seed}
+        tables = _Tables(most(run))
+        for table, part, columns in tables.of(run):
+            _add(packed, f"run-{run.pk}/{table}/{part:04}.parquet", _parquet(columns, TABLES[table]))
+            yield pipe.take()
+        about |= {"cycles": run.cycles_done, "nodes_per_cycle_at_most": tables.most if tables.left_out else None}
+        _add(packed, f"run-{run.pk}/about.json", msgspec.json.encode(about))
+    yield pipe.take()
+
+
+def most(run: Run) -> int:
+    """How many nodes of a cycle are told of each plugin."""
+    return max(FEWEST_NODES, MAX_ROWS // (PLUGINS * max(1, run.cycles_done)))
+
+
+class _Tables:
+    """The files of all tables, in the order in which they are full."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.left_out = most, False
+        self._parts = dict.fromkeys(TABLES, 0)
+
+    def of(self, run: Run) -> Iterator[tuple[str, int, Columns]]:
+        """(table, number of the file, columns); of each table at least one."""
+        rows: list[tuple[Any, ...]] = []
+        block = Block()
+        for number, trace, names in _traces(run):
+            rows.append(cycle_row(trace, number))
+            self.left_out |= block.add(trace, number, names, self.most)
+            if block.verdicts >= ROWS_PER_FILE:
+                yield self._next("verdicts", block.take_verdicts())
+            if block.scores >= ROWS_PER_FILE:
+                yield self._next("scores", block.take_scores())
+        yield self._next("cycles", _columns(CYCLES, rows))
+        if block.verdicts or not self._parts["verdicts"]:
+            yield self._next("verdicts", block.take_verdicts())
+        if block.scores or not self._parts["scores"]:
+            yield self._next("scores", block.take_scores())
+        yield self._next("moves", _moves(run))
+
+    def _next(self, table: str, columns: Columns) -> tuple[str, int, Columns]:
+        self._parts[table] += 1
+        return table, self._parts[table], columns
+
+
+def _traces(run: Run) -> Iterator[tuple[int, CycleTrace, Any]]:
+    """(number, the cycle, names of its nodes as an array of objects)."""
+    version, names, after = 0, np.array(run.nodes_at(0), object), 0
+    stored = Cycle.objects.filter(run=run).order_by("number").values_list("number", "trace", "nodes_version")
+    while chunk := list(stored.filter(number__gt=after)[:CYCLES_AT_ONCE]):  # no cursor is kept open between chunks
+        after = chunk[-1][0]
+        for number, data, listed in chunk:
+            if listed != version:
+                version, names = listed, np.array(run.nodes_at(listed), object)
+            yield number, CycleTrace.decode(bytes(data)), names
+
+
+def _columns(types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> Columns:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(types)
+    found = {}
+    for name, values in zip(types, columns, strict=True):
+        found[name] = np.empty(len(values), object)
+        found[name][:] = values
+    return found
+
+
+def _moves(run: Run) -> Columns:
+    if not run.in_time:
+        return _columns(MOVES, [])
+    columns = lanes.recording_of(run).columns
+    lane = np.full(NOWHERE + 1, None, object)
+    lane[: len(LANES)] = LANES
+    pods = np.array(columns.names, object)[columns.pod] if columns.names else np.zeros(0, object)
+    return {"seq": columns.seq, "t": columns.t, "pod": pods, "from": lane[columns.left], "to": lane[columns.lane]}
+
+
+def _parquet(columns: Columns, types: Mapping[str, str]) -> bytes:
+    """A file of Parquet; lists come as JSON."""
+    import duckdb  # here, because it takes memory that only who exports needs
+
+    casts = ", ".join(
+        f"""from_json("{name}"::VARCHAR, '["VARCHAR"]') AS "{name}\""""
+        if kind == "VARCHAR[]"
+        else f'"{name}"::{kind} AS "{name}"'
+        for name, kind in types.items()
+    )
+    # Nothing is fetched from anywhere: what it needs is built in.
+    config: dict[str, Any] = {"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect(config=config) as connection:
+        file = Path(folder) / "part.parquet"
+        connection.register("part", dict(columns))
+        connection.execute(f"COPY (SELECT {casts} FROM part) TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
+        return file.read_bytes()
+
+
+def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:
+    with packed.open(name, "w", force_zip64=True) as out:
+        for begin in range(0, len(data), PIECE):
+            out.write(data[begin : begin + PIECE])
+
+
+class _Pipe:
+    """What a zip is written to: kept until it is taken."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def take(self) -> bytes:
+        """What was written since the last time."""
+        taken = b"".join(self._parts)
+        self._parts.clear()
+        return taken
