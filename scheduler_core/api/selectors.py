@@ -89,14 +89,14 @@ def requirement_matches(req: Requirement, value: str | None) -> bool:
     if value is None:
         return False
     try:
-        have, want = _int64(value), _int64(req.values[0])
+        have, want = whole_number(value), whole_number(req.values[0])
     except ValueError:
         return False
     return have > want if operator == "Gt" else have < want
 
 
-def _int64(text: str) -> int:
-    """strconv.ParseInt(text, 10, 64): no spaces, no underscores."""
+def whole_number(text: str) -> int:
+    """strconv.ParseInt(text, 10, 64): no spaces, no underscores. Raises ValueError."""
     if "_" in text or text != text.strip() or not text.isascii():
         raise ValueError(text)
     number = int(text)

@@ -290,6 +290,8 @@ class _ProfileReader:
             percentage_of_nodes_to_score=given.percentage_of_nodes_to_score,
             plugins=plugins,
             args=args,
+            given=raw_args,
+            given_weights=_given_weights(given.plugins.by_point()),
         )
 
     def _raw_args(self, where: str, given: ProfileSection) -> dict[str, Any]:
@@ -349,6 +351,16 @@ class _ProfileReader:
             problem, path = convert_problem(error)
             raise InputError(where, f"args.{path}".rstrip("."), problem) from error
         return args.finish(complain)
+
+
+def _given_weights(points: Mapping[str, PluginSet]) -> dict[str, str]:
+    """Plugin -> the path of the weight that counts: that of score goes before that of multiPoint."""
+    found: dict[str, str] = {}
+    for point in ("score", "multiPoint"):
+        for i, plugin in enumerate(points[point].enabled):
+            if plugin.weight:
+                found.setdefault(plugin.name, f"plugins.{point}.enabled[{i}].weight")
+    return found
 
 
 def _complain(where: str, prefix: str = "") -> Complain:

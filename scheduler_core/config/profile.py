@@ -40,13 +40,16 @@ class Profile:
 
     `plugins`: extension point -> (plugin name, weight) in running order; every point is there, the weight is 0 at all
     points but score. `args`: plugin name -> its argument object (scheduler_core.config.args); a plain dict for plugins
-    from outside the tree. `percentage_of_nodes_to_score`: None leaves it to the configuration's.
+    from outside the tree. `percentage_of_nodes_to_score`: None leaves it to the configuration's. `given`: plugin -> its
+    arguments as the file has them; `given_weights`: plugin -> where the file says its weight.
     """
 
     scheduler_name: str
     plugins: Mapping[str, PluginWeights]
     percentage_of_nodes_to_score: int | None = None
     args: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    given_weights: Mapping[str, str] = field(default_factory=dict)
 
 
 class Plugin(Strict, frozen=True, kw_only=True):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import ROUND_UP, Decimal
 
-from scheduler_core.cluster import resources
+from scheduler_core.cluster.amounts import amount as amount
 
-_BINARY = (("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 _TAINT = re.compile(r"node\(s\) had untolerated taint(?:\(s\))?(?: \{(.*?): ?(.*?)\})?$")
 _LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")
 _PHRASES = {
@@ -31,25 +29,6 @@ _PHRASES = {
     "node(s) had no available disk": "have its disk in use",
 }
 _IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": "would", "cannot": "cannot"}
-
-
-def amount(resource: str, number: int) -> str:
-    """An amount with its unit, rounded up: `250m` and `1.5` of cpu, `1.5Gi` of memory, else the number."""
-    if not number:
-        return "0"
-    if resource == resources.CPU:
-        return f"{number}m" if abs(number) < 1000 else _decimal(Decimal(number) / 1000)
-    if resource in (resources.MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-"):
-        for unit, bits in _BINARY:
-            if abs(number) >= 1 << bits:
-                return _decimal(Decimal(number) / (1 << bits)) + unit
-        return f"{number}B"
-    return f"{number:,}"
-
-
-def _decimal(number: Decimal) -> str:
-    text = f"{number.quantize(Decimal('0.01'), ROUND_UP):f}"
-    return text.rstrip("0").rstrip(".")
 
 
 def count(number: int, one: str = "node", many: str = "") -> str:

@@ -23,6 +23,8 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.events import EVERYTHING, EventHint
 from scheduler_core.framework.picker import Picker
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.provenance.view import View
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
@@ -284,11 +286,20 @@ class PreFilterPlugin(Plugin):
         """Prepares the cycle; may reject the pod, narrow the nodes, or return SKIPPED to have `filter` left out."""
         raise NotImplementedError
 
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree | None:
+        """Why the plugin rejects the pod here or does not: a tree of a boolean; None if it does not say."""
+        return None
+
 
 class FilterPlugin(Plugin):
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         """Judges every node."""
         raise NotImplementedError
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree | None:
+        """Where the verdict on one node comes from: a tree of a boolean, true if the plugin refuses; None if it does
+        not say. `state` is as `filter` left it. Asked of a recording, never in a cycle."""
+        return None
 
     # Plugins that look at the pods of a node replace this by a method; None says that a Change cannot matter.
     filter_node: Callable[[CycleState, PodInfo, Change], Status | None] | None = None
@@ -312,6 +323,15 @@ class ScorePlugin(Plugin):
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """int64 scores of the feasible rows, in their order."""
         raise NotImplementedError
+
+    def explain_score(self, state: CycleState, view: View) -> Tree | None:
+        """Where one node's score comes from; None if it does not say. `state` is as PreScore left it."""
+        return None
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree | None:
+        """Where a normalised score comes from: `raw` is the tree of the node's own score, `scores` those of all rows.
+        Asked of plugins with `normalize`; None if it does not say."""
+        return None
 
     # Plugins with a NormalizeScore replace this by a method; None says that raw scores are final.
     normalize: Callable[[CycleState, PodInfo, Int64, Rows], Int64] | None = None

@@ -20,6 +20,8 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.provenance.tree import Tree, constant, count, less
+from scheduler_core.provenance.view import View
 
 UNSUPPORTED = unresolvable("pod uses resourceClaims, which are not supported yet")
 NOTHING_TO_FREE = unschedulable("no new claims to deallocate")
@@ -31,8 +33,16 @@ class DynamicResources(PreFilterPlugin, FilterPlugin, PostFilterPlugin):
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         return UNSUPPORTED if pod.pod.spec.resource_claims else SKIPPED
 
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        claims = len(view.pod.pod.spec.resource_claims)
+        names = [view.field(view.pod, "spec", "resourceClaims", i, "name") for i in range(claims)]
+        return less(constant(0), count(names, "resource claims of the pod")).tells(UNSUPPORTED.message)
+
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         return PASSES
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        return constant(False, "devices are not allocated here").tells("DynamicResources refuses no node")
 
     def post_filter(self, state: CycleState, pod: PodInfo, cycle: Any) -> tuple[PostFilterResult | None, Status]:
         """Upstream would take allocations away from claims that no pod uses; there are none."""

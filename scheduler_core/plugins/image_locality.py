@@ -5,8 +5,24 @@ Upstream: pkg/scheduler/framework/plugins/imagelocality.
 
 import numpy as np
 
+from scheduler_core.cluster.amounts import amount
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.provenance.scores import max_node_score
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    divide,
+    divide_int,
+    highest,
+    lowest,
+    multiply,
+    over,
+    subtract,
+    total,
+    truncated,
+)
+from scheduler_core.provenance.view import BYTES, View
 
 _MB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MB  # smaller images do not matter
@@ -42,3 +58,49 @@ class ImageLocality(ScorePlugin):
                 total[nodes.rows[holder]] += min(int(float(size) * (spread / len(nodes))), largest)
         np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
         return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        spec = view.pod.pod.spec
+        inits = spec.init_containers if self.cluster.release.init_container_images else []
+        images = [c.image for c in (*inits, *spec.containers)]
+        least, per_container = (
+            constant(MIN_THRESHOLD, "minThreshold", BYTES),
+            constant(MAX_CONTAINER_THRESHOLD, "maxContainerThreshold", BYTES),
+        )
+        most = multiply(per_container, constant(len(images), "images of the pod"), "upper threshold", BYTES)
+        held = total(
+            [self._share(view, image, most) for image in images],
+            "sizes, each by the share of nodes that have it",
+            BYTES,
+        )
+        within = lowest([highest([held, least]), highest([most, least])], "kept between the thresholds", BYTES)
+        span = highest([subtract(most, least), constant(1, "not to divide by zero")])
+        tree = divide_int(multiply(max_node_score(), subtract(within, least)), span)
+        here = sum(part.value > 0 for part in held.args or ())
+        return tree.tells(
+            f"{tree.value} = {here} of {len(images)} images are on {view.node.name}; "
+            f"by the share of nodes that have them they count {amount('memory', held.value)}"
+        )
+
+    def _share(self, view: View, image: str, most: Tree) -> Tree:
+        """What an image counts for on the node."""
+        name = normalized_image_name(image)
+        size, holders = self.cluster.nodes.images.get(name, (0, ()))
+        if view.node.name not in holders:
+            return constant(0, f"image {image} is not on the node", BYTES)
+        having, nodes = len(holders), len(self.cluster.nodes)
+        if self.cluster.release.image_spread_at_arrival:
+            having = self.cluster.nodes.entries[view.node.name].image_spread[name]
+        spread = divide(over("count", having, nodes, "nodes that have the image"), over("count", nodes, nodes, "nodes"))
+        scaled = truncated(multiply(self._size(view, name, size), spread), f"image {image}")
+        return scaled if scaled.value <= most.value else lowest([scaled, most], f"image {image}, at most", BYTES)
+
+    def _size(self, view: View, name: str, size: int) -> Tree:
+        """The size counts that the first node told which had the image."""
+        for node in (view.node, *self.cluster.nodes.nodes):
+            for i, image in enumerate(node.status.images):
+                if name in image.names and image.size_bytes == size:
+                    leaf = view.field(node, "status", "images", i, "sizeBytes", missing=0, label=f"size of {name}")
+                    leaf.unit = BYTES
+                    return leaf
+        return constant(size, f"size of {name}, as the first node told it that had it", BYTES)

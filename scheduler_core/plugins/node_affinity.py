@@ -29,10 +29,16 @@ from scheduler_core.framework.interface import (
     default_normalize,
     unresolvable,
 )
+from scheduler_core.provenance.matching import PREFERRED, REQUIRED, any_term, below, node_term, required_nodes
+from scheduler_core.provenance.scores import by_highest
+from scheduler_core.provenance.tree import Tree, constant, contains, either, every, opposite, some, total
+from scheduler_core.provenance.view import View
 
 NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity/selector")
 NOT_ENFORCED = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 CONFLICT = unresolvable("pod affinity terms conflict")
+
+_NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 
 
 class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -108,6 +114,55 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return default_normalize(scores, reverse=False)
+
+    # ---- where it comes from
+
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        """The names that the terms ask for by metadata.name have nothing in common."""
+        affinity = view.pod.pod.spec.affinity
+        required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
+        wanted = []
+        for i, term in enumerate(required.node_selector_terms if required else ()):
+            mine = below(view.field, view.pod, *_NODE_AFFINITY, REQUIRED, "nodeSelectorTerms", i)
+            lists = [mine("matchFields", j, "values") for j in range(len(term.match_fields))]
+            names = {name for leaf in lists for name in leaf.value}
+            common = [every([contains(leaf, constant(name, "name")) for leaf in lists], name) for name in sorted(names)]
+            wanted.append(some(common, f"term {i} names a node"))
+        return opposite(some(wanted)).tells("The pod's terms name nodes that no single node can be")
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        wanted, name = required_nodes(view, view.pod), view.node.name
+        told = (
+            "meets what the pod asks of nodes" if wanted.value else "does not match the pod's node selector or affinity"
+        )
+        parts = [opposite(wanted, "does not match")]
+        if self.added is not None and self.added.required is not None:
+            owner = below(view.argument, self.name, "addedAffinity", REQUIRED, "nodeSelectorTerms")
+            enforced = any_term(view, view.node, self.added.required.node_selector_terms, owner)
+            parts.insert(0, opposite(enforced, "does not match what the profile adds"))
+            told = told if enforced.value else "does not match the affinity that the profile adds"
+        return some(parts).tells(f"{name} {told}")
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        parts = []
+        places = [
+            below(view.argument, self.name, "addedAffinity", PREFERRED),
+            below(view.field, view.pod, *_NODE_AFFINITY, PREFERRED),
+        ]
+        for terms, owner in zip(
+            (self.added.preferred if self.added else (), self._preferred(view.pod)), places, strict=True
+        ):
+            for i, term in enumerate(terms):
+                met = node_term(view, view.node, term.preference, below(owner, i, "preference"))
+                parts.append(either(met, owner(i, "weight"), constant(0), f"preferred term {i}"))
+        met_count = sum(part.value > 0 for part in parts)
+        tree = total(parts, "weights of the preferred terms that the node meets")
+        return tree.tells(
+            f"{tree.value} = the weights of {met_count} of {len(parts)} preferred terms that {view.node.name} meets"
+        )
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        return by_highest(view, raw, scores, reverse=False)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL, hint=self._after_node_change)]

@@ -8,6 +8,8 @@ import numpy as np
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
+from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
+from scheduler_core.provenance.view import View
 
 REJECTED = unresolvable("node(s) didn't match the requested node name")
 
@@ -22,6 +24,15 @@ class NodeName(FilterPlugin):
             return PASSES
         nodes = self.cluster.nodes
         return Verdict.reject(np.array([name != wanted for name in nodes.names], np.bool_), REJECTED)
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        wanted = view.field(view.pod, "spec", "nodeName", label="the node that the pod names")
+        names_none = equal(wanted, constant("", "no name"), "the pod names no node")
+        is_it = equal(wanted, view.field(view.node, "metadata", "name"), "it is this one")
+        told = (
+            "The pod names no node" if names_none.value else f"The pod names {wanted.value}; this is {view.node.name}"
+        )
+        return opposite(some([names_none, is_it])).tells(told)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD)]

@@ -3,10 +3,12 @@
 Upstream: pkg/scheduler/framework/plugins/nodeports, pkg/scheduler/framework/types.go (HostPortInfo).
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from scheduler_core.cluster.nodes import ports_conflict
-from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.pod_info import EVERY_IP, HostPort, PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
@@ -20,8 +22,36 @@ from scheduler_core.framework.interface import (
     Verdict,
     unschedulable,
 )
+from scheduler_core.provenance.tree import Tree, constant, equal, every, some
+from scheduler_core.provenance.view import Step, View
 
 REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports")
+
+
+def _ports(pod: PodInfo) -> Iterator[tuple[tuple[Step, ...], HostPort]]:
+    """(where it stands in the pod, what it is) of each host port, as in `PodInfo.host_ports`."""
+    wanted = iter(pod.host_ports)
+    spec = pod.pod.spec
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for i, container in enumerate(containers):
+            sidecar = pod.release.sidecar_containers and container.restart_policy == "Always"
+            for j, port in enumerate(container.ports if field == "containers" or sidecar else ()):
+                if port.host_port > 0:
+                    yield ("spec", field, i, "ports", j), next(wanted)
+
+
+def _conflict(
+    view: View, mine: tuple[Step, ...], port: tuple[str, int], other: PodInfo, there: tuple[Step, ...]
+) -> Tree:
+    """Whether two pods' uses of the same port on a node conflict."""
+    same = [
+        equal(view.field(view.pod, *mine, name, missing=missing), view.field(other, *there, name, missing=missing))
+        for name, missing in (("hostPort", 0), ("protocol", "TCP"))
+    ]
+    ips = [view.field(pod, *steps, "hostIP", missing=EVERY_IP) for pod, steps in ((view.pod, mine), (other, there))]
+    every_ip = [equal(ip, constant(EVERY_IP, "DefaultBindAllHostIP")) for ip in ips]
+    told = f"host port {port[1]}/{port[0]} is wanted and used by {other.key}"
+    return every([*same, some([equal(ips[0], ips[1]), *every_ip], "the same address, or every address")], told)
 
 
 class NodePorts(PreFilterPlugin, FilterPlugin):
@@ -54,6 +84,19 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
             if ports_conflict(ip, used):
                 return REJECTED
         return None
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        """Every pair of a port that the pod wants and the same port of a pod on the node."""
+        pairs = [
+            _conflict(view, mine, here, other, there)
+            for mine, (_, protocol, port) in _ports(view.pod)
+            for other in view.pods_on(view.row)
+            for there, (_, other_protocol, other_port) in _ports(other)
+            if (here := (protocol, port)) == (other_protocol, other_port)
+        ]
+        taken = some(pairs, "" if pairs else "no pod on the node uses a host port that the pod wants")
+        told = next((pair.label for pair in pairs if pair.value), f"the pod's host ports are free on {view.node.name}")
+        return taken.tells(told)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -20,7 +20,21 @@ from scheduler_core.framework.interface import (
     ScorePlugin,
     Status,
 )
-from scheduler_core.plugins.resource_allocation import columns
+from scheduler_core.plugins.resource_allocation import columns, filled
+from scheduler_core.provenance.scores import max_node_score
+from scheduler_core.provenance.tree import (
+    Tree,
+    absolute,
+    constant,
+    divide,
+    lowest,
+    multiply,
+    root,
+    subtract,
+    total_floats,
+    truncated,
+)
+from scheduler_core.provenance.view import View
 
 Float64 = npt.NDArray[np.float64]
 
@@ -58,6 +72,38 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         if all(has is None for has in present):
             return _score(fractions)
         return _score_groups(fractions, present)
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        shares: list[Tree] = []
+        told: list[str] = []
+        for name in self.resources:
+            found = filled(view, name, nonzero=False)
+            if found is None:
+                continue
+            has, used = found
+            share = divide(used, has, f"used share of {name}")
+            shares.append(share if share.value <= 1 else lowest([share, constant(1, "at most all of it")], share.label))
+            told.append(f"{name} {shares[-1].value:.0%}")
+        uneven = _deviation(shares).says("standard deviation of the shares")
+        tree = truncated(multiply(subtract(constant(1), uneven), max_node_score()))
+        return tree.tells(
+            f"{tree.value} = how even the used shares are: {', '.join(told) or 'none count'} ({view.node.name})"
+        )
+
+
+def _deviation(shares: list[Tree]) -> Tree:
+    """The tree of what `_score` takes off."""
+    number = constant(len(shares), "resources")
+    if len(shares) < 2:
+        return constant(0, "one share alone")
+    if len(shares) == 2:
+        return absolute(divide(subtract(shares[0], shares[1]), number))
+    mean = divide(total_floats(shares), number, "mean share")
+    squares = []
+    for share in shares:
+        away = subtract(share, mean)
+        squares.append(multiply(away, away))
+    return root(divide(total_floats(squares), number, "variance"))
 
 
 def _score(fractions: list[Float64]) -> Int64:

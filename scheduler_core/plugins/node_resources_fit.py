@@ -3,12 +3,13 @@
 Upstream: pkg/scheduler/framework/plugins/noderesources (fit.go).
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from scheduler_core.api.objects import Node
-from scheduler_core.cluster import resources
+from scheduler_core.cluster import amounts, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
@@ -29,7 +30,10 @@ from scheduler_core.framework.interface import (
     Status,
     Verdict,
 )
-from scheduler_core.plugins.resource_allocation import ResourceScorer, make_scorer
+from scheduler_core.plugins.resource_allocation import ResourceScorer, explain_strategy, make_scorer
+from scheduler_core.provenance.amounts import in_use, request, unit_of
+from scheduler_core.provenance.tree import Tree, less, less_equal, some, subtract
+from scheduler_core.provenance.view import View
 
 TOO_MANY_PODS = "Too many pods"
 
@@ -147,6 +151,30 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         return self.scorer(pod, rows)
+
+    # ---- where it comes from
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        node, name = view.node, view.node.name
+        allowed = view.field(node, "status", "allocatable", "pods", unit="", missing=0)
+        runs = [partial(view.runs_here, pod) for pod in view.pods_on(view.row)]
+        here = view.long_count(runs, "pods", "pods on the node")
+        parts = [less_equal(allowed, here, TOO_MANY_PODS)]
+        told = [f"{here.value} of {allowed.value} pods run there"] if parts[0].value else []
+        for resource, asks in self._wanted(state, view.pod):
+            has = view.field(node, "status", "allocatable", resource, unit=unit_of(resource), missing=0)
+            free = subtract(has, in_use(view, view.row, resource), f"{resource} free", unit_of(resource))
+            short = less(free, request(view, view.pod, resource), f"Insufficient {resource}")
+            parts.append(short)
+            if short.value:
+                told.append(
+                    f"Insufficient {resource}: asks {amounts.amount(resource, asks)}, "
+                    f"{amounts.amount(resource, free.value)} of {amounts.amount(resource, has.value)} free"
+                )
+        return some(parts).tells(f"{name}: {'; '.join(told) or 'has what the pod asks for'}")
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        return explain_strategy(view, self.name, self.args.scoring_strategy)
 
     def events_to_register(self) -> list[events.EventHint]:
         pod_actions = [events.DELETE]

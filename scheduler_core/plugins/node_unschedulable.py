@@ -8,6 +8,9 @@ from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
+from scheduler_core.provenance.matching import tolerated
+from scheduler_core.provenance.tree import Tree, constant, every, opposite
+from scheduler_core.provenance.view import View
 
 REJECTED = unresolvable("node(s) were unschedulable")
 TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -25,6 +28,13 @@ class NodeUnschedulable(FilterPlugin):
     @staticmethod
     def _tolerates(pod: PodInfo) -> bool:
         return any(selectors.tolerates(toleration, TAINT) for toleration in pod.pod.spec.tolerations)
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        cordoned = view.field(view.node, "spec", "unschedulable", missing=False)
+        covered = tolerated(view, lambda name: constant(getattr(TAINT, name), f"{name} of TaintNodeUnschedulable"))
+        refuses = every([cordoned, opposite(covered, "not tolerated by the pod")])
+        is_ = "is cordoned" if cordoned.value else "is not cordoned"
+        return refuses.tells(f"{view.node.name} {is_}" + (", which the pod tolerates" if covered.value else ""))
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -10,9 +10,25 @@ from typing import Any
 import numpy as np
 
 from scheduler_core.cluster import resources
+from scheduler_core.cluster.amounts import exact
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Bool, Int64, Rows
+from scheduler_core.provenance.amounts import in_use, request, unit_of
+from scheduler_core.provenance.scores import max_node_score
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    divide,
+    divide_int,
+    highest,
+    lowest,
+    multiply,
+    rounded,
+    subtract,
+    total,
+)
+from scheduler_core.provenance.view import View
 
 ResourceScorer = Callable[[PodInfo, Rows], Int64]
 Formula = Callable[[Int64, Int64], Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
@@ -44,7 +60,7 @@ def columns(cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool
     return allocatable[rows], used[rows] + amount
 
 
-def divide(numerators: Int64, denominators: Int64) -> Int64:
+def quotients(numerators: Int64, denominators: Int64) -> Int64:
     """numerators // denominators for 0 <= numerators <= 100 x denominators, denominators > 0; int64.
 
     float64 gives the same below 2^46: a quotient that is not whole is further than 1 / 2^46 from the next whole number,
@@ -60,12 +76,12 @@ def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
     free = allocatable - requested
     np.maximum(free, 0, out=free)
     free *= MAX_NODE_SCORE
-    return divide(free, allocatable)
+    return quotients(free, allocatable)
 
 
 def most_allocated(requested: Int64, allocatable: Int64) -> Int64:
     """100 x requested / allocatable, at most 100."""
-    return divide(np.minimum(requested, allocatable) * MAX_NODE_SCORE, allocatable)
+    return quotients(np.minimum(requested, allocatable) * MAX_NODE_SCORE, allocatable)
 
 
 def broken_linear(shape: list[tuple[int, int]]) -> Int64:
@@ -148,3 +164,93 @@ def make_scorer(cluster: Cluster, strategy: Any) -> ResourceScorer:
         return total // divisor  # type: ignore[no-any-return]
 
     return score
+
+
+# ---------------------------------------------------------------- where a score comes from
+
+
+def filled(view: View, resource: str, nonzero: bool) -> tuple[Tree, Tree] | None:
+    """(allocatable, requested with the pod) as trees; None where the resource does not take part (see `columns`)."""
+    if resource not in (resources.CPU, resources.MEMORY, resources.EPHEMERAL) and not view.pod.requests.get(resource):
+        return None
+    unit = unit_of(resource)
+    has = view.field(
+        view.node, "status", "allocatable", resource, unit=unit, label=f"allocatable {resource}", missing=0
+    )
+    if not has.value:
+        return None
+    return has, in_use(view, view.row, resource, nonzero, also=request(view, view.pod, resource, nonzero))
+
+
+def explain_strategy(view: View, plugin: str, strategy: Any) -> Tree:
+    """The tree of `make_scorer`."""
+    points: list[Tree] = []
+    weights: list[Tree] = []
+    told: list[str] = []
+    for i, spec in enumerate(strategy.resources):
+        found = filled(view, spec.name, nonzero=True)
+        if found is None:
+            continue
+        has, used = found
+        own = _points(view, plugin, strategy, has, used).says(f"points for {spec.name}")
+        if strategy.type == "RequestedToCapacityRatio" and own.value <= 0:
+            continue
+        points.append(own)
+        weights.append(
+            view.argument(plugin, "scoringStrategy", "resources", i, "weight", label=f"weight of {spec.name}")
+        )
+        free, size = exact(spec.name, has.value - used.value), exact(spec.name, has.value)
+        told.append(f"{spec.name} {own.value}: {free} free of {size} after this pod")
+    name = view.node.name
+    if not points:
+        return constant(0, "no resource counts").tells(f"0: {name} has none of the resources that count")
+    if len(points) == 1:
+        tree = points[0]  # the mean of one is itself, whatever its weight
+        resource = points[0].label.removeprefix("points for ")
+        if strategy.type == "RequestedToCapacityRatio":
+            tree = rounded(divide(multiply(points[0], weights[0]), weights[0]))
+        return tree.tells(
+            f"{tree.value} = {told[0].removeprefix(f'{resource} {points[0].value}: ')} ({resource} of {name})"
+        )
+    weighted = total([multiply(p, w, f"{p.label} x weight") for p, w in zip(points, weights, strict=True)])
+    whole = total(weights, "weights")
+    ratio = strategy.type == "RequestedToCapacityRatio"
+    tree = rounded(divide(weighted, whole)) if ratio else divide_int(weighted, whole)
+    return tree.tells(f"{tree.value} = the mean of {', '.join(told)} ({name})")
+
+
+def _points(view: View, plugin: str, strategy: Any, has: Tree, used: Tree) -> Tree:
+    """0..100 for one resource."""
+    if strategy.type == "RequestedToCapacityRatio":
+        return _shape_points(view, plugin, strategy, has, used)
+    if strategy.type == "MostAllocated":
+        part = used if used.value <= has.value else lowest([used, has], "at most what there is", used.unit)
+    else:
+        part = subtract(has, used, "free after this pod", used.unit)
+        if part.value < 0:
+            part = highest([part, constant(0, "overcommitted")], "free after this pod", used.unit)
+    return divide_int(multiply(part, max_node_score()), has)
+
+
+def _shape_points(view: View, plugin: str, strategy: Any, has: Tree, used: Tree) -> Tree:
+    """The score on the line between two points of the shape."""
+    full = constant(_MAX_UTILIZATION, "maxUtilization")
+    share = divide_int(multiply(used, full), has, "utilization in percent")
+    use = share if used.value <= has.value else lowest([share, full], "utilization in percent, overcommitted")
+    shape = strategy.requested_to_capacity_ratio.shape
+
+    def point(i: int, name: str) -> Tree:
+        path = ("scoringStrategy", "requestedToCapacityRatio", "shape", i, name)
+        return view.argument(plugin, *path, label=f"{name} of point {i}", missing=0)
+
+    def score(i: int) -> Tree:
+        scale = constant(_SHAPE_SCALE, "MaxNodeScore / MaxCustomPriorityScore")
+        return multiply(point(i, "score"), scale, f"score of point {i}, of 100")
+
+    after = next((i for i, p in enumerate(shape) if use.value <= p.utilization), len(shape))
+    if after in (0, len(shape)):
+        return score(min(after, len(shape) - 1))
+    rise = subtract(score(after), score(after - 1))
+    run = subtract(point(after, "utilization"), point(after - 1, "utilization"))
+    way = subtract(use, point(after - 1, "utilization"))
+    return total([score(after - 1), divide_int(multiply(rise, way), run)])

@@ -21,6 +21,10 @@ from scheduler_core.framework.interface import (
     default_normalize,
     unresolvable,
 )
+from scheduler_core.provenance.matching import untolerated
+from scheduler_core.provenance.scores import by_highest
+from scheduler_core.provenance.tree import Tree, count, some
+from scheduler_core.provenance.view import View
 
 
 class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -46,6 +50,26 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return default_normalize(scores, reverse=True)
+
+    # ---- where it comes from
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        taints = range(len(view.node.spec.taints))
+        found = [untolerated(view, i, sorted(selectors.NO_SCHEDULE)) for i in taints]
+        refused = some(found, "any taint that is not tolerated" if found else "the node has no taints")
+        first = next((part.label for part in found if part.value), "")
+        kept = "every taint that keeps pods away is tolerated" if found else "it has no taints"
+        return refused.tells(f"{view.node.name}: {first or kept}")
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        found = [untolerated(view, i, sorted(selectors.PREFER_NO_SCHEDULE)) for i in range(len(view.node.spec.taints))]
+        tree = count([part for part in found if part.value], "PreferNoSchedule taints that the pod does not tolerate")
+        return tree.tells(
+            f"{tree.value} = the PreferNoSchedule taints of {view.node.name} that the pod does not tolerate"
+        )
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        return by_highest(view, raw, scores, reverse=True)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -1,0 +1,31 @@
+"""Amounts as a person says them."""
+
+from decimal import ROUND_UP, Decimal
+
+from scheduler_core.cluster import resources
+
+_BINARY = (("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
+
+
+def amount(resource: str, number: int) -> str:
+    """An amount with its unit, rounded up: `250m` and `1.5` of cpu, `1.5Gi` of memory, else the number."""
+    if not number:
+        return "0"
+    if resource == resources.CPU:
+        return f"{number}m" if abs(number) < 1000 else _decimal(Decimal(number) / 1000)
+    if resource in (resources.MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-"):
+        for unit, bits in _BINARY:
+            if abs(number) >= 1 << bits:
+                return _decimal(Decimal(number) / (1 << bits)) + unit
+        return f"{number}B"
+    return f"{number:,}"
+
+
+def exact(resource: str, number: int) -> str:
+    """The same with cpu to the millicore: `3,480m`."""
+    return f"{number:,}m" if resource == resources.CPU else amount(resource, number)
+
+
+def _decimal(number: Decimal) -> str:
+    text = f"{number.quantize(Decimal('0.01'), ROUND_UP):f}"
+    return text.rstrip("0").rstrip(".")

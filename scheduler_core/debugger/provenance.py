@@ -1,0 +1,199 @@
+"""Where a number of a cycle comes from: the plugins tell it (`explain_...`), of the cluster before the cycle.
+
+Nothing is scheduled again: what the cycle decided is read from its trace, and a tree that comes to another value than
+the recorded one is not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.api.objects import Object
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace, Score
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import (
+    CycleState,
+    FilterPlugin,
+    PostFilterPlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+    Status,
+)
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.provenance.tree import Tree, constant, multiply, total
+from scheduler_core.provenance.view import PAGE, View
+
+POINTS = ("filter", "raw", "normalized", "weighted", "total", "preemption")
+_SCORE_POINTS = frozenset(("raw", "normalized", "weighted"))
+_FEW = 6  # terms of long sums where several scores are told together
+UNEXPLAINED = "recorded; the plugin does not say where it comes from"
+DISAGREES = "recorded; what can be told of it now comes to another value"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`point`: one of POINTS. `plugin`: not for totals. `page`: of long sums."""
+
+    point: str
+    node: str
+    plugin: str = ""
+    page: int = 1
+
+    def __post_init__(self) -> None:
+        if self.point not in POINTS:
+            raise InputError("point", "", f"must be one of {', '.join(POINTS)}, got {self.point[:63]!r}")
+        if self.page < 1:
+            raise InputError("page", "", f"must be 1 or more, got {self.page}")
+
+
+class Provenance:
+    """One cycle's. `framework`: the profile's, of the cluster as it was before the cycle. `pod`: as it was then.
+    `cycles`: pod -> the earlier cycle that placed it. `given`: (kind, key) -> claims and volumes as they were given."""
+
+    def __init__(
+        self,
+        framework: Framework,
+        pod: PodInfo,
+        trace: CycleTrace,
+        cycles: Mapping[str, int],
+        given: Mapping[tuple[str, str], Object],
+    ) -> None:
+        framework.cluster.nodes.refresh()
+        self._framework, self._pod, self._trace = framework, pod, trace
+        self._cycles, self._given = cycles, given
+
+    def tell(self, question: Question) -> Tree:
+        """The tree of an answer; its root is what the cycle recorded. Raises InputError for what it did not decide."""
+        row = self._framework.cluster.nodes.rows.get(question.node, -1)
+        if row < 0:
+            raise InputError("node", "", f"there was no node {question.node[:63]!r} before this cycle")
+        rows: Any = slice(None) if self._trace.feasible is None else self._trace.feasible
+        view = View(
+            self._framework.cluster,
+            self._pod,
+            row,
+            self._framework.profile,
+            rows,
+            self._cycles,
+            self._given,
+            question.page,
+            _FEW if question.point == "total" else PAGE,
+        )
+        if question.point == "filter":
+            tree = self._filter(view, question.plugin)
+        elif question.point == "total":
+            tree = self._total(view)
+        elif question.point in _SCORE_POINTS:
+            tree = self._score(view, question.point, question.plugin)
+        else:
+            tree = self._preemption(view, question.plugin)
+        tree.pages = view.pages
+        return tree
+
+    # ---- Filter
+
+    def _filter(self, view: View, name: str) -> Tree:
+        trace, state = self._trace, CycleState()
+        rejected = trace.prefilter is not None and trace.prefilter.plugin == name
+        plugin: Any = _named(self._framework.pre_filter if rejected else self._framework.filter, name, "filter")
+        if isinstance(plugin, PreFilterPlugin):
+            plugin.pre_filter(state, view.pod)
+        if rejected:
+            return _checked(plugin.explain_pre_filter(state, view), True, trace.prefilter)
+        if name not in trace.verdicts:
+            raise InputError("plugin", "", _silent(trace, name, trace.skipped_filter, "filter"))
+        assert isinstance(plugin, FilterPlugin)
+        plugin.filter(state, view.pod)
+        status = trace.verdicts[name].at(view.row)
+        return _checked(plugin.explain_filter(state, view), status is not None, status)
+
+    # ---- Score
+
+    def _score(self, view: View, point: str, name: str) -> Tree:
+        score = self._trace.scores.get(name)
+        if score is None:
+            _named(self._framework.score, name, "score")
+            raise InputError("plugin", "", _silent(self._trace, name, self._trace.skipped_score, "score"))
+        place = self._place(view)
+        state = CycleState()
+        plugin = next((plugin for plugin in self._framework.score if plugin.name == name), None)
+        if isinstance(plugin, PreScorePlugin):
+            plugin.pre_score(state, view.pod, view.rows)
+        raw = _checked(plugin.explain_score(state, view) if plugin else None, int(score.raw[place]), None)
+        if point == "raw":
+            return raw
+        tree = self._normalized(plugin, state, view, raw, score, place)
+        return tree if point == "normalized" else _weighted(view, name, tree, score.weight)
+
+    @staticmethod
+    def _normalized(
+        plugin: ScorePlugin | None, state: CycleState, view: View, raw: Tree, score: Score, place: int
+    ) -> Tree:
+        value = int(score.normalized[place])
+        if plugin is None:
+            return _checked(None, value, None)
+        if plugin.normalize is None:
+            return raw
+        return _checked(plugin.explain_normalize(state, view, raw, score.raw), value, None)
+
+    def _place(self, view: View) -> int:
+        """Where the node is among the feasible ones."""
+        found = np.flatnonzero(self._trace.feasible_rows() == view.row)
+        if not len(found):
+            raise InputError("node", "", f"{view.node.name} was not scored in this cycle: it was not feasible")
+        return int(found[0])
+
+    def _total(self, view: View) -> Tree:
+        place, trace = self._place(view), self._trace
+        if not trace.scores:
+            raise InputError("point", "", "nothing was scored in this cycle")
+        parts = [self._score(view, "weighted", name) for name in trace.scores]
+        tree = total(parts, "sum of the weighted scores")
+        told = " + ".join(f"{part.value} {name}" for name, part in zip(trace.scores, parts, strict=True) if part.value)
+        return _checked(tree.tells(f"{tree.value} = {told or 0} ({view.node.name})"), int(trace.total()[place]), None)
+
+    # ---- preemption
+
+    def _preemption(self, view: View, name: str) -> Tree:
+        plugin = _named(self._framework.post_filter, name, "postFilter")
+        found = self._trace.postfilter
+        if found is None:
+            raise InputError("point", "", "no PostFilter plugin was asked in this cycle")
+        assert isinstance(plugin, PostFilterPlugin)
+        raise NotImplementedError
+
+
+def _named(plugins: Any, name: str, point: str) -> Any:
+    for plugin in plugins:
+        if plugin.name == name:
+            return plugin
+    names = ", ".join(plugin.name for plugin in plugins)
+    raise InputError("plugin", "", f"{name[:63]!r} is not at {point} in the pod's profile; there are {names}")
+
+
+def _silent(trace: CycleTrace, name: str, skipped: list[str], point: str) -> str:
+    """Why a plugin said nothing."""
+    if name in skipped:
+        return f"{name} had nothing to {point} for this pod and was skipped"
+    if point == "filter" and trace.prefilter is not None:
+        return f"{name} was not asked: {trace.prefilter.plugin or 'PreFilter'} had rejected the pod"
+    return f"{name} was not asked in this cycle"
+
+
+def _weighted(view: View, name: str, normalized: Tree, weight: int) -> Tree:
+    tree = multiply(normalized, view.weight(name, weight), f"{name} x weight")
+    return tree.tells(f"{tree.value} = {normalized.value} of {name} x weight {weight} ({view.node.name})")
+
+
+def _checked(tree: Tree | None, recorded: Any, status: Status | None) -> Tree:
+    """The tree if it comes to what was recorded, else that alone."""
+    if tree is not None and tree.value == recorded:
+        return tree
+    told = f": {status.message}" if status is not None else ""
+    return constant(recorded, UNEXPLAINED if tree is None else DISAGREES).tells(f"{recorded}{told}")

@@ -1,0 +1,41 @@
+"""Figures over the scores of all feasible nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.provenance.tree import Tree, constant, divide_int, highest, multiply, over, subtract
+from scheduler_core.provenance.view import View
+
+
+def max_node_score() -> Tree:
+    return constant(100, "MaxNodeScore")
+
+
+def extreme(
+    view: View, scores: npt.NDArray[np.int64], function: str, counted: npt.NDArray[np.bool_] | None = None
+) -> Tree:
+    """The highest (`max`) or lowest (`min`) score, and a node that has it. `counted`: bool, which are looked at."""
+    rows: Any = np.arange(len(view.cluster.nodes))[view.rows]
+    if counted is not None:
+        rows, scores = rows[counted], scores[counted]
+    place = int(scores.argmax() if function == "max" else scores.argmin())
+    label = f"{'highest' if function == 'max' else 'lowest'} raw score of {len(scores)} feasible nodes"
+    return over(function, int(scores[place]), len(scores), label, view.cluster.nodes.names[int(rows[place])])
+
+
+def by_highest(view: View, raw: Tree, scores: npt.NDArray[np.int64], reverse: bool) -> Tree:
+    """The tree of `default_normalize`."""
+    most = extreme(view, scores, "max")
+    divisor = most if most.value else highest([most, constant(1, "not to divide by zero")])
+    scaled = divide_int(multiply(max_node_score(), raw), divisor, "share of the highest score")
+    name, value = view.node.name, raw.value
+    if reverse:
+        tree = subtract(max_node_score(), scaled, "the lower the better")
+        return tree.tells(
+            f"{tree.value} = 100 less {value} of {most.value}, the highest raw score, in hundredths: {name}"
+        )
+    return scaled.tells(f"{scaled.value} = {value} of {most.value}, the highest raw score, in hundredths: {name}")

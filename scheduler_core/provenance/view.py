@@ -1,0 +1,223 @@
+"""What a question is about: a pod on a node, in the cluster before its cycle. It makes the leaves that name objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import Node, Object
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config import Profile
+from scheduler_core.provenance.tree import Source, Tree, count, rest, total
+
+PAGE = 20  # terms of a long sum that are told at once
+MILLI, BYTES = "m", "B"
+_MISSING = object()
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+Step = str | int
+Rows = slice | npt.NDArray[np.intp]
+
+
+def path_of(steps: Sequence[Step]) -> str:
+    """`spec.containers[0].image`; keys that are no plain words stand in brackets, as in a fieldPath of Kubernetes."""
+    path = ""
+    for step in steps:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif _PLAIN_KEY.fullmatch(step):
+            path += f".{step}" if path else step
+        else:
+            path += f"['{step}']"
+    return path
+
+
+def at(plain: Any, steps: Sequence[Step]) -> Any:
+    """The value there; _MISSING if there is none."""
+    for step in steps:
+        try:
+            plain = plain[step]
+        except (KeyError, IndexError, TypeError):
+            return _MISSING
+    return plain
+
+
+def _in_unit(value: Any, unit: str | None) -> Any:
+    """A quantity as a number: thousandths for `m`, else whole units; anything else as it is."""
+    if unit is None or isinstance(value, dict | list):
+        return value
+    return quantity.milli_value(value) if unit == MILLI else quantity.value(value)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`row`: the node's, of every column. `rows`: the feasible ones. `cycles`: pod -> the earlier cycle that placed it.
+    `given`: (kind, key) -> the object as it was given, of those that cycles change (claims and volumes). `page`,
+    `size`: which terms of a long sum are told, and how many. `added`, `removed`: pods that are hypothetically on the
+    node, or not (any more), by key."""
+
+    cluster: Cluster
+    pod: PodInfo
+    row: int
+    profile: Profile
+    rows: Rows = field(default_factory=lambda: slice(None))
+    cycles: Mapping[str, int] = field(default_factory=dict)
+    given: Mapping[tuple[str, str], Object] = field(default_factory=dict)
+    page: int = 1
+    size: int = PAGE
+    added: Sequence[PodInfo] = ()
+    removed: frozenset[str] = frozenset()
+    _plain: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    _pages: list[int] = field(default_factory=lambda: [1])
+
+    @property
+    def node(self) -> Node:
+        return self.cluster.nodes.nodes[self.row]
+
+    @property
+    def pages(self) -> int:
+        """Of the longest sum that was told."""
+        return max(self._pages)
+
+    def changed(self, added: Sequence[PodInfo] = (), removed: frozenset[str] = frozenset()) -> View:
+        """As if these pods were on the node, and those not."""
+        return replace(self, added=added, removed=removed)
+
+    def pods_on(self, row: int) -> list[PodInfo]:
+        """The pods that count on a node, in order of arrival."""
+        pods = list(self.cluster.nodes.pods_of(row))
+        if row != self.row or not (self.added or self.removed):
+            return pods
+        return [pod for pod in pods if pod.key not in self.removed] + [*self.added]
+
+    # ---- leaves
+
+    def field(
+        self,
+        obj: Object | PodInfo,
+        *steps: Step,
+        unit: str | None = None,
+        label: str = "",
+        missing: Any = "",
+    ) -> Tree:
+        """A field of an object, whose value is read there. `unit`: it is a quantity, told in `m` (thousandths) or whole
+        units. A field that the object does not have is a `default`, `missing`."""
+        held = obj.pod if isinstance(obj, PodInfo) else obj
+        kind = type(held).__name__
+        source = Source(kind, held.name, path_of(steps), held.namespace)
+        cycle = self.cycles.get(held.key, 0) if kind == "Pod" else 0
+        value = at(self._told(held), steps)
+        as_given = self.given.get((kind, held.key))
+        if as_given is not None and as_given is not held and at(self._told(as_given), steps) != value:
+            by = self._changed_by(held)
+            value = missing if value is _MISSING else value
+            told = label or f"{source.path} of {kind} {held.key}"
+            return Tree(value=value, op="constant", label=f"{told}, as an earlier cycle left it", cycle=by)
+        if value is _MISSING:
+            told = label or f"{source.path} is not given"
+            return Tree(value=missing, op="default", label=told, unit=unit or "", source=source, cycle=cycle)
+        value = _in_unit(value, unit)
+        return Tree(value=value, op="field", label=label, unit=unit or "", source=source, cycle=cycle)
+
+    def _told(self, obj: Object) -> Any:
+        found = self._plain.get(id(obj))
+        if found is None:
+            found = self._plain[id(obj)] = obj, msgspec.to_builtins(obj)
+        return found[1]
+
+    def _changed_by(self, obj: Object) -> int:
+        """The cycle that bound a claim or a volume."""
+        claim = obj.key
+        reference = getattr(getattr(obj, "spec", None), "claim_ref", None)
+        if reference is not None:
+            claim = f"{reference.namespace}/{reference.name}"
+        for key, cycle in self.cycles.items():
+            pod = self.cluster.pods.get(key)
+            for volume in pod.pod.spec.volumes if pod is not None else ():
+                named = volume.persistent_volume_claim
+                if pod is not None and named is not None and f"{pod.namespace}/{named.claim_name}" == claim:
+                    return cycle
+        return 0
+
+    def argument(self, plugin: str, *steps: Step, label: str = "", missing: Any = "") -> Tree:
+        """An argument of the plugin in the pod's profile; `default` where the configuration does not say it."""
+        value = at(msgspec.to_builtins(self.profile.args.get(plugin)), steps)
+        given = at(self.profile.given.get(plugin), steps) is not _MISSING
+        return Tree(
+            value=missing if value is _MISSING else value,
+            op="argument",
+            label=label,
+            profile=self.profile.scheduler_name,
+            plugin=plugin,
+            path=path_of(steps),
+            default=not given,
+        )
+
+    def weight(self, plugin: str, weight: int) -> Tree:
+        """The weight that the plugin's score counts with."""
+        given = self.profile.given_weights.get(plugin)
+        path = given or f"plugins.score.enabled['{plugin}'].weight"
+        return Tree(
+            value=weight,
+            op="argument",
+            label="weight",
+            profile=self.profile.scheduler_name,
+            plugin=plugin,
+            path=path,
+            default=given is None,
+        )
+
+    def runs_here(self, pod: PodInfo) -> Tree:
+        """True: the pod is on its node; by its own field, or since an earlier cycle."""
+        cycle = self.cycles.get(pod.key, 0)
+        if not cycle and pod.pod.spec.node_name:
+            source = Source("Pod", pod.name, "spec.nodeName", pod.namespace)
+            label = f"{pod.key} runs on {pod.pod.spec.node_name}"
+            return Tree(value=True, op="constant", label=label, source=source)
+        where = pod.node or self.cluster.nodes.names[self.row]
+        label = f"{pod.key} is placed on {where}" if pod.node else f"{pod.key} is nominated to {where}"
+        source = Source("Pod", pod.name, "metadata.name", pod.namespace)
+        return Tree(value=True, op="constant", label=label, source=source, cycle=cycle)
+
+    # ---- long sums
+
+    def _window(self, size: int) -> tuple[int, int]:
+        """Which terms of a sum are told."""
+        if size <= self.size:
+            return 0, size
+        pages = -(-size // self.size)
+        self._pages.append(pages)
+        page = min(self.page, pages)
+        return (page - 1) * self.size, min(page * self.size, size)
+
+    def long_sum(
+        self, terms: Sequence[tuple[int, Callable[[], Tree]]], noun: str, label: str = "", unit: str = ""
+    ) -> Tree:
+        """The sum of (amount, what makes its tree), the largest first; those of other pages are rests."""
+        terms = sorted(terms, key=lambda term: -term[0])
+        start, end = self._window(len(terms))
+        args = [make() for _, make in terms[start:end]]
+        for first, last, page in ((0, start, self.page - 1), (end, len(terms), self.page + 1)):
+            if first < last:
+                amount = sum(amount for amount, _ in terms[first:last])
+                args.append(rest(amount, last - first, f"{last - first} other {noun}", page, unit))
+        return total(args, label, unit)
+
+    def long_count(self, members: Sequence[Callable[[], Tree]], noun: str, label: str = "") -> Tree:
+        """How many they are; each has a tree that is true. Those of other pages are rests."""
+        start, end = self._window(len(members))
+        here = count([make() for make in members[start:end]], label)
+        rests = [
+            rest(last - first, last - first, f"{last - first} other {noun}", page)
+            for first, last, page in ((0, start, self.page - 1), (end, len(members), self.page + 1))
+            if first < last
+        ]
+        return total([here.says("on this page"), *rests], label) if rests else here

@@ -1,0 +1,104 @@
+"""Conformance cases cycle by cycle: every plugin at every point, of the cluster before the cycle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.provenance.evaluate import problems
+
+
+def simulation_of(case: Mapping[str, Any]) -> Simulation:
+    return Simulation(
+        case["objects"],
+        release=case["kubernetes"],
+        config=case.get("config"),
+        tie_break="name",
+        preemption=bool(case.get("preempt")),
+        percentage=case.get("percentage"),
+        pods=case["pods"],
+    )
+
+
+def cycles_of(case: Mapping[str, Any]) -> Iterator[tuple[Provenance, CycleTrace, list[str]]]:
+    """(what can be asked, the trace, the nodes) of every cycle that was not gated."""
+    traces = list(simulation_of(case).run())
+    live = simulation_of(case)
+    pods = {pod.key: pod for pod in live.pending}
+    given = {("PersistentVolumeClaim", key): claim for key, claim in live.cluster.claims.items()}
+    given |= {("PersistentVolume", key): volume for key, volume in live.cluster.volumes.items()}
+    placed: dict[str, int] = {}
+    steps = live.run()
+    for trace in traces:
+        if trace.preenqueue is None and not trace.error:
+            framework = live.scheduler.profiles[trace.profile]
+            yield Provenance(framework, pods[trace.pod], trace, placed, given), trace, live.nodes
+        again = next(steps)
+        assert again.pod == trace.pod
+        if trace.result == "scheduled":
+            placed[trace.pod] = trace.number
+
+
+def nodes_to_ask(trace: CycleTrace, size: int) -> list[int]:
+    """Rows of the best, the worst and a few refused nodes."""
+    rows = trace.feasible_rows().tolist()
+    asked: list[int] = []
+    if trace.scores:
+        total = trace.total()
+        asked += [rows[int(total.argmax())], rows[int(total.argmin())], rows[len(rows) // 2]]
+    elif rows:
+        asked.append(rows[0])
+    by_plugin = [v.codes.argmax() for v in trace.verdicts.values() if v.codes is not None]
+    feasible = set(rows)
+    asked += [int(row) for row in by_plugin]
+    asked += [row for row in range(size) if row not in feasible][:2]
+    return list(dict.fromkeys(asked))
+
+
+def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, Any]]:
+    """Each question with the recorded value."""
+    feasible = trace.feasible_rows().tolist()
+    for row in nodes_to_ask(trace, len(names)):
+        node = names[row]
+        if trace.prefilter is not None and trace.prefilter.plugin:
+            yield Question("filter", node, trace.prefilter.plugin), True
+        for plugin, verdict in trace.verdicts.items():
+            yield Question("filter", node, plugin), verdict.at(row) is not None
+        if row not in feasible or not trace.scores:
+            continue
+        place = feasible.index(row)
+        for plugin, score in trace.scores.items():
+            yield Question("raw", node, plugin), int(score.raw[place])
+            yield Question("normalized", node, plugin), int(score.normalized[place])
+            yield Question("weighted", node, plugin), int(score.normalized[place]) * score.weight
+        yield Question("total", node), int(trace.total()[place])
+
+
+def check(case: Mapping[str, Any], every: int = 1, counts: Counter[str] | None = None) -> Iterator[str]:
+    """What is wrong with the trees of a case; `every`: of so many cycles one. `counts`: trees, by point and plugin."""
+    objects = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in case["objects"]}
+    for number, (provenance, trace, names) in enumerate(cycles_of(case)):
+        if number % every:
+            continue
+        for question, recorded in questions(trace, names):
+            where = f"{case['name']} {trace.pod} {question.point} {question.plugin} {question.node}"
+            try:
+                tree = msgspec.to_builtins(provenance.tell(question))
+            except Exception as problem:
+                yield f"{where}: {type(problem).__name__} {problem}"
+                continue
+            if counts is not None:
+                counts[f"{question.point} {question.plugin}".strip()] += 1
+            if tree["value"] != recorded:
+                yield f"{where}: root {tree['value']!r}, recorded {recorded!r}"
+            if tree.get("label") in (DISAGREES, UNEXPLAINED):
+                yield f"{where}: {tree['label']}"
+            if not tree.get("text"):
+                yield f"{where}: no sentence"
+            yield from (f"{where}: {problem}" for problem in problems(tree, objects))
