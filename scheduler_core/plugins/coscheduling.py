@@ -12,6 +12,7 @@ After sigs.k8s.io/scheduler-plugins, pkg/coscheduling.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.provenance.tree import Tree, constant, less, over, some
+from scheduler_core.provenance.view import View
 
 POD_GROUP = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 GROUP = "pod-group.scheduling.sigs.k8s.io/name"
@@ -104,14 +107,40 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         gap = self._resource_gap(group, least)
         return unresolvable(f"resource gap: {gap}") if gap else None
 
-    def _resource_gap(self, group: str, least: int) -> str:
-        """What `minResources` asks beyond what the nodes have left, the group's own pods left out; "" if nothing."""
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        """Too few pods of the group exist, or too little of a resource is left for it."""
+        group = self.group_of(view.pod)
+        least = self.least(view.pod, group) if group else None
+        if least is None:
+            return constant(False, "the pod is in no group").tells("The pod is in no group")
+        members = [pod for pod in self.handle.list_pods() if self.group_of(pod) == group]
+        there = view.long_count([partial(view.holds, p, "metadata", "labels", label=p.key) for p in members], "pods")
+        found = self.cluster.pod_groups.get(group)
+        wanted = (
+            constant(least, MIN_AVAILABLE) if found is None else view.field(found, "spec", "minMember", missing=least)
+        )
+        parts = [less(there.says(f"pods of {group}"), wanted, "too few pods of the group exist")]
+        for name, amount in self._wanted(group, least).items():
+            left = np.cumsum(self._left(name, group))
+            most = over(
+                "max", int(left.max()) if len(left) else 0, len(left), f"{name} left on nodes, without the group"
+            )
+            parts.append(less(most, constant(amount, f"{name} that the group asks for"), f"too little {name} is left"))
+        told = next((part.label for part in parts if part.value), "the group may be begun with")
+        return some(parts).tells(f"{group}: {told}")
+
+    def _wanted(self, group: str, least: int) -> dict[str, int]:
+        """What the group asks for together; nothing if it does not say."""
         found = self.cluster.pod_groups.get(group)
         if found is None or not found.spec.min_resources:
-            return ""
+            return {}
         wanted = {name: resources.amount(name, quantity.nano_value(q)) for name, q in found.spec.min_resources.items()}
+        return wanted | {PODS: least}
+
+    def _resource_gap(self, group: str, least: int) -> str:
+        """What `minResources` asks beyond what the nodes have left, the group's own pods left out; "" if nothing."""
         gaps = {}
-        for name, amount in (wanted | {PODS: least}).items():
+        for name, amount in self._wanted(group, least).items():
             left = np.cumsum(self._left(name, group))
             if not len(left) or left.max() < amount:  # upstream stops at the node that makes it enough
                 gaps[name] = amount - int(left[-1]) if len(left) else amount

@@ -5,12 +5,14 @@ Upstream: pkg/scheduler/framework/plugins/interpodaffinity (filtering.go, scorin
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from scheduler_core.api.objects import Node
+from scheduler_core.api.objects import Node, PodAffinityTerm
 from scheduler_core.api.selectors import NOTHING, Selector
 from scheduler_core.cluster.counted import SelectorColumn, Term, TermColumn
 from scheduler_core.cluster.pod_columns import (
@@ -40,10 +42,44 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.provenance.matching import PREFERRED, REQUIRED, below, term_selects
+from scheduler_core.provenance.scores import extreme, max_node_score
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    contains,
+    divide,
+    either,
+    equal,
+    every,
+    less,
+    multiply,
+    opposite,
+    over,
+    some,
+    subtract,
+    total,
+    truncated,
+)
+from scheduler_core.provenance.view import Step, View
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
 EXISTING_ANTI_AFFINITY = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
+
+_AFFINITY = ("spec", "affinity")
+NEAR, ANTI = "podAffinity", "podAntiAffinity"
+
+
+def _term_at(pod: PodInfo, place: tuple[Step, ...]) -> PodAffinityTerm:
+    """A term of the pod's affinity; `place` as in a path, but for the last step of preferred ones."""
+    side, strength, index = place
+    affinity = pod.pod.spec.affinity
+    assert affinity is not None
+    terms = affinity.pod_affinity if side == NEAR else affinity.pod_anti_affinity
+    assert terms is not None
+    assert isinstance(index, int)
+    return terms.required[index] if strength == REQUIRED else terms.preferred[index].pod_affinity_term
 
 
 @dataclass(slots=True)
@@ -267,6 +303,133 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return np.zeros_like(scores)
         result: Int64 = (100.0 * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
         return result
+
+    # ---- where it comes from
+
+    def _near(self, view: View, topology_key: str) -> Iterator[PodInfo]:
+        """The pods in the node's domain; none where the label is missing."""
+        ids = self.cluster.nodes.topology(topology_key).ids
+        for row in np.flatnonzero(ids == ids[view.row]).tolist() if ids[view.row] >= 0 else ():
+            yield from view.pods_on(row)
+
+    def _carried(self, view: View, roles: Mapping[str, str]) -> Iterator[tuple[PodInfo, str, int]]:
+        """(pod, role, which of its terms of that role) of the terms that mean this pod, in the node's domain.
+
+        `roles`: role -> the attribute of PodInfo that has its terms.
+        """
+        labels, nodes = self.cluster.namespaces.get(view.pod.namespace, {}), self.cluster.nodes
+        for row in range(len(nodes)):
+            for pod in view.pods_on(row):
+                for role, attribute in roles.items():
+                    for i, term in enumerate(getattr(pod, attribute)):
+                        ids = nodes.topology(term.topology_key).ids
+                        if ids[row] == ids[view.row] >= 0 and term.matches(view.pod.namespace, labels, view.pod.labels):
+                            yield pod, role, i
+
+    def _meant(self, view: View, carrier: PodInfo, place: tuple[Step, ...], other: PodInfo) -> Tree:
+        """Whether the term at that place of the carrier's affinity means the other pod."""
+        inner = ("podAffinityTerm",) if place[1] == PREFERRED else ()
+        owner = below(view.field, carrier, *_AFFINITY, *place, *inner)
+        return term_selects(view, _term_at(carrier, place), owner, other, carrier)
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        pod, name = view.pod, view.node.name
+        parts, told = [], []
+        if pod.required_affinity:
+            attracted = self._explain_attraction(view)
+            parts.append(opposite(attracted, "the pod's required affinity is not met"))
+            told += [] if attracted.value else ["lacks a pod that this one wants to be near"]
+        for i, term in enumerate(pod.required_anti_affinity):
+            column, place = self._column(term), (ANTI, REQUIRED, i)
+            others = [other for other in self._near(view, term.topology_key) if column.matches(other)]
+            meant = [partial(self._meant, view, pod, place, other) for other in others]
+            here = view.long_count(meant, "pods", f"pods in its {term.topology_key} that this one keeps away from")
+            parts.append(less(constant(0), here, f"anti-affinity term {i}"))
+            told += [f"{term.topology_key} has {others[0].key}, which this pod keeps away from"] if others else []
+        carried = list(self._carried(view, {REQUIRED_ANTI_AFFINITY: "required_anti_affinity"}))
+        meant = [partial(self._meant, view, other, (ANTI, REQUIRED, i), pod) for other, _, i in carried]
+        here = view.long_count(meant, "pods", "pods in a common domain that keep away from this one")
+        parts.append(less(constant(0), here, "anti-affinity of pods that run"))
+        told += [f"{carried[0][0].key} keeps away from this pod"] if carried else []
+        return some(parts).tells(f"{name}: {'; '.join(told) or 'no affinity is against it'}")
+
+    def _explain_attraction(self, view: View) -> Tree:
+        """Pods that match every term are in the node's domains; or there are none anywhere and the pod is the first."""
+        pod, node = view.pod, view.node
+        column = self._all_terms_column(pod.required_affinity)
+        labelled, near, anywhere = [], [], []
+        for i, term in enumerate(pod.required_affinity):
+            key = view.field(pod, *_AFFINITY, NEAR, REQUIRED, i, "topologyKey")
+            labelled.append(contains(view.field(node, "metadata", "labels", missing={}), key, "has the topology label"))
+            matching = [other for other in self._near(view, term.topology_key) if column.matches(other)]
+            meant = [partial(self._meant_by_all, view, other) for other in matching]
+            here = view.long_count(meant, "pods", f"pods in its {term.topology_key} that match every term")
+            near.append(less(constant(0), here, f"affinity term {i}"))
+            topology = self.cluster.nodes.topology(term.topology_key)
+            there = len(matching) if topology.ids[view.row] >= 0 else 0
+            others = np.flatnonzero((topology.ids >= 0) & (topology.ids != topology.ids[view.row]))
+            there += int(column.counts[others].sum())
+            anywhere.append(over("count", there, len(topology.ids), f"pods with any {term.topology_key} that match"))
+        together = every([*labelled, *near], "pods that it wants to be near are there")
+        if together.value:
+            return together
+        nobody = equal(total(anywhere), constant(0), "no pod anywhere matches")
+        first = every([*labelled, nobody, self._meant_by_all(view, pod)], "the first of a group may go anywhere")
+        return some([together, first], "required affinity")
+
+    def _meant_by_all(self, view: View, other: PodInfo) -> Tree:
+        pod = view.pod
+        terms = [self._meant(view, pod, (NEAR, REQUIRED, i), other) for i in range(len(pod.required_affinity))]
+        return terms[0] if len(terms) == 1 else every(terms, f"{other.key} matches every term")
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        pod = view.pod
+        parts: dict[int, list[Tree]] = {1: [], -1: []}
+        for sign, side, terms in ((1, NEAR, pod.preferred_affinity), (-1, ANTI, pod.preferred_anti_affinity)):
+            for i, term in enumerate(terms):
+                column, place = self._column(term), (side, PREFERRED, i)
+                others = [other for other in self._near(view, term.topology_key) if column.matches(other)]
+                meant = [partial(self._meant, view, pod, place, other) for other in others]
+                here = view.long_count(meant, "pods", f"pods in its {term.topology_key} that match")
+                weight = view.field(pod, *_AFFINITY, *place, "weight", label="weight of the term")
+                parts[sign].append(multiply(here, weight, f"{'affinity' if sign > 0 else 'anti-affinity'} term {i}"))
+        preferred = pod.preferred_affinity or pod.preferred_anti_affinity
+        if preferred or not self.args.ignore_preferred_terms_of_existing_pods:
+            hard = {REQUIRED_AFFINITY: "required_affinity"} if self.args.hard_pod_affinity_weight else {}
+            parts[1].append(self._explain_carried(view, hard | {PREFERRED_AFFINITY: "preferred_affinity"}))
+            parts[-1].append(self._explain_carried(view, {PREFERRED_ANTI_AFFINITY: "preferred_anti_affinity"}))
+        near, far = total(parts[1], "what draws the pod there"), total(parts[-1], "what keeps it away")
+        tree = subtract(near, far)
+        return tree.tells(f"{tree.value} = {near.value} for pods to be near, less {far.value} for pods to be away from")
+
+    def _explain_carried(self, view: View, roles: Mapping[str, str]) -> Tree:
+        """The weights of the terms of running pods that mean this one."""
+        terms = []
+        for other, role, i in self._carried(view, roles):
+            hard = role == REQUIRED_AFFINITY
+            weight = self.args.hard_pod_affinity_weight if hard else getattr(other, roles[role])[i].weight
+            terms.append((weight, partial(self._explain_weight, view, other, role, i)))
+        return view.long_sum(terms, "terms", f"weights of {' and '.join(roles)} terms of pods there that mean this one")
+
+    def _explain_weight(self, view: View, other: PodInfo, role: str, i: int) -> Tree:
+        side = ANTI if role == PREFERRED_ANTI_AFFINITY else NEAR
+        place: tuple[Step, ...] = (side, REQUIRED if role == REQUIRED_AFFINITY else PREFERRED, i)
+        weight = view.argument(self.name, "hardPodAffinityWeight")
+        if role != REQUIRED_AFFINITY:
+            weight = view.field(other, *_AFFINITY, *place, "weight")
+        return either(self._meant(view, other, place, view.pod), weight, constant(0), f"{role} of {other.key}")
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        if not state.get(f"{self.name}/score"):
+            return raw
+        least, most = extreme(view, scores, "min"), extreme(view, scores, "max")
+        if least.value == most.value:
+            tree = either(equal(most, least, "all alike"), constant(0), raw)
+            return tree.tells(f"0: all feasible nodes have the raw score {raw.value}")
+        share = divide(subtract(raw, least), subtract(most, least), "place between lowest and highest")
+        tree = truncated(multiply(max_node_score(), share))
+        between = f"{raw.value} lies between {least.value} and {most.value}, the lowest and highest raw score"
+        return tree.tells(f"{tree.value} = how far {between}, in hundredths: {view.node.name}")
 
     # ---- what wakes a pod
 

@@ -88,15 +88,22 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         """Every pair of a port that the pod wants and the same port of a pod on the node."""
         pairs = [
-            _conflict(view, mine, here, other, there)
+            self._kept(view, other, here, there_ip, _conflict(view, mine, here, other, there))
             for mine, (_, protocol, port) in _ports(view.pod)
             for other in view.pods_on(view.row)
-            for there, (_, other_protocol, other_port) in _ports(other)
+            for there, (there_ip, other_protocol, other_port) in _ports(other)
             if (here := (protocol, port)) == (other_protocol, other_port)
         ]
         taken = some(pairs, "" if pairs else "no pod on the node uses a host port that the pod wants")
         told = next((pair.label for pair in pairs if pair.value), f"the pod's host ports are free on {view.node.name}")
         return taken.tells(told)
+
+    def _kept(self, view: View, other: PodInfo, port: tuple[str, int], ip: str, conflict: Tree) -> Tree:
+        """A port of two pods is free once one of them has left: upstream keeps a set."""
+        if view.added or view.removed or ip in self.cluster.nodes.host_ports.get(port, {}).get(view.node.name, ()):
+            return conflict
+        lost = constant(False, f"HostPortInfo has lost it with another pod that used it, though {other.key} does")
+        return every([conflict, lost], conflict.label)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

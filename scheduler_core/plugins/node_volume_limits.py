@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure, Key
 from scheduler_core.plugins.csi_migration import TranslationError
 from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, class_of_claim, names_claim, not_owned
+from scheduler_core.provenance.tree import Tree, constant, every, less, some, total
+from scheduler_core.provenance.view import View
 
 TOO_MANY = unschedulable("node(s) exceed max volume count")
 
@@ -64,6 +66,10 @@ def limit_key(driver: str) -> str:
     return _PREFIX + driver
 
 
+def _limit_text(limit: int) -> str:
+    return "any number" if limit == NO_LIMIT else str(limit)
+
+
 class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     name = "NodeVolumeLimits"
 
@@ -84,13 +90,12 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
 
     def _attachments(self, pod: PodInfo, incoming: bool) -> list[Attachment]:
         """The volumes of a pod that may count. Raises Failure."""
-        found: list[Attachment] = []
-        for volume in pod.pod.spec.volumes:
-            name = claim_name(pod, volume)
-            attachment = self._inline(volume) if name is None else self._claimed(pod, volume, name, incoming)
-            if attachment is not None:
-                found.append(attachment)
-        return found
+        each = (self._attachment(pod, volume, incoming) for volume in pod.pod.spec.volumes)
+        return [attachment for attachment in each if attachment is not None]
+
+    def _attachment(self, pod: PodInfo, volume: Volume, incoming: bool) -> Attachment | None:
+        name = claim_name(pod, volume)
+        return self._inline(volume) if name is None else self._claimed(pod, volume, name, incoming)
 
     def _inline(self, volume: Volume) -> Attachment | None:
         plugin = csi_migration.plugin_of(volume)
@@ -257,6 +262,64 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         if any(more[driver] and more[driver] + attached[driver] > limit for driver, limit in limits.items()):
             return TOO_MANY
         return None
+
+    # ---- where it comes from
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        name, csi_node = view.node.name, self.cluster.csi_nodes.get(view.node.name)
+        try:
+            wanted = [a for a in self._wanted(view.pod) if self._counts(a, csi_node)]
+            problem = next((a.problem for a in wanted if a.problem), "")
+            if problem:
+                return constant(True, problem).tells(f"{name}: {problem}")
+            limits = {a.driver: self._explain_limit(view, a.driver) for a in wanted}
+            used = self._explain_used(view, csi_node) if any(tree.value < NO_LIMIT for tree in limits.values()) else {}
+        except Failure as failure:
+            return constant(True, failure.status.message).tells(f"{name}: {failure.status.message}")
+        parts, told = [], []
+        for driver, limit in limits.items():
+            there = [make for (of, _), make in used.items() if of == driver]
+            attached = view.long_count(there, "volumes", f"volumes of {driver} that are attached")
+            users = {key for key in used if key[0] == driver and key not in self._lingering_only(view, csi_node)}
+            handles = sorted({a.handle for a in wanted if a.driver == driver and (driver, a.handle) not in users})
+            mine = [partial(view.holds, view.pod, "spec", "volumes", label=handle) for handle in handles]
+            new = view.long_count(mine, "volumes", "volumes that come with the pod")
+            over_limit = less(limit, total([attached, new], "volumes with this pod"))
+            parts.append(every([less(constant(0), new), over_limit], f"too many volumes of {driver}"))
+            told.append(
+                f"{driver}: {attached.value} attached and {new.value} new, of at most {_limit_text(limit.value)}"
+            )
+        return some(parts).tells(f"{name}: {'; '.join(told) or 'no volume of the pod counts here'}")
+
+    def _explain_used(self, view: View, csi_node: CSINode | None) -> dict[Key, Callable[[], Tree]]:
+        """The volumes that are attached to the node, each with what makes its leaf. Raises Failure."""
+        found: dict[Key, Callable[[], Tree]] = {}
+        for pod in view.pods_on(view.row):
+            self._used(csi_node, [pod])  # what cannot be told is a Failure
+            for i, volume in enumerate(pod.pod.spec.volumes):
+                a = self._attachment(pod, volume, incoming=False)
+                if a is not None and self._counts(a, csi_node):
+                    label = f"{a.handle} of {pod.key}"
+                    found.setdefault((a.driver, a.handle), partial(view.holds, pod, "spec", "volumes", i, label=label))
+        for driver, handle in self._lingering(view.node.name):
+            leaf = partial(constant, True, f"{handle}, by a VolumeAttachment")
+            found.setdefault((driver, handle), leaf)
+        return found
+
+    def _lingering_only(self, view: View, csi_node: CSINode | None) -> set[Key]:
+        """Attached volumes that no pod of the node uses."""
+        return self._lingering(view.node.name) - self._used(csi_node, view.pods_on(view.row))
+
+    def _explain_limit(self, view: View, driver: str) -> Tree:
+        limit, node = self._limit(view.row, driver), view.node
+        if limit is None:
+            return constant(NO_LIMIT, f"nothing limits {driver} on the node")
+        csi_node = self.cluster.csi_nodes.get(node.name)
+        for i, entry in enumerate(csi_node.spec.drivers if csi_node is not None else ()):
+            if csi_node is not None and entry.name == driver and entry.allocatable and entry.allocatable.count == limit:
+                return view.field(csi_node, "spec", "drivers", i, "allocatable", "count", missing=0)
+        leaf = view.field(node, "status", "allocatable", limit_key(driver), unit="", missing=limit)
+        return leaf if leaf.value == limit else constant(limit, f"limit of {driver}")
 
     # ---- what wakes a pod
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -31,6 +31,8 @@ from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure
 from scheduler_core.plugins.node_volume_limits import NO_LIMIT, TOO_MANY
 from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, not_owned
+from scheduler_core.provenance.tree import Tree, constant, less, total
+from scheduler_core.provenance.view import View
 
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
@@ -132,6 +134,35 @@ class NonCSILimits(FilterPlugin):
         except Failure as failure:
             return failure.status
         return TOO_MANY if len(used | wanted) > limit else None
+
+    # ---- where it comes from
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        name = view.node.name
+        try:
+            wanted = self._disks(view.pod, incoming=True)
+            if not wanted:
+                return constant(False, "the pod has no such volumes").tells(
+                    f"The pod has no volumes that {self.name} counts"
+                )
+            limit = self._explain_limit(view)
+            used = {disk: pod for pod in view.pods_on(view.row) for disk in self._disks(pod, incoming=False)}
+        except Failure as failure:
+            return constant(True, failure.status.message).tells(f"{name}: {failure.status.message}")
+        here = [partial(view.holds, pod, "spec", "volumes", label=f"{disk} of {pod.key}") for disk, pod in used.items()]
+        attached = view.long_count(here, "volumes", "volumes of the pods on the node")
+        mine = [partial(view.holds, view.pod, "spec", "volumes", label=disk) for disk in sorted(wanted - used.keys())]
+        new = view.long_count(mine, "volumes", "volumes that come with the pod")
+        refused = less(limit, total([attached, new], "volumes with this pod"))
+        return refused.tells(f"{name}: {attached.value} attached and {new.value} new, of at most {limit.value}")
+
+    def _explain_limit(self, view: View) -> Tree:
+        node = view.node
+        if self._limit(view.row) == NO_LIMIT:
+            return constant(NO_LIMIT, "a CSI driver has taken over: no limit here")
+        if self.resource in node.status.allocatable:
+            return view.field(node, "status", "allocatable", self.resource, unit="")
+        return constant(self.default_limit(node), "the cloud's default limit")
 
 
 class EBSLimits(NonCSILimits):

@@ -9,13 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.api import objects, selectors
-from scheduler_core.api.objects import Node, TopologySpreadConstraint
+from scheduler_core.api.objects import (
+    Node,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+    TopologySpreadConstraint,
+)
 from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
@@ -43,6 +52,28 @@ from scheduler_core.framework.interface import (
     unschedulable,
 )
 from scheduler_core.plugins.resource_allocation import round_half_away
+from scheduler_core.provenance.matching import Owner, below, label_equals, selected
+from scheduler_core.provenance.scores import extreme, max_node_score
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    contains,
+    divide_int,
+    either,
+    every,
+    less,
+    less_equal,
+    logarithm,
+    multiply,
+    opposite,
+    over,
+    rounded,
+    some,
+    subtract,
+    total,
+    total_floats,
+)
+from scheduler_core.provenance.view import View
 
 HOSTNAME = "kubernetes.io/hostname"
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
@@ -54,6 +85,12 @@ SYSTEM_DEFAULTS = (
         max_skew=5, topology_key="topology.kubernetes.io/zone", when_unsatisfiable="ScheduleAnyway"
     ),
 )
+
+
+def _built_in(constraint: TopologySpreadConstraint) -> Owner:
+    """Makes the leaves of a constraint that upstream's code has."""
+    told = {"maxSkew": constraint.max_skew, "topologyKey": constraint.topology_key}
+    return lambda name, **_: constant(told[name], f"systemDefaultConstraints: {name}")
 
 
 @dataclass(slots=True)
@@ -134,31 +171,38 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             topology=self.cluster.nodes.topology(constraint.topology_key),
         )
 
-    def _default_selector(self, pod: PodInfo) -> Selector:
-        """What the services and the controller of the pod select, merged; matches everything if there is none."""
+    def _default_sources(
+        self, pod: PodInfo
+    ) -> tuple[dict[str, Service | ReplicationController], ReplicaSet | StatefulSet | None]:
+        """(label -> the service or controller that selects by it, the workload whose selector counts too)."""
         cluster = self.cluster
-        labels: dict[str, str] = {}
+        labels: dict[str, Service | ReplicationController] = {}
         for service in cluster.services.values():
             wanted = service.spec.selector
             if wanted and service.namespace == pod.namespace and wanted.items() <= pod.labels.items():
-                labels.update(wanted)
+                labels.update(dict.fromkeys(wanted, service))
         owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
         if owner is None:
-            return selectors.from_labels(labels)
+            return labels, None
         key = f"{pod.namespace}/{owner.name}"
         kind = (owner.api_version, owner.kind)
+        workload: ReplicaSet | StatefulSet | None = None
         if kind == ("v1", "ReplicationController") and key in cluster.replication_controllers:
-            labels.update(cluster.replication_controllers[key].spec.selector)
-            return selectors.from_labels(labels)
-        workload: objects.ReplicaSet | objects.StatefulSet | None = None
-        if kind == ("apps/v1", "ReplicaSet"):
+            controller = cluster.replication_controllers[key]
+            labels.update(dict.fromkeys(controller.spec.selector, controller))
+        elif kind == ("apps/v1", "ReplicaSet"):
             workload = cluster.replica_sets.get(key)
         elif kind == ("apps/v1", "StatefulSet"):
             workload = cluster.stateful_sets.get(key)
+        return labels, workload if workload is not None and workload.spec.selector is not None else None
+
+    def _default_selector(self, pod: PodInfo) -> Selector:
+        """What the services and the controller of the pod select, merged; matches everything if there is none."""
+        sources, workload = self._default_sources(pod)
+        labels = {key: source.spec.selector[key] for key, source in sources.items()}
         if workload is None:
             return selectors.from_labels(labels)
-        own = selectors.compile_selector(workload.spec.selector)
-        return own.and_labels(labels) if own.key is not None else selectors.from_labels(labels)
+        return selectors.compile_selector(workload.spec.selector).and_labels(labels)
 
     def _with_all_keys(self, constraints: list[Constraint]) -> Bool | None:
         """Nodes that have every topology key; None for all. bool over nodes."""
@@ -304,6 +348,151 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         if scored is not None:
             result[~scored] = 0
         return result
+
+    # ---- where it comes from
+
+    def _sources(self, pod: PodInfo, view: View, action: str) -> list[tuple[TopologySpreadConstraint, Owner]]:
+        """Where each constraint of `_constraints` is written."""
+        own = pod.pod.spec.topology_spread_constraints
+        if own:
+            place = below(view.field, pod, "spec", "topologySpreadConstraints")
+            return [(c, below(place, i)) for i, c in enumerate(own) if c.when_unsatisfiable == action]
+        if self.system_defaulted:
+            return [(c, _built_in(c)) for c in self.defaults if c.when_unsatisfiable == action]
+        place = below(view.argument, self.name, "defaultConstraints")
+        return [(c, below(place, i)) for i, c in enumerate(self.defaults) if c.when_unsatisfiable == action]
+
+    def _selects(self, view: View, constraint: TopologySpreadConstraint, owner: Owner, other: PodInfo) -> Tree:
+        """Whether a constraint counts the other pod, by its labels."""
+        pod = view.pod
+        if pod.pod.spec.topology_spread_constraints:
+            wanted = {
+                k: view.field(pod, "metadata", "labels", k) for k in constraint.match_label_keys if k in pod.labels
+            }
+            parts = [label_equals(view, other, key, leaf) for key, leaf in wanted.items()]
+            if constraint.label_selector is not None or not parts:
+                parts.append(selected(view, other, constraint.label_selector, below(owner, "labelSelector")))
+        else:
+            labels, workload = self._default_sources(pod)
+            parts = [
+                label_equals(view, other, key, view.field(source, "spec", "selector", key))
+                for key, source in labels.items()
+            ]
+            if workload is not None:
+                selector = below(view.field, workload, "spec", "selector")
+                parts.append(selected(view, other, workload.spec.selector, selector))
+        return parts[0] if len(parts) == 1 else every(parts, f"{other.key} counts")
+
+    def _matching(self, view: View, compiled: Constraint, rows: Sequence[int]) -> list[PodInfo]:
+        """The pods on these nodes that a constraint counts."""
+        if compiled.selector.key == ():
+            return []
+        column = self.cluster.columns.matching(frozenset((view.pod.namespace,)), compiled.selector, terminating=False)
+        return [pod for row in rows for pod in view.pods_on(row) if column.matches(pod)]
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        parts, told = [], []
+        sources = self._sources(view.pod, view, "DoNotSchedule")
+        for spread, (constraint, owner) in zip(state.get(self.name, ()), sources, strict=False):
+            key, ids = constraint.topology_key, spread.constraint.topology.ids
+            if ids[view.row] < 0:
+                labels = view.field(view.node, "metadata", "labels", missing={})
+                parts.append(opposite(contains(labels, owner("topologyKey")), "lacks the topology label"))
+                told.append(f"lacks the label {key}")
+                continue
+            domain = ids == ids[view.row]
+            rows = np.flatnonzero(domain if spread.eligible is None else domain & spread.eligible).tolist()
+            others = self._matching(view, spread.constraint, rows)
+            value = spread.constraint.topology.values[int(ids[view.row])]
+            counted = [partial(self._selects, view, constraint, owner, other) for other in others]
+            here = view.long_count(counted, "pods", f"matching pods with {key} {value}")
+            own = either(self._selects(view, constraint, owner, view.pod), constant(1), constant(0), "this pod itself")
+            fewest = self._explain_minimum(view, spread, owner, len(others))
+            skew = subtract(total([here, own], "with this pod"), fewest, "skew")
+            most = owner("maxSkew", missing=1)
+            parts.append(less(most, skew, f"{key}: the skew would be too large"))
+            told.append(
+                f"{key} {value}: {here.value} + {own.value} less {fewest.value}, skew {skew.value} of {most.value}"
+            )
+        return some(parts).tells(f"{view.node.name}: {'; '.join(told) or 'nothing to spread'}")
+
+    def _explain_minimum(self, view: View, spread: Spread, owner: Owner, here: int) -> Tree:
+        """The fewest matching pods in a domain; 0 while there are too few domains."""
+        topology = spread.constraint.topology
+        counts = spread.counts.copy()
+        counts[topology.ids[view.row]] = here
+        there = np.arange(len(counts)) if spread.present is None else np.flatnonzero(spread.present)
+        figures = [(int(counts[i]), topology.values[i]) for i in there.tolist()]
+        if not figures:
+            return constant(0, "no node counts")
+        key = spread.constraint.topology_key
+        fewest = view.long_extreme(figures, "min", "matching pods", f"fewest of {len(figures)} values of {key}")
+        if spread.constraint.min_domains == 1:
+            return fewest
+        number = over("count", len(figures), len(figures), f"values of {key}")
+        return either(less(number, owner("minDomains")), constant(0, "too few domains"), fewest, "the global minimum")
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        scored: Bool | None = state[f"{self.name}/score"][1]
+        sources = self._sources(view.pod, view, "ScheduleAnyway")
+        rows = np.arange(len(self.cluster.nodes))[view.rows]
+        keys = [owner("topologyKey") for _, owner in sources]
+        if scored is not None and not scored[rows == view.row].all():
+            labels = view.field(view.node, "metadata", "labels", missing={})
+            has_all = every([contains(labels, key) for key in keys], "has every topology label")
+            return either(has_all, constant(1), constant(0)).tells(f"0: {view.node.name} lacks a topology label")
+        compiled = self._constraints(view.pod, "ScheduleAnyway")
+        base = None if scored is None else self._with_all_keys(compiled)
+        considered = rows if scored is None else rows[scored]
+        points = [
+            self._explain_points(view, one, constraint, owner, considered, base)
+            for one, (constraint, owner) in zip(compiled, sources, strict=False)
+        ]
+        tree = rounded(total_floats(points, "over the constraints"))
+        return tree.tells(f"{tree.value} = matching pods around {view.node.name}, weighted by the number of domains")
+
+    def _explain_points(
+        self,
+        view: View,
+        compiled: Constraint,
+        constraint: TopologySpreadConstraint,
+        owner: Owner,
+        considered: npt.NDArray[np.intp],
+        base: Bool | None,
+    ) -> Tree:
+        """What one constraint adds to the raw score."""
+        key, ids = compiled.topology_key, compiled.topology.ids
+        if ids[view.row] < 0:
+            return constant(0, f"has no label {key}")
+        if key == HOSTNAME:
+            rows, domains, what = [view.row], len(considered), "feasible nodes"
+        else:
+            eligible = self._eligible(compiled, view.pod, base)
+            domain = ids == ids[view.row]
+            rows = np.flatnonzero(domain if eligible is None else domain & eligible).tolist()
+            domains, what = len(np.unique(ids[considered])), f"values of {key} on feasible nodes"
+        others = self._matching(view, compiled, rows)
+        counted = [partial(self._selects, view, constraint, owner, other) for other in others]
+        here = view.long_count(counted, "pods", f"matching pods with the same {key}")
+        weight = logarithm(total([over("count", domains, len(considered), what), constant(2)]), "weight of the key")
+        slack = subtract(owner("maxSkew", missing=1), constant(1), "maxSkew - 1")
+        return total_floats([multiply(here, weight), slack], f"around by {key}")
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        scored: Bool | None = state[f"{self.name}/score"][1]
+        rows, name = np.arange(len(self.cluster.nodes))[view.rows], view.node.name
+        if scored is not None and not scored[rows == view.row].all():
+            return multiply(raw, constant(0), "a node that lacks a topology label").tells(
+                f"0: {name} lacks a topology label"
+            )
+        least, most = extreme(view, scores, "min", scored), extreme(view, scores, "max", scored)
+        if most.value <= 0:
+            none = less_equal(most, constant(0), "no matching pods anywhere")
+            return either(none, max_node_score(), raw).tells("100: there are no matching pods around any feasible node")
+        away = subtract(total([most, least]), raw, "the fewer around the better")
+        tree = divide_int(multiply(max_node_score(), away), most)
+        around = f"{most.value} + {least.value} less {raw.value}, of {most.value}: highest, lowest and own raw score"
+        return tree.tells(f"{tree.value} = {around}, in hundredths: {name}")
 
     # ---- what wakes a pod
 

@@ -55,7 +55,28 @@ from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
 from scheduler_core.plugins.free_volumes import FreeVolumes, Picks
 from scheduler_core.plugins.storage_room import StorageRoom, largest_volume
-from scheduler_core.plugins.volumes import claim_missing, claim_name, class_of_claim, fully_bound, names_claim
+from scheduler_core.plugins.volumes import (
+    claim_missing,
+    claim_name,
+    claims_of,
+    class_of_claim,
+    fully_bound,
+    names_claim,
+)
+from scheduler_core.provenance.matching import Owner, any_term, below, requirement
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    contains,
+    equal,
+    every,
+    less,
+    less_equal,
+    opposite,
+    over,
+    some,
+)
+from scheduler_core.provenance.view import BYTES, View, at
 
 UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 
@@ -68,6 +89,8 @@ _REASONS = {
     _VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 }
 _OLD_AFFINITY = "node(s) had volume node affinity conflict"
+
+_NODE_TERMS = ("spec", "nodeAffinity", "required", "nodeSelectorTerms")
 
 Bits = npt.NDArray[np.uint8]
 
@@ -358,6 +381,131 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         cycle.undo, cycle.static = [], []
         return None
 
+    # ---- where it comes from
+
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        parts = []
+        for i, name, claim in claims_of(view):
+            if claim is None:
+                parts.append(
+                    volumes.is_missing("PersistentVolumeClaim", f"{view.pod.namespace}/{name}", self.cluster.claims)
+                )
+                continue
+            ephemeral = view.pod.pod.spec.volumes[i].ephemeral is not None
+            lost = equal(view.field(claim, "status", "phase"), constant("Lost", "ClaimLost"), f"{name} is lost")
+            deleted = view.field(claim, "metadata", "deletionTimestamp")
+            parts += [lost, opposite(equal(deleted, constant("")), f"{name} is being deleted")]
+            if ephemeral and (problem := volumes.not_owned(view.pod, claim)):
+                parts.append(constant(True, problem))
+            bound = self._explain_bound(view, claim)
+            parts.append(
+                opposite(some([bound, volumes.waits(view, claim)]), f"{name} is unbound and binds immediately")
+            )
+        told = next((part.label for part in parts if part.value), "its claims can be used")
+        return some(parts).tells(f"The pod as a whole: {told}")
+
+    @staticmethod
+    def _explain_bound(view: View, claim: PersistentVolumeClaim) -> Tree:
+        volume = opposite(equal(view.field(claim, "spec", "volumeName"), constant("")), "names a volume")
+        marks = view.field(claim, "metadata", "annotations", missing={})
+        return every([volume, contains(marks, constant(volumes.BIND_COMPLETED))], f"{claim.name} is bound")
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        cycle: _Cycle | None = state.get(self.name)
+        if cycle is None:
+            return some([], "the pod has no claims").tells("The pod has no claims")
+        parts = [self._explain_reach(view, claim) for claim in cycle.bound]
+        for claim in cycle.delayed:
+            selected = claim.metadata.annotations.get(volumes.SELECTED_NODE)
+            if selected is not None:
+                chosen = view.field(claim, "metadata", "annotations", volumes.SELECTED_NODE)
+                here = equal(chosen, view.field(view.node, "metadata", "name"), f"{claim.name} is to be made here")
+                parts.append(
+                    opposite(every([here, self._explain_making(view, claim)]), f"{claim.name} cannot be made here")
+                )
+        taken: list[str] = []
+        for claim, picks in cycle.matched:
+            pick = int(picks[view.row])
+            volume = self._free.volume(pick) if pick >= 0 else None
+            found = self._explain_pick(view, claim, volume)
+            usable = found if volume is not None else some([found, self._explain_making(view, claim)])
+            parts.append(opposite(usable, f"{claim.name} finds no volume"))
+            taken += [volume.name] if volume is not None else []
+        told = [part.label for part in parts if part.value]
+        fine = f"its claims find {', '.join(taken)}" if taken else "its claims can be used there"
+        return some(parts).tells(f"{view.node.name}: {'; '.join(told) or fine}")
+
+    def _explain_reach(self, view: View, claim: PersistentVolumeClaim) -> Tree:
+        """Whether a bound claim's volume is missing or out of the node's reach."""
+        name, node = claim.spec.volume_name, view.node
+        volume = self.cluster.volumes.get(name)
+        if volume is None:
+            return volumes.is_missing("PersistentVolume", name, self.cluster.volumes)
+        label = f"{name} cannot be reached"
+        terms, owner = volumes.affinity_terms(volume), below(view.field, volume, *_NODE_TERMS)
+        migrated = self._migrated(volume)
+        if migrated is not None and migrated[view.row]:
+            try:
+                terms = csi_migration.csi_terms(volume)
+            except TranslationError as problem:
+                return constant(True, f"could not translate pv: {problem}")
+            plain = msgspec.to_builtins(terms)
+            owner = lambda *steps: constant(at(plain, steps), f"{name} as a volume of its CSI driver")  # noqa: E731
+        if terms is None:
+            return opposite(constant(True, f"{name} has no node affinity"), label)
+        return opposite(any_term(view, node, terms, owner, by_name=False), label)
+
+    def _explain_pick(self, view: View, claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> Tree:
+        """Whether a volume that is there will do; the one that is taken shows why."""
+        wanted = class_of_claim(claim)
+        if volume is None:
+            there = over("count", 0, len(self.cluster.volumes), f"free volumes of class {wanted!r} that would do here")
+            return less(constant(0), there, "a volume is there")
+        asks = view.field(claim, "spec", "resources", "requests", "storage", unit=BYTES, missing=0)
+        has = view.field(volume, "spec", "capacity", "storage", unit=BYTES, missing=0)
+        own = view.field(volume, "spec", "storageClassName", missing=volumes.class_of_volume(volume))
+        alike = equal(own, volumes.class_field(view, claim), "the same class")
+        parts = [less_equal(asks, has, "large enough"), *([alike] if alike.value else [])]
+        terms = volumes.affinity_terms(volume)
+        if terms is not None:
+            parts.append(any_term(view, view.node, terms, below(view.field, volume, *_NODE_TERMS), by_name=False))
+        return every(parts, f"{volume.name} will do")
+
+    def _explain_making(self, view: View, claim: PersistentVolumeClaim) -> Tree:
+        """Whether the claim's class can make a volume for the node."""
+        found = self.cluster.storage_classes[class_of_claim(claim)]
+        by = view.field(found, "provisioner")
+        nobody = [
+            equal(by, constant(name, label))
+            for name, label in (("", "none"), (volumes.NO_PROVISIONER, "NotSupportedProvisioner"))
+        ]
+        parts = [opposite(some(nobody), f"{found.name} has a provisioner")]
+        allowed = [
+            every(
+                [
+                    requirement(view, view.node, wanted, below(_with_operator(view, found), i, j))
+                    for j, wanted in enumerate(_node_term(term).match_expressions)
+                ]
+            )
+            for i, term in enumerate(found.allowed_topologies)
+        ]
+        if allowed:
+            # an empty term admits no node
+            empty = [i for i, term in enumerate(found.allowed_topologies) if not term.match_label_expressions]
+            allowed = [constant(False, "empty term") if i in empty else tree for i, tree in enumerate(allowed)]
+            parts.append(some(allowed, f"{found.name} allows the node"))
+        driver = self.cluster.csi_drivers.get(found.provisioner)
+        if driver is not None and driver.spec.storage_capacity and "storage" in claim.spec.resources.requests:
+            asks = view.field(claim, "spec", "resources", "requests", "storage", unit=BYTES)
+            told, largest = len(self.cluster.capacities), int(self._room.largest(found.name)[view.row])
+            room = over("max", largest, told, f"largest volume of {found.name} here, by CSIStorageCapacity", unit=BYTES)
+            parts.append(less_equal(asks, room, "there is room"))
+        return every(parts, f"{found.name} can make it here")
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        tree = constant(0, "VolumeCapacityPriority is off")
+        return tree.tells("0: VolumeBinding scores with a feature gate alone that is off by default")
+
     # ---- what wakes a pod
 
     def events_to_register(self) -> list[events.EventHint]:
@@ -387,6 +535,11 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         if old is None:
             return True
         return (largest_volume(new) or 0) > (largest_volume(old) or 0)
+
+
+def _with_operator(view: View, found: StorageClass) -> Owner:
+    """The owner of an allowed topology's expressions, all of which mean In."""
+    return lambda i, j, *steps: view.field(found, "allowedTopologies", i, "matchLabelExpressions", j, *steps)
 
 
 def _node_term(term: TopologySelectorTerm) -> NodeSelectorTerm:

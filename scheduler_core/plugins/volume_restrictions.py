@@ -5,9 +5,11 @@ Upstream: pkg/scheduler/framework/plugins/volumerestrictions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
+import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import (
@@ -34,7 +36,9 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.plugins.volumes import claim_missing, names_claim
+from scheduler_core.plugins.volumes import claim_missing, claims_of, is_missing, names_claim
+from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, less, opposite, some
+from scheduler_core.provenance.view import View
 
 DISK_CONFLICT = unschedulable("node(s) had no available disk")
 CLAIM_IN_USE = unschedulable(
@@ -71,6 +75,34 @@ def _same_image(a: RBD | None, b: RBD | None) -> bool:
     if a is None or b is None or (a.read_only and b.read_only):
         return False
     return (a.pool, a.image) == (b.pool, b.image) and not set(a.monitors).isdisjoint(b.monitors)
+
+
+_IDENTITY = {
+    "gcePersistentDisk": ("pdName",),
+    "awsElasticBlockStore": ("volumeID",),
+    "iscsi": ("iqn",),
+    "rbd": ("pool", "image"),
+}
+
+
+def _explain_clash(view: View, index: int, other: PodInfo, other_index: int) -> Tree:
+    """The tree of `_clash`, of two volumes that may be one disk."""
+    volumes = ((view.pod, index), (other, other_index))
+    label = f"{view.pod.pod.spec.volumes[index].name} is used by {other.key} too"
+    kind = next(kind for kind in _IDENTITY if kind in msgspec.to_builtins(view.pod.pod.spec.volumes[index]))
+    parts = []
+    for name in _IDENTITY[kind]:
+        missing = "rbd" if name == "pool" else ""
+        ours, theirs = (view.field(pod, "spec", "volumes", i, kind, name, missing=missing) for pod, i in volumes)
+        parts.append(equal(ours, theirs))
+    if kind == "rbd":
+        ours, theirs = (view.field(pod, "spec", "volumes", i, kind, "monitors", missing=[]) for pod, i in volumes)
+        common = [contains(theirs, constant(monitor, "monitor")) for monitor in ours.value]
+        parts.append(some(common, "a monitor in common"))
+    if kind != "awsElasticBlockStore":
+        readers = [view.field(pod, "spec", "volumes", i, kind, "readOnly", missing=False) for pod, i in volumes]
+        parts.append(opposite(every(readers, "both only read")))
+    return every(parts, label)
 
 
 @dataclass(slots=True)
@@ -149,6 +181,49 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                 return DISK_CONFLICT
         in_use = wanted.in_use + wanted.references(change.added) - wanted.references(change.removed)
         return self._in_use if in_use > 0 else None
+
+    # ---- where it comes from
+
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        spec, namespace = view.pod.pod.spec, view.pod.namespace
+        named = [v.persistent_volume_claim.claim_name for v in spec.volumes if v.persistent_volume_claim is not None]
+        parts = [is_missing("PersistentVolumeClaim", f"{namespace}/{name}", self.cluster.claims) for name in named]
+        told = next((part.label for part in parts if part.value), "its claims are there")
+        return some(parts).tells(f"The pod as a whole: {told}")
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        pod = view.pod
+        clashes = [
+            _explain_clash(view, i, other, j)
+            for other in view.pods_on(view.row)
+            for i, mine in enumerate(pod.pod.spec.volumes)
+            for j, theirs in enumerate(other.pod.spec.volumes)
+            if disk_key(mine) is not None and disk_key(mine) == disk_key(theirs)
+        ]
+        parts = [some(clashes, "a disk of the pod is used by a pod on the node")]
+        told = [clash.label for clash in clashes if clash.value]
+        for i, name, claim in claims_of(view):
+            if claim is None or pod.pod.spec.volumes[i].persistent_volume_claim is None:
+                continue
+            once = contains(view.field(claim, "spec", "accessModes", missing=[]), constant("ReadWriteOncePod"))
+            if once.value:
+                mine = view.field(pod, "spec", "volumes", i, "persistentVolumeClaim", "claimName")
+                users = view.long_count(
+                    list(self._explain_users(view, mine)), "pods", f"pods that use the claim {name}"
+                )
+                parts.append(every([once, less(constant(0), users)], f"claim {name} is for one pod alone and in use"))
+                told += [f"{name} is ReadWriteOncePod and in use by another pod"] if users.value else []
+        return some(parts).tells(f"{view.node.name}: {'; '.join(told) or 'no disk or claim of the pod is in the way'}")
+
+    def _explain_users(self, view: View, claim: Tree) -> Iterator[Callable[[], Tree]]:
+        """The pods on nodes that refer to the claim, in this pod's namespace."""
+        for row in range(len(self.cluster.nodes)):
+            for other in view.pods_on(row):
+                for i, volume in enumerate(other.pod.spec.volumes):
+                    named = volume.persistent_volume_claim
+                    if named is not None and other.namespace == view.pod.namespace and named.claim_name == claim.value:
+                        place = ("spec", "volumes", i, "persistentVolumeClaim", "claimName")
+                        yield partial(lambda pod, steps: equal(view.field(pod, *steps), claim, pod.key), other, place)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scheduler_core.api.objects import PersistentVolumeClaim
+from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
@@ -21,7 +21,19 @@ from scheduler_core.framework.interface import (
     Verdict,
     unresolvable,
 )
-from scheduler_core.plugins.volumes import NO_NAME, claim_missing, class_of_claim, names_claim, not_found
+from scheduler_core.plugins.volumes import (
+    NO_NAME,
+    claim_missing,
+    claims_of,
+    class_of_claim,
+    is_missing,
+    names_claim,
+    not_found,
+    waits,
+)
+from scheduler_core.provenance.matching import label_equals
+from scheduler_core.provenance.tree import Tree, constant, contains, every, opposite, some
+from scheduler_core.provenance.view import View
 
 CONFLICT = unresolvable("node(s) had no available volume zone")
 
@@ -101,6 +113,49 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                 fits = np.where(ids < 0, instead, fits)
             wrong |= ~fits
         return Verdict.reject(labelled & wrong, CONFLICT)
+
+    # ---- where it comes from
+
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        cluster, parts = self.cluster, []
+        for i, name, claim in claims_of(view):
+            if view.pod.pod.spec.volumes[i].persistent_volume_claim is None:
+                continue
+            if claim is None:
+                parts.append(is_missing("PersistentVolumeClaim", f"{view.pod.namespace}/{name}", cluster.claims))
+            elif claim.spec.volume_name:
+                parts.append(is_missing("PersistentVolume", claim.spec.volume_name, cluster.volumes))
+            else:
+                parts.append(opposite(waits(view, claim), f"{name} has no volume and does not wait for its pod"))
+        told = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
+        return some(parts).tells(f"The pod as a whole: {told}")
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        node = view.node
+        labels = view.field(node, "metadata", "labels", missing={})
+        labelled = some([contains(labels, constant(key, "label")) for key in _LABELS], "has a zone or region label")
+        away, told = [], []
+        for _, _, claim in claims_of(view):
+            bound = self.cluster.volumes.get(claim.spec.volume_name) if claim is not None else None
+            if bound is None:
+                continue
+            for key in _LABELS:
+                if key in bound.metadata.labels and (zones := _zones(bound.metadata.labels[key])):
+                    fits = self._explain_zone(view, bound, key, zones)
+                    away.append(opposite(fits, f"{bound.name} is not of this node's {key}"))
+                    told += [] if fits.value else [f"{bound.name} is of {key} {bound.metadata.labels[key]}"]
+        refused = every([labelled, some(away, "a volume is elsewhere")])
+        return refused.tells(f"{node.name}: {'; '.join(told) if refused.value else 'is where the volumes are'}")
+
+    def _explain_zone(self, view: View, volume: PersistentVolume, key: str, zones: frozenset[str]) -> Tree:
+        """Whether the node's label is one of the zones of the volume's."""
+        node, text = view.node, volume.metadata.labels[key]
+        instead = self.cluster.release.volume_zone_stable_labels and key not in node.metadata.labels
+        key_of_node = _LABELS[key] if instead else key
+        if zones == {text}:
+            return label_equals(view, node, key_of_node, view.field(volume, "metadata", "labels", key))
+        wanted = [constant(zone, f"a zone of {text}, label {key} of {volume.name}") for zone in sorted(zones)]
+        return some([label_equals(view, node, key_of_node, zone) for zone in wanted], "in one of its zones")
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

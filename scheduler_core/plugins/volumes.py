@@ -5,6 +5,8 @@ Upstream: k8s.io/component-helpers/storage (volume, ephemeral).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +21,8 @@ from scheduler_core.api.objects import (
 )
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.provenance.tree import Tree, constant, equal, every, opposite, over
+from scheduler_core.provenance.view import View
 
 Rows = npt.NDArray[np.intp]
 
@@ -142,3 +146,39 @@ def affinity_terms(volume: PersistentVolume) -> list[NodeSelectorTerm] | None:
     """The volume's required node affinity; None if it has none."""
     affinity = volume.spec.node_affinity
     return affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else None
+
+
+# ---------------------------------------------------------------- where a rejection comes from
+
+
+def is_missing(kind: str, name: str, known: Mapping[str, object]) -> Tree:
+    """Whether there is no object of that name."""
+    there = over("count", int(name in known), len(known), f"{kind}s named {name}")
+    return equal(there, constant(0), f"there is no {kind} {name}")
+
+
+def claims_of(view: View) -> Iterator[tuple[int, str, PersistentVolumeClaim | None]]:
+    """(which volume of the pod, the claim's name, the claim) of its volumes that have one."""
+    for i, volume in enumerate(view.pod.pod.spec.volumes):
+        name = claim_name(view.pod, volume)
+        if name is not None:
+            yield i, name, view.cluster.claims.get(f"{view.pod.namespace}/{name}")
+
+
+def class_field(view: View, claim: PersistentVolumeClaim) -> Tree:
+    """The claim's storage class."""
+    if _CLASS in claim.metadata.annotations:
+        return view.field(claim, "metadata", "annotations", _CLASS)
+    return view.field(claim, "spec", "storageClassName")
+
+
+def waits(view: View, claim: PersistentVolumeClaim) -> Tree:
+    """Whether the claim gets its volume with its first pod."""
+    name = class_of_claim(claim)
+    found = view.cluster.storage_classes.get(name)
+    if found is None:
+        return opposite(is_missing("StorageClass", name, view.cluster.storage_classes))
+    mode = view.field(found, "volumeBindingMode", missing=found.volume_binding_mode)
+    first = equal(mode, constant("WaitForFirstConsumer", "VolumeBindingWaitForFirstConsumer"))
+    unnamed = equal(view.field(claim, "spec", "volumeName"), constant("", "no volume"), "names no volume")
+    return every([first, unnamed], f"{claim.name} gets its volume with its first pod")

@@ -16,7 +16,7 @@ from scheduler_core.api.objects import Node, Object
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Profile
-from scheduler_core.provenance.tree import Source, Tree, count, rest, total
+from scheduler_core.provenance.tree import Source, Tree, count, highest, lowest, over, rest, total
 
 PAGE = 20  # terms of a long sum that are told at once
 MILLI, BYTES = "m", "B"
@@ -40,7 +40,7 @@ def path_of(steps: Sequence[Step]) -> str:
     return path
 
 
-def at(plain: Any, steps: Sequence[Step]) -> Any:
+def at(plain: Any, steps: Sequence[Any]) -> Any:
     """The value there; _MISSING if there is none."""
     for step in steps:
         try:
@@ -187,6 +187,12 @@ class View:
         source = Source("Pod", pod.name, "metadata.name", pod.namespace)
         return Tree(value=True, op="constant", label=label, source=source, cycle=cycle)
 
+    def holds(self, obj: Object | PodInfo, *steps: Step, label: str) -> Tree:
+        """True: something that the object has there, which counts."""
+        held = obj.pod if isinstance(obj, PodInfo) else obj
+        source = Source(type(held).__name__, held.name, path_of(steps), held.namespace)
+        return Tree(value=True, op="constant", label=label, source=source, cycle=self.cycles.get(held.key, 0))
+
     # ---- long sums
 
     def _window(self, size: int) -> tuple[int, int]:
@@ -221,3 +227,17 @@ class View:
             if first < last
         ]
         return total([here.says("on this page"), *rests], label) if rests else here
+
+    def long_extreme(
+        self, figures: Sequence[tuple[int, str]], function: str, what: str, label: str = "", unit: str = ""
+    ) -> Tree:
+        """The lowest (`min`) or highest (`max`) of (figure, of what), the extreme ones first."""
+        pick = min if function == "min" else max
+        figures = sorted(figures, reverse=function == "max")
+        start, end = self._window(len(figures))
+        args = [over("count", value, value, f"{name}: {what}", unit=unit) for value, name in figures[start:end]]
+        for first, last, page in ((0, start, self.page - 1), (end, len(figures), self.page + 1)):
+            if first < last:
+                value = pick(figures[first:last])[0]
+                args.append(rest(value, last - first, f"{function} of {last - first} others", page, unit))
+        return lowest(args, label, unit) if function == "min" else highest(args, label, unit)
