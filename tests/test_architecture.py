@@ -13,6 +13,7 @@ FLOORS = {
         ("api",),
         ("releases",),
         ("config", "cluster"),
+        ("provenance",),
         ("framework",),
         ("preemption",),
         ("plugins", "cycle"),

@@ -19,7 +19,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
     CycleState,
     FilterPlugin,
-    PostFilterPlugin,
+    PostFilterResult,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
@@ -83,7 +83,7 @@ class Provenance:
             self._cycles,
             self._given,
             question.page,
-            _FEW if question.point == "total" else PAGE,
+            _FEW if question.point in ("total", "preemption") else PAGE,
         )
         if question.point == "filter":
             tree = self._filter(view, question.plugin)
@@ -162,11 +162,18 @@ class Provenance:
 
     def _preemption(self, view: View, name: str) -> Tree:
         plugin = _named(self._framework.post_filter, name, "postFilter")
-        found = self._trace.postfilter
+        trace, state, pods = self._trace, CycleState(), self._framework.cluster.pods
+        found = trace.postfilter
         if found is None:
             raise InputError("point", "", "no PostFilter plugin was asked in this cycle")
-        assert isinstance(plugin, PostFilterPlugin)
-        raise NotImplementedError
+        self._framework.run_pre_filter(state, view.pod)
+        self._framework.run_filter(state, view.pod)
+        victims = [pods[key] for key in trace.victims if key in pods]
+        result = PostFilterResult(
+            found.nominated_node, victims, found.candidates, found.rejected, found.nominated_any_of, found.rule
+        )
+        here = view.node.name == found.nominated_node
+        return _checked(plugin.explain_post_filter(state, view, trace, result), here, found.status)
 
 
 def _named(plugins: Any, name: str, point: str) -> Any:

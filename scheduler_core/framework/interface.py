@@ -247,6 +247,9 @@ class Handle(Protocol):
     ) -> Status | None:
         """The first status that refuses one node under a change; None if the pod fits."""
 
+    def explain_filter(self, plugin: str, state: CycleState, view: View) -> Tree | None:
+        """Where a Filter plugin's verdict comes from."""
+
 
 # ------------------------------------------------------------------------------------------------ plugins
 
@@ -311,6 +314,13 @@ class PostFilterPlugin(Plugin):
     ) -> tuple[PostFilterResult | None, Status]:
         """Runs when no node is feasible."""
         raise NotImplementedError
+
+    def explain_post_filter(
+        self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult
+    ) -> Tree | None:
+        """Where the choice of a node comes from: a tree of a boolean, true if room is made on this one; None if the
+        plugin does not say. `found`: what came of it. `state` is as Filter left it."""
+        return None
 
 
 class PreScorePlugin(Plugin):

@@ -16,6 +16,8 @@ from scheduler_core.framework import interface as api
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
 from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.provenance.view import View
 
 _P = TypeVar("_P", bound=api.Plugin)
 
@@ -186,6 +188,10 @@ class Framework:
             if status is not None:
                 return status
         return self.check_node(state, pod, verdicts, change)
+
+    def explain_filter(self, plugin: str, state: CycleState, view: View) -> Tree | None:
+        """Where a Filter plugin's verdict comes from; None if it does not say."""
+        return next((one.explain_filter(state, view) for one in self.filter if one.name == plugin), None)
 
     # ---- PostFilter
 

@@ -176,6 +176,9 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         told = f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"
         return PostFilterResult(), unschedulable(told)
 
+    def explain_post_filter(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
+        return constant(False, "a group makes no room").tells("Coscheduling makes no room; it rejects those that wait")
+
     def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
         return None
 

@@ -3,6 +3,9 @@
 Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/framework/preemption.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,8 +25,19 @@ from scheduler_core.framework.interface import (
     unschedulable,
 )
 from scheduler_core.preemption import victims
-from scheduler_core.preemption.choose import choose
+from scheduler_core.preemption.choose import (
+    FEWEST_VICTIMS,
+    FEWEST_VIOLATIONS,
+    HIGHEST_PRIORITY,
+    LATEST_START,
+    PRIORITY_OFFSET,
+    RULES,
+    SUM_OF_PRIORITIES,
+    choose,
+)
 from scheduler_core.preemption.victims import Budgets, Candidate
+from scheduler_core.provenance.tree import Tree, constant, equal, every, less, opposite, over, total
+from scheduler_core.provenance.view import View
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
@@ -118,6 +132,149 @@ class DefaultPreemption(PostFilterPlugin):
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
         return harmless + violating, [(said, np.array(alike, np.intp)) for said, alike in rejected.items()]
+
+    # ---- where it comes from
+
+    def explain_post_filter(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
+        name = view.node.name
+        if name in found.candidates:
+            return self._explain_choice(state, view, filtered, found)
+        if self._not_eligible(view.pod, filtered):
+            never = constant("Never", "PreemptNever")
+            policy = equal(view.field(view.pod, "spec", "preemptionPolicy"), never, "the pod may not preempt")
+            stuck = constant(False, "a pod that it preempted is still leaving the nominated node")
+            return (opposite(policy) if policy.value else stuck).tells("The pod may not preempt")
+        refused = next((said for said, rows in found.rejected if view.row in rows), None)
+        if refused is None:
+            status = filtered.status_at(view.row)
+            told = status.message if status is not None else "enough candidates were found before it"
+            return constant(False, f"evicting was not tried: {told}").tells(f"{name}: evicting was not tried: {told}")
+        lower = [pod for pod in view.pods_on(view.row) if pod.priority < view.pod.priority]
+        less_important = [partial(self._explain_lower, view, pod) for pod in lower]
+        parts = [less(constant(0), view.long_count(less_important, "pods", "pods of lower priority"))]
+        if lower:
+            emptied = self._explain_refusal(state, view, refused, frozenset(pod.key for pod in lower))
+            parts.append(opposite(emptied, "it fits once they are gone"))
+        return every(parts).tells(f"{name}: evicting does not help: {refused.message}")
+
+    def _explain_refusal(self, state: CycleState, view: View, status: Status, removed: frozenset[str]) -> Tree:
+        """Why the pod does not fit while these are gone: the tree of the plugin that says so."""
+        ahead = self._ahead(view)
+        for added in ([], ahead) if ahead else ([],):
+            tree = self.handle.explain_filter(status.plugin, state, view.changed(added, removed))
+            if tree is not None and tree.value:
+                return tree.says(f"{status.plugin}: {tree.text}").tells("")
+        return constant(True, f"{status.plugin}: {status.message}")
+
+    def _ahead(self, view: View) -> list[PodInfo]:
+        """Pods nominated to the node that count against this one."""
+        on = self.cluster.nominator.on(view.node.name)
+        return [pod for pod in on if pod.priority >= view.pod.priority and pod.key != view.pod.key]
+
+    @staticmethod
+    def _explain_lower(view: View, pod: PodInfo) -> Tree:
+        theirs, ours = (view.field(p, "spec", "priority", missing=0) for p in (pod, view.pod))
+        return less(theirs, ours, f"{pod.key} is of lower priority")
+
+    def _explain_choice(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
+        """The rules in turn, each among the candidates that are left; then the victims, and why none could stay."""
+        name, pods = view.node.name, self.cluster.pods
+        left = [
+            Candidate(node, tuple(pods[key] for key in keys), violations)
+            for node, (keys, violations) in found.candidates.items()
+        ]
+        mine = next(candidate for candidate in left if candidate.node == name)
+        parts, lost = [self._explain_victims(state, view, filtered, mine)], ""
+        for rule, cost in RULES:
+            if len(left) == 1 or lost:
+                break
+            costs = {candidate.node: cost(candidate) for candidate in left}
+            best = min(left, key=lambda candidate: costs[candidate.node])
+            kept = [candidate for candidate in left if costs[candidate.node] == costs[best.node]]
+            here, there = self._explain_cost(view, rule, mine), self._explain_cost(view, rule, best)
+            latest = rule == LATEST_START
+            figure = over("max" if latest else "min", there.value, len(left), f"best of {len(left)} nodes", best.node)
+            parts.append(equal(here, figure, rule))
+            lost = rule if not parts[-1].value else ""
+            left = kept
+        if not lost and len(left) > 1:
+            picked = constant(
+                found.nominated_node, f"picked of {len(left)} equals: {', '.join(found.nominated_any_of)[:200]}"
+            )
+            parts.append(equal(view.field(view.node, "metadata", "name"), picked, "picked among equals"))
+        tree = every(parts, "room is made here")
+        victims = ", ".join(victim.key for victim in mine.victims[:5])
+        why = (
+            f"decided by: {found.rule}"
+            if found.rule
+            else "the only node"
+            if len(found.candidates) == 1
+            else "of equals"
+        )
+        told = f"chosen ({why})" if tree.value else f"not chosen: {lost or 'equal, but another was picked'}"
+        return tree.tells(f"{name} is {told}; victims: {victims}" + (" and more" if len(mine.victims) > 5 else ""))
+
+    def _explain_victims(self, state: CycleState, view: View, filtered: Filtered, mine: Candidate) -> Tree:
+        """The victims, each with why it could not stay."""
+        verdicts = filtered.verdicts or self.handle.run_filter(state, view.pod)
+        refusals: dict[str, tuple[Status, frozenset[str]]] = {}
+
+        def fits(change: Change) -> Status | None:
+            status = self.handle.check_node_with_nominated(state, view.pod, verdicts, change)
+            if status is not None and change.history:
+                refusals[change.history[-1][0].key] = status, frozenset(pod.key for pod in change.removed)
+            return status
+
+        budgets = Budgets(list(self.cluster.budgets.values()))
+        victims.select_victims(view.pod, mine.node, view.row, view.pods_on(view.row), budgets, fits)
+
+        def stays_not(victim: PodInfo) -> Tree:
+            if victim.key not in refusals:
+                return view.holds(victim, "spec", "priority", label=f"{victim.key} has to go")
+            tree = self._explain_refusal(state, view, *refusals[victim.key])
+            return every([self._explain_lower(view, victim), tree], f"{victim.key} cannot stay: {tree.label}")
+
+        evicted = view.long_count([partial(stays_not, victim) for victim in mine.victims], "victims", "victims")
+        return less(constant(0), evicted, "pods of lower priority that have to go")
+
+    def _explain_cost(self, view: View, rule: str, candidate: Candidate) -> Tree:
+        """What a rule compares of a candidate."""
+        gone = candidate.victims
+        if rule == FEWEST_VIOLATIONS:
+            row = self.cluster.nodes.rows[candidate.node]
+            lower = sorted((p for p in view.pods_on(row) if p.priority < view.pod.priority), key=victims.importance)
+            violating = {p.key for p in Budgets(list(self.cluster.budgets.values())).split(lower)[0]}
+            broken = [
+                partial(view.holds, victim, "metadata", "labels", label=f"{victim.key} breaks a disruption budget")
+                for victim in gone
+                if victim.key in violating
+            ]
+            return view.long_count(broken, "victims", "budget violations")
+        priorities = [(victim.priority, partial(view.field, victim, "spec", "priority", missing=0)) for victim in gone]
+        if rule == HIGHEST_PRIORITY:
+            return priorities[0][1]().says("highest priority of the victims")
+        if rule == SUM_OF_PRIORITIES:
+            offset = partial(constant, PRIORITY_OFFSET, "MaxInt32 + 1")
+            terms = [(n + PRIORITY_OFFSET, partial(_with_offset, leaf, offset)) for n, leaf in priorities]
+            return view.long_sum(terms, "victims", "sum of the victims' priorities")
+        if rule == FEWEST_VICTIMS:
+            leaves = [partial(view.holds, victim, "spec", "priority", label=victim.key) for victim in gone]
+            return view.long_count(leaves, "victims", "victims")
+        first = min(
+            (victim for victim in gone if victim.priority == gone[0].priority),
+            key=lambda victim: victim.start_time or float("inf"),
+        )
+        leaf = view.holds(first, "status", "startTime", label=f"start of {first.key}, the first of the most important")
+        leaf.value = first.start_time or _NOW
+        leaf.unit = "s"
+        return leaf
+
+
+_NOW = float(1 << 52)  # a pod that never started counts as started just now
+
+
+def _with_offset(leaf: Callable[[], Tree], offset: Callable[[], Tree]) -> Tree:
+    return total([leaf(), offset()], "priority, made positive")
 
 
 def _terminating_by_preemption(pod: PodInfo) -> bool:

@@ -10,6 +10,7 @@ from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
     CycleState,
+    Filtered,
     FilterPlugin,
     PostFilterPlugin,
     PostFilterResult,
@@ -47,3 +48,6 @@ class DynamicResources(PreFilterPlugin, FilterPlugin, PostFilterPlugin):
     def post_filter(self, state: CycleState, pod: PodInfo, cycle: Any) -> tuple[PostFilterResult | None, Status]:
         """Upstream would take allocations away from claims that no pod uses; there are none."""
         return None, NOTHING_TO_FREE
+
+    def explain_post_filter(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
+        return constant(False, "there are no claims to deallocate").tells("DynamicResources makes no room")

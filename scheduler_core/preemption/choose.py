@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from scheduler_core.preemption.victims import Candidate
 
-_PRIORITY_OFFSET = 1 << 31  # makes every priority positive, so that fewer pods always sum to less
+PRIORITY_OFFSET = 1 << 31  # makes every priority positive, so that fewer pods always sum to less
 
 
 def _earliest_start(candidate: Candidate) -> float:
@@ -16,12 +16,17 @@ def _earliest_start(candidate: Candidate) -> float:
     return min(v.start_time or float("inf") for v in candidate.victims if v.priority == highest)
 
 
+FEWEST_VIOLATIONS = "fewest budget violations"
+HIGHEST_PRIORITY = "lowest highest priority of the victims"
+SUM_OF_PRIORITIES = "lowest sum of the victims' priorities"
+FEWEST_VICTIMS = "fewest victims"
+LATEST_START = "latest start of the most important victims"
 RULES: tuple[tuple[str, Callable[[Candidate], float]], ...] = (
-    ("fewest budget violations", lambda c: c.pdb_violations),
-    ("lowest highest priority of the victims", lambda c: c.victims[0].priority),
-    ("lowest sum of the victims' priorities", lambda c: sum(v.priority + _PRIORITY_OFFSET for v in c.victims)),
-    ("fewest victims", lambda c: len(c.victims)),
-    ("latest start of the most important victims", lambda c: -_earliest_start(c)),
+    (FEWEST_VIOLATIONS, lambda c: c.pdb_violations),
+    (HIGHEST_PRIORITY, lambda c: c.victims[0].priority),
+    (SUM_OF_PRIORITIES, lambda c: sum(v.priority + PRIORITY_OFFSET for v in c.victims)),
+    (FEWEST_VICTIMS, lambda c: len(c.victims)),
+    (LATEST_START, lambda c: -_earliest_start(c)),
 )
 
 

@@ -36,7 +36,7 @@ def cycles_of(case: Mapping[str, Any]) -> Iterator[tuple[Provenance, CycleTrace,
     placed: dict[str, int] = {}
     steps = live.run()
     for trace in traces:
-        if trace.preenqueue is None and not trace.error:
+        if trace.preenqueue is None:
             framework = live.scheduler.profiles[trace.profile]
             yield Provenance(framework, pods[trace.pod], trace, placed, given), trace, live.nodes
         again = next(steps)
@@ -45,7 +45,7 @@ def cycles_of(case: Mapping[str, Any]) -> Iterator[tuple[Provenance, CycleTrace,
             placed[trace.pod] = trace.number
 
 
-def nodes_to_ask(trace: CycleTrace, size: int) -> list[int]:
+def nodes_to_ask(trace: CycleTrace, names: list[str]) -> list[int]:
     """Rows of the best, the worst and a few refused nodes."""
     rows = trace.feasible_rows().tolist()
     asked: list[int] = []
@@ -56,20 +56,25 @@ def nodes_to_ask(trace: CycleTrace, size: int) -> list[int]:
         asked.append(rows[0])
     by_plugin = [v.codes.argmax() for v in trace.verdicts.values() if v.codes is not None]
     feasible = set(rows)
+    if trace.postfilter is not None:
+        asked += [names.index(node) for node in list(trace.postfilter.candidates)[:4]]
+        asked += [names.index(node) for node in [trace.postfilter.nominated_node] if node]
     asked += [int(row) for row in by_plugin]
-    asked += [row for row in range(size) if row not in feasible][:2]
+    asked += [row for row in range(len(names)) if row not in feasible][:2]
     return list(dict.fromkeys(asked))
 
 
 def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, Any]]:
     """Each question with the recorded value."""
     feasible = trace.feasible_rows().tolist()
-    for row in nodes_to_ask(trace, len(names)):
+    for row in nodes_to_ask(trace, names):
         node = names[row]
         if trace.prefilter is not None and trace.prefilter.plugin:
             yield Question("filter", node, trace.prefilter.plugin), True
         for plugin, verdict in trace.verdicts.items():
             yield Question("filter", node, plugin), verdict.at(row) is not None
+        if trace.postfilter is not None:
+            yield Question("preemption", node, "DefaultPreemption"), node == trace.postfilter.nominated_node
         if row not in feasible or not trace.scores:
             continue
         place = feasible.index(row)
