@@ -3,6 +3,7 @@
 import json
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def grown(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
     )
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @given(st.recursive(NUMBERS, grown, max_leaves=12))
 def test_another_evaluator_comes_to_the_same(tree: Tree) -> None:
     told = json.loads(msgspec.json.encode(tree))
