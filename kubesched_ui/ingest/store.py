@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import msgspec
 from django.db import transaction
 
+from kubesched_ui.ingest import beside
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.outlook import filled_in
 from kubesched_ui.ingest.result import IngestResult
@@ -62,12 +62,14 @@ def _rows(result: IngestResult, scenario: Scenario) -> Iterator[ClusterObject]:
 
 
 def remarks(result: IngestResult) -> list[dict[str, Any]]:
-    """What is to be said of an upload: on the cluster, then the warnings, then what was filled in (`filled`), left out
-    (`dropped`) and not kept (`unknown`)."""
-    said = [*result.outlook, *(warning.as_dict() for warning in result.warnings), *filled_in(result.filled)]
+    """What is to be said of an upload: on the cluster, what it has beside (`beside`), then the warnings, what was filled
+    in (`filled`), left out (`dropped`) and not kept (`unknown`)."""
+    more_there, others = beside.split(result.unknown, result.counts, result.config)
+    said = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
+    said += filled_in(result.filled)
     if notes := result.dropped_notes:
         said.append({"code": "dropped", "message": f"Left out at the door: {', '.join(notes)}", "notes": notes})
-    if unknown := Counter(result.unknown).most_common():
+    if unknown := others.most_common():
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in unknown[:20])
         more = f" and {len(unknown) - 20} further kinds" if len(unknown) > 20 else ""
         message = f"Not kept, as the scheduler does not look at them: {kinds}{more}"

@@ -1,0 +1,278 @@
+"""Real clusters and configurations through the page, the API and `manage.py simulate`: what each is answered, and
+whether the three agree.
+
+python scripts/try_real.py CLUSTERS CONFIGS > table.md
+
+CLUSTERS and CONFIGS are folders (or single files). A cluster is run with up to eight of its bound pods placed again; a
+configuration with a small cluster, as it is and, where plugins are missing, without them. Everything happens in this
+process, in a database that is thrown away. Exit code 1: some answers differ.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import logging
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+PLACED_AGAIN = 8
+NODES = [
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": f"n{i}", "labels": {"topology.kubernetes.io/zone": f"z{i % 2}"}},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+    }
+    for i in range(4)
+]
+PODS = [
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"p{i}", "namespace": "default", "uid": f"u{i}", "labels": {"app": "a"}},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": f"{i}00m"}}}]},
+    }
+    for i in range(1, 6)
+]
+CLUSTER = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*NODES, *PODS]}).encode()
+
+
+@dataclass
+class Answer:
+    """Of one way: refused with `error`, or accepted with remarks and outcomes."""
+
+    error: str = ""
+    warnings: list[str] = field(default_factory=list)
+    outcomes: dict[str, tuple[str, str, str]] = field(default_factory=dict)  # pod -> result, node, message
+
+
+@dataclass
+class Case:
+    """`files`: name, content. `unbind`: pods to place again. `config`: text given to the run, None for the upload's."""
+
+    files: list[tuple[str, bytes]]
+    unbind: list[str] = field(default_factory=list)
+    config: str | None = None
+    leave_out: bool = False
+
+
+def main() -> int:
+    clusters, configs = (sorted(p.iterdir()) if p.is_dir() else [p] for p in map(Path, sys.argv[1:3]))
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "VAR_DIR": folder}
+        os.environ.pop("DATABASE_URL", None)
+        import django
+
+        django.setup()
+        from django.conf import settings
+        from django.core.management import call_command
+        from django.test.utils import setup_test_environment
+
+        setup_test_environment()
+        logging.disable(logging.WARNING)
+        settings.INGEST_ISOLATED = False
+        call_command("migrate", verbosity=0)
+        differ = 0
+        print("| cluster | answer | three ways | remarks |\n| --- | --- | --- | --- |")
+        for path in clusters:
+            differ += row(path.name, cluster_case(path))
+        print("\n| configuration | answer | three ways | remarks |\n| --- | --- | --- | --- |")
+        for path in configs:
+            text = path.read_text(errors="replace")
+            differ += row(path.name, Case([("cluster.json", CLUSTER)], config=text))
+            differ += row("… left out", Case([("cluster.json", CLUSTER)], config=text, leave_out=True), only_if_unknown)
+            both = [("cluster.json", CLUSTER), (path.name, path.read_bytes())]
+            differ += row("… in the upload", Case(both, leave_out=True), ways=WAYS[1:])
+    print(f"\n{differ} answers differ.")
+    return 1 if differ else 0
+
+
+def only_if_unknown(answers: list[Answer]) -> bool:
+    return any("left out" in warning for answer in answers for warning in answer.warnings)
+
+
+def row(name: str, case: Case, wanted: Callable[[list[Answer]], bool] = bool, ways: Any = None) -> int:
+    """Prints the line of a case; 1 if the ways differ."""
+    answers = [way(case) for way in ways or WAYS]
+    if not wanted(answers):
+        return 0
+    first = answers[0]
+    if first.error:
+        what = f"refused: {first.error}"
+    else:
+        placed = sum(result == "scheduled" for result, _, _ in first.outcomes.values())
+        what = f"accepted, {placed} of {len(first.outcomes)} placed"
+    same = all(answer == first for answer in answers)
+    differences = "agree" if same else f"DIFFER: {'; '.join(unlike(answers))}"
+    print(f"| {cell(name)} | {cell(what)} | {cell(differences)} | {cell('; '.join(first.warnings))} |", flush=True)
+    return not same
+
+
+def unlike(answers: list[Answer]) -> Iterator[str]:
+    for part in ("error", "warnings", "outcomes"):
+        values = [getattr(answer, part) for answer in answers]
+        if any(value != values[0] for value in values):
+            yield f"{part}: {' / '.join(str(value)[:200] for value in values)}"
+
+
+def cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())[:400]
+
+
+def cluster_case(path: Path) -> Case:
+    from kubesched_ui.ingest import IngestError, ingest_files
+
+    data = path.read_bytes()
+    try:
+        result = ingest_files([(path.name, data)])
+    except IngestError:
+        return Case([(path.name, data)])
+    pods = (obj for obj in result.iter_objects() if obj["kind"] == "Pod")
+    bound = [
+        f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        for pod in pods
+        if pod["spec"].get("nodeName") and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+    ]
+    return Case([(path.name, data)], bound[:PLACED_AGAIN])
+
+
+# ---------------------------------------------------------------- the three ways
+
+
+def by_page(case: Case) -> Answer:
+    """What a person is shown: the drop zone's form, the scenario's page, the start form."""
+    from django.test import Client
+
+    client = Client(SERVER_NAME="localhost")
+    response = client.post("/upload/", {"file": uploads(case)})
+    if response.status_code != 302:
+        return Answer(refusal(response.context))
+    scenario_id = int(response["Location"].rstrip("/").rpartition("/")[2])
+    shown = html.unescape(" ".join(client.get(response["Location"]).content.decode().split()))
+    form = {
+        "which": "unbind" if case.unbind else "pending",
+        "unbind": "\n".join(case.unbind),
+        "mode": "once",
+        "release": "1.34",
+        "preemption": "on",
+        "config": case.config or "",
+        "unknown_plugins": "leave_out" if case.leave_out else "error",
+    }
+    started = client.post(f"/scenarios/{scenario_id}/run/", form)
+    if started.status_code != 302:
+        return Answer(refusal(started.context))
+    answer = finished(int(started["Location"].rstrip("/").rpartition("/")[2]))
+    said = [remark["message"] for remark in remarks(scenario_id)]
+    missing = [message for message in said[:60] if " ".join(message.split()) not in shown]
+    answer.warnings += [f"NOT ON THE PAGE: {message}" for message in missing]
+    return answer
+
+
+def by_api(case: Case) -> Answer:
+    from django.test import Client
+
+    client = Client(SERVER_NAME="localhost")
+    response = client.post("/api/scenarios", {"file": uploads(case)})
+    if response.status_code != 201:
+        return Answer(response.json()["error"])
+    body: dict[str, Any] = {"unknown_plugins": "leave_out" if case.leave_out else "error"}
+    if case.unbind:
+        body |= {"pods": case.unbind}
+    if case.config is not None:
+        body["config"] = case.config
+    address = f"/api/scenarios/{response.json()['id']}/runs"
+    started = client.post(address, body, content_type="application/json")
+    if started.status_code != 202:
+        return Answer(without_way_out(started.json()["error"]))
+    return finished(started.json()["id"])
+
+
+def by_command(case: Case) -> Answer:
+    from django.core.management import call_command
+    from django.core.management.base import CommandError
+
+    from kubesched_ui.models import Run
+
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for name, data in case.files:
+            paths.append(Path(folder) / name)
+            paths[-1].write_bytes(data)
+        options: dict[str, Any] = {"keep": True, "stderr": io.StringIO(), "leave_out_unknown": case.leave_out}
+        if case.unbind:
+            options["pods"] = case.unbind
+        if case.config is not None:
+            given = Path(folder) / "given-configuration"
+            given.write_text(case.config)
+            options["config"] = str(given)
+        try:
+            with redirect_stdout(io.StringIO()):
+                call_command("simulate", *map(str, paths), **options)
+        except CommandError as error:
+            return Answer(without_way_out(str(error)))
+        except SystemExit:
+            pass  # a pod stays pending
+    return finished(Run.objects.latest("pk").pk)
+
+
+WAYS = (by_page, by_api, by_command)
+
+
+def uploads(case: Case) -> list[Any]:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    return [SimpleUploadedFile(name, data) for name, data in case.files]
+
+
+def refusal(context: Any) -> str:
+    """What a page that was shown again says is wrong."""
+    form = context.get("form")
+    if form is None:
+        return str(context["error"])
+    if form.unknown:
+        from scheduler_core.config import UnknownPlugins
+
+        return str(UnknownPlugins("1.34", form.unknown, None))
+    return "; ".join(str(error) for errors in form.errors.values() for error in errors) or "no reason is shown"
+
+
+def without_way_out(error: str) -> str:
+    """Each way says in its own words how to leave plugins out."""
+    return re.split(r"; --leave-out-unknown|; \"unknown_plugins\"", error)[0]
+
+
+def remarks(scenario_id: int) -> list[dict[str, Any]]:
+    from kubesched_ui.models import Scenario
+
+    return Scenario.objects.get(pk=scenario_id).warnings
+
+
+def finished(run_id: int) -> Answer:
+    """The run, done by this process, with what was said of its files and of itself."""
+    from kubesched_ui.models import Run
+    from kubesched_ui.reading.recorded import warnings_of
+    from kubesched_ui.runs.tasks import execute_run
+
+    execute_run(run_id)
+    run = Run.objects.get(pk=run_id)
+    if run.state == Run.State.FAILED:
+        return Answer(run.error)
+    said = [remark["message"] for remark in remarks(run.scenario_id)]
+    outcomes = {f"{r.namespace}/{r.name}": (r.result, r.node, r.message) for r in run.pod_results.all()}
+    return Answer("", [*said, *warnings_of(run)], outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""What a cluster has beside: named, with what it would change."""
+
+import json
+
+import pytest
+
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import remarks
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+
+
+def said(*kinds: str, more: str = "") -> dict[str, list[str]]:
+    """code -> messages, of an upload with an object of each `group/version/Kind`."""
+    objects = [NODE]
+    for kind in kinds:
+        api_version, _, name = kind.rpartition("/")
+        objects.append({"apiVersion": api_version, "kind": name, "metadata": {"name": "x", "namespace": "y"}})
+    found: dict[str, list[str]] = {}
+    for remark in remarks(ingest_files([("a.json", json.dumps(objects).encode() + more.encode())])):
+        found.setdefault(remark["code"], []).append(remark["message"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "change"),
+    [
+        ("resource.k8s.io/v1/ResourceSlice", "1 ResourceSlice", "a pod with resourceClaims is left pending"),
+        ("resource.k8s.io/v1beta1/ResourceClaim", "1 ResourceClaim", "a pod with resourceClaims is left pending"),
+        ("resource.k8s.io/v1/DeviceClass", "1 DeviceClass", "not simulated"),
+        ("v1/ResourceQuota", "1 ResourceQuota", "refuses new pods beyond a quota"),
+        ("v1/LimitRange", "1 LimitRange", "requests and limits that a LimitRange has"),
+        ("scheduling.x-k8s.io/v1alpha1/PodGroup", "1 PodGroup", "does not enable it"),
+        ("kueue.x-k8s.io/v1beta1/ClusterQueue", "1 ClusterQueue", "Kueue lets Jobs start"),
+        ("scheduling.volcano.sh/v1beta1/PodGroup", "1 PodGroup", "Volcano's own scheduler"),
+        ("scheduling.volcano.sh/v1beta1/Queue", "1 Queue", "Volcano's own scheduler"),
+        ("karpenter.sh/v1/NodePool", "1 NodePool", "Karpenter adds nodes"),
+        ("karpenter.k8s.aws/v1/EC2NodeClass", "1 EC2NodeClass", "Karpenter adds nodes"),
+        ("autoscaling/v2/HorizontalPodAutoscaler", "1 HorizontalPodAutoscaler", "how many pods"),
+    ],
+)
+def test_named_with_what_it_would_change(kind: str, named: str, change: str) -> None:
+    found = said(kind)
+    (message,) = found["beside"]
+    assert message.startswith(f"The upload has {named}: ")
+    assert change in message
+    assert "unknown" not in found  # it is not said that the scheduler does not look at it
+
+
+def test_one_remark_for_what_belongs_together() -> None:
+    (message,) = said("kueue.x-k8s.io/v1beta1/ClusterQueue", "kueue.x-k8s.io/v1beta1/LocalQueue")["beside"]
+    assert "1 ClusterQueue, 1 LocalQueue: " in message
+
+
+def test_what_the_scheduler_does_not_look_at_is_still_counted() -> None:
+    assert said("networking.k8s.io/v1/Ingress")["unknown"] == [
+        "Not kept, as the scheduler does not look at them: 1 Ingress.networking.k8s.io"
+    ]
+
+
+def test_pod_groups_are_looked_at_where_the_configuration_enables_coscheduling() -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}}],
+    }
+    assert "beside" not in said("scheduling.x-k8s.io/v1alpha1/PodGroup", more=json.dumps(config))
