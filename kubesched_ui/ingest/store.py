@@ -62,7 +62,7 @@ def _rows(result: IngestResult, scenario: Scenario) -> Iterator[ClusterObject]:
 
 
 def remarks(result: IngestResult) -> list[dict[str, Any]]:
-    """What is to be said of an upload: on the cluster, what it has beside (`beside`), then the warnings, what was filled
+    """What is to be said of an upload: of the cluster, what it has beside (`beside`), the warnings, what was filled
     in (`filled`), left out (`dropped`) and not kept (`unknown`)."""
     more_there, others = beside.split(result.unknown, result.counts, result.config)
     said = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
