@@ -1,0 +1,308 @@
+"""START HERE: the search for what would let a pod in.
+
+A node that refuses the pod is a target. All that stands in the way there is taken away, a step for each obstacle; the
+cycle is run with these steps; if something else is in the way now, the search goes on from there. What places the pod
+is stripped of every step that is not needed, and shown. Sides are tried apart: the pod alone, its nodes, other pods;
+then together. Bounded by the number of cycles it may run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.changes import Change, Skip
+from scheduler_core.debugger.remedies import adding, evicting, labels, neighbours, requests, volumes
+from scheduler_core.debugger.remedies.spot import Spot, is_ready
+from scheduler_core.debugger.remedies.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step, cheapest
+from scheduler_core.debugger.remedies.trial import Trial, placed_on
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+
+MOST = 8  # remedies that are shown
+PER_KIND = 3
+DEPTH = 5  # rounds of obstacles behind obstacles
+BREADTH = 5  # ways past the obstacles of one round
+ALTERNATIVES = 4  # steps against one obstacle
+RUNS_TIMES_NODES = 600_000  # cycles x nodes; about a second
+LEAST_RUNS, MOST_RUNS = 60, 400
+
+Ways = Callable[[Spot], list[Step]]
+
+
+def _gates(spot: Spot) -> list[Step]:
+    gates = [gate.name for gate in spot.pod.pod.spec.scheduling_gates]
+    named = ", ".join(gates)
+
+    def edit(document: Raw) -> None:
+        document["spec"].pop("schedulingGates", None)
+
+    return [Step(f"remove scheduling gate{'s' if len(gates) > 1 else ''} {named}", POD, 0.5, edit)] if gates else []
+
+
+def _devices(spot: Spot) -> list[Step]:
+    def edit(document: Raw) -> None:
+        document["spec"].pop("resourceClaims", None)
+        for container in [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]:
+            container.get("resources", {}).pop("claims", None)
+
+    found = spot.pod.pod.spec.resource_claims
+    return [Step("run without resource claims (devices)", POD, 6.0, edit)] if found else []
+
+
+def _group(spot: Spot) -> list[Step]:
+    keys = [key for key in spot.pod.labels if key.startswith(("scheduling.x-k8s.io/", "pod-group.scheduling.sigs"))]
+
+    def edit(document: Raw) -> None:
+        for key in keys:
+            document["metadata"]["labels"].pop(key, None)
+
+    return [Step("run without its pod group", POD, 5.0, edit)] if keys else []
+
+
+WAYS: dict[str, tuple[Ways, ...]] = {
+    "SchedulingGates": (_gates,),
+    "NodeResourcesFit": (requests.steps, evicting.room),
+    "NodeAffinity": (labels.affinity,),
+    "TaintToleration": (labels.taints,),
+    "NodeUnschedulable": (labels.cordon,),
+    "NodePorts": (neighbours.ports,),
+    "PodTopologySpread": (neighbours.spread,),
+    "InterPodAffinity": (neighbours.affinity,),
+    "VolumeBinding": (volumes.volumes,),
+    "VolumeZone": (volumes.volumes,),
+    "VolumeRestrictions": (volumes.disk_users, volumes.volumes),
+    "NodeVolumeLimits": (volumes.fewer_volumes, volumes.volumes),
+    "EBSLimits": (volumes.fewer_volumes, volumes.volumes),
+    "GCEPDLimits": (volumes.fewer_volumes, volumes.volumes),
+    "AzureDiskLimits": (volumes.fewer_volumes, volumes.volumes),
+    "CinderLimits": (volumes.fewer_volumes, volumes.volumes),
+    "DynamicResources": (_devices,),
+    "Coscheduling": (_group,),
+    "": (labels.affinity, volumes.volumes),
+}
+# Kubelet refuses a pod that breaks these, so that leaving them out places it where it cannot run.
+KUBELETS = frozenset({"NodeResourcesFit", "NodeAffinity", "NodeName", "NodePorts"})
+
+
+def remedies(simulation: Simulation, pod: str, most: int = MOST) -> list[Remedy]:
+    """What would let a pod in that fits nowhere; the least first. All are proved and minimal.
+
+    `simulation`: the cluster as it was before the cycle (`rewind`); it is left as it is. `pod`: namespace/name. Raises
+    InputError for a pod that is not pending then.
+    """
+    trial = Trial(simulation, pod)
+    nodes = max(len(simulation.cluster.nodes), 1)
+    budget = min(max(RUNS_TIMES_NODES // nodes, LEAST_RUNS), MOST_RUNS)
+    return _Search(trial, budget).run()[:most]
+
+
+class _Search:
+    def __init__(self, trial: Trial, budget: int) -> None:
+        self.trial = trial
+        self.budget = budget
+        self.found: dict[bytes, Remedy] = {}
+        self._seen: set[tuple[Step, ...]] = set()
+        self.trace: CycleTrace = trial.run(())
+
+    def run(self) -> list[Remedy]:
+        if placed_on(self.trace):
+            return []
+        targets = self._targets()
+        shares = (
+            (frozenset({POD}), 0.45, 16),
+            (frozenset({ADD}), 0.1, 3),
+            (frozenset({NODE}), 0.15, 8),
+            (frozenset({EVICT}), 0.15, 6),
+        )
+        for kinds, share, most in shares:
+            self._within(share, kinds, targets[:most])
+        self._add()
+        pure = {remedy.kind for remedy in self.found.values()}
+        if POD not in pure or len(pure) < 2:
+            self._within(0.4, frozenset({POD, NODE, ADD}), targets[:6])
+            self._within(0.4, frozenset({POD, NODE, ADD, EVICT}), targets[:6])
+        self._configure(targets)
+        return self._ranked()
+
+    def _within(self, share: float, kinds: frozenset[str], targets: Sequence[str]) -> None:
+        end = min(self.trial.runs + int(self.budget * share), 2 * self.budget)
+        for name in targets:
+            if self.trial.runs >= end or sum(r.kind in kinds for r in self.found.values()) >= 3 * PER_KIND:
+                return
+            self._solve(Plan(), name, kinds, DEPTH, end)
+
+    # ---- targets
+
+    def _targets(self) -> list[str]:
+        """Nodes worth trying, those with the fewest obstacles first: the best few of each way to refuse."""
+        cluster, trace = self.trial.cluster, self.trace
+        names, nodes = cluster.nodes.names, cluster.nodes.nodes
+        count = len(names)
+        if not count:
+            return []
+        columns = [v.codes.astype(np.int64) for v in trace.verdicts.values() if v.codes is not None]
+        table = np.array(columns, np.int64).reshape(len(columns), count)
+        refusals = (table > 0).sum(axis=0)
+        lacks = self._lacks()
+        order = np.lexsort((lacks, refusals))
+        kept: dict[object, int] = {}
+        best: list[tuple[bool, int, int, str]] = []
+        wanted = self._wanted_keys()
+        for row in order.tolist():
+            node = nodes[row]
+            kind = (table[:, row].tobytes(), tuple(node.metadata.labels.get(key) for key in wanted))
+            if kept.get(kind, 0) >= 2 or len(best) >= 200:
+                continue
+            kept[kind] = kept.get(kind, 0) + 1
+            best.append((not is_ready(node), int(refusals[row]), kept[kind], names[row]))
+        ready = [entry for entry in best if not entry[0]] or best
+        return [name for *_, name in sorted(ready, key=lambda entry: (entry[1], entry[2]))]
+
+    def _wanted_keys(self) -> list[str]:
+        """The labels that the pod selects nodes by."""
+        spec = self.trial.pod.pod.spec
+        keys = list(spec.node_selector or {})
+        node = spec.affinity.node_affinity if spec.affinity else None
+        for term in node.required.node_selector_terms if node is not None and node.required is not None else ():
+            keys += [req.key for req in term.match_expressions]
+        return keys[:8]
+
+    def _lacks(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """What each node lacks, as a share of what is asked."""
+        nodes, pod = self.trial.cluster.nodes, self.trial.pod
+        total = np.zeros(len(nodes), np.float64)
+        for name, asked in pod.requests.items():
+            if asked and name in nodes.allocatable:
+                left = nodes.allocatable[name] - nodes.requested[name]
+                total += np.clip((asked - left) / asked, 0.0, None)
+        total += 2.0 * (nodes.pod_count >= nodes.allowed_pods)
+        return total
+
+    # ---- one target
+
+    def _obstacles(self, plan: Plan, name: str) -> tuple[str, list[list[Step]]] | None:
+        """(the node where the pod goes, "" if nowhere; the ways past each obstacle at the target). None if the steps
+        cannot be done."""
+        seen: list[list[Step]] = []
+        placed: list[str] = []
+
+        def look(trace: CycleTrace, pod: PodInfo) -> None:
+            row = self.trial.cluster.nodes.rows.get(name)
+            placed.append(placed_on(trace))
+            if placed[0] or row is None:
+                return
+            cluster, framework = self.trial.cluster, self.trial.framework
+            spot = Spot(cluster, framework, pod, self.trial.document, trace, row)
+            for plugin in spot.statuses():
+                seen.append([step for ways in WAYS.get(plugin, ()) for step in ways(spot)])
+
+        try:
+            self.trial.run(plan.changes(self.trial.document), look)
+        except InputError:
+            return None
+        return placed[0], seen
+
+    def _solve(self, plan: Plan, name: str, kinds: frozenset[str], depth: int, end: int) -> None:
+        if self.trial.runs >= end or (plan.steps and plan.steps in self._seen):
+            return
+        self._seen.add(plan.steps)
+        result = self._obstacles(plan, name)
+        if result is None:
+            return
+        node, obstacles = result
+        if node:
+            self._show(plan, node)
+            return
+        ways = [cheapest([s for s in steps if s.kind in kinds], ALTERNATIVES) for steps in obstacles]
+        if depth and ways and all(ways):
+            for steps in _combinations(ways):
+                if set(steps) <= set(plan.steps):
+                    continue
+                self._solve(plan.and_(steps), name, kinds, depth - 1, end)
+
+    # ---- what is found
+
+    def _show(self, plan: Plan, node: str) -> None:
+        """Strips a plan of what it does not need."""
+        for step in sorted(plan.steps, key=lambda step: -step.cost):
+            fewer = plan.without(step)
+            if fewer.steps and (other := self._fits(fewer)):
+                plan, node = fewer, other
+        remedy = plan.remedy(self.trial.document, node)
+        if len(remedy.changes) > 1 and not self._minimal(plan.changes(self.trial.document)):
+            return
+        self.found.setdefault(_key(remedy), remedy)
+
+    def _fits(self, plan: Plan) -> str:
+        try:
+            return self.trial.fits(plan.changes(self.trial.document))
+        except InputError:  # its steps do not go together
+            return ""
+
+    def _minimal(self, changes: Sequence[Change]) -> bool:
+        return not any(self.trial.fits([*changes[:i], *changes[i + 1 :]]) for i in range(len(changes)))
+
+    def _add(self) -> None:
+        """Another node, of the kinds that take the pod; alone, or with one edit of the pod."""
+        cluster = self.trial.cluster
+        there = adding.kinds(cluster.nodes.nodes)[:12]
+        for like in there:
+            step = adding.step(cluster, like)
+            plan = Plan((step,))
+            if node := self._fits(plan):
+                self._show(plan, node)
+        if not any(remedy.kind == ADD for remedy in self.found.values()):
+            for like in there[:3]:
+                step = adding.step(cluster, like)
+                name = str(step.changes[0].create["metadata"]["name"]) if step.changes[0].create else ""
+                end = self.trial.runs + 12
+                self._solve(Plan((step,)), name, frozenset({POD}), DEPTH, end)
+
+    def _configure(self, targets: Sequence[str]) -> None:
+        """The profile without the plugin that refuses; one that kubelet minds, too, only if nothing else helps."""
+        trace, pod = self.trace, self.trial.pod
+        whole = trace.preenqueue or trace.prefilter
+        names = [whole.plugin] if whole is not None else list(trace.verdicts)
+        names += [plugin for status, _ in trace.decisive_statuses() if (plugin := status.plugin) not in names]
+        for name in dict.fromkeys(names):
+            last = name in KUBELETS or name.startswith(("Volume", "Node", "EBS", "GCE", "Azure", "Dynamic"))
+            if (last and self.found and name != "NodeUnschedulable") or name not in self.trial.framework.plugin_names:
+                continue
+            change = Change(skip=Skip(pod=pod.key, plugin=name))
+            step = Step(f"leave plugin {name} out of the profile for this pod", CONFIG, 6.0, None, (change,))
+            plan = Plan((step,))
+            if node := self._fits(plan):
+                self._show(plan, node)
+
+    def _ranked(self) -> list[Remedy]:
+        """The least first, a few of each kind."""
+        ranked = sorted(self.found.values(), key=lambda remedy: (remedy.cost, len(remedy.changes), remedy.text))
+        counts: dict[str, int] = {}
+        kept = []
+        for remedy in ranked:
+            counts[remedy.kind] = counts.get(remedy.kind, 0) + 1
+            if counts[remedy.kind] <= PER_KIND:
+                kept.append(remedy)
+        return kept
+
+
+def _combinations(ways: Sequence[Sequence[Step]]) -> Iterator[tuple[Step, ...]]:
+    """A step for each obstacle: the best of each, then with one of them replaced by the next best."""
+    first = tuple(steps[0] for steps in ways)
+    yield first
+    others = [
+        (step.cost, tuple(step if i == j else chosen for j, chosen in enumerate(first)))
+        for i, steps in enumerate(ways)
+        for step in steps[1:]
+    ]
+    for _, steps in sorted(others, key=lambda pair: pair[0])[: BREADTH - 1]:
+        yield steps
+
+
+def _key(remedy: Remedy) -> bytes:
+    return msgspec.json.encode(remedy.changes)

@@ -1,0 +1,103 @@
+"""A node that refuses a pod, as the cycle saw it: what all those look at who know steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler_core.api.objects import Node
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.interface import Status
+from scheduler_core.framework.runtime import Framework
+
+# Taints that say what is wrong with a node; to tolerate them places the pod where it cannot run.
+BROKEN = (
+    *("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/out-of-service"),
+    *("node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure"),
+    *("node.kubernetes.io/network-unavailable", "node.cloudprovider.kubernetes.io/uninitialized"),
+    *("node.cloudprovider.kubernetes.io/shutdown", "ToBeDeletedByClusterAutoscaler"),
+)
+NOT_READY = BROKEN[:3]
+CORDONED = "node.kubernetes.io/unschedulable"
+# Labels that say what a node is; to write another there makes it no other.
+GIVEN_LABELS = (
+    *("kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/arch"),
+    *("beta.kubernetes.io/os", "node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
+    *("topology.kubernetes.io/zone", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone"),
+    "failure-domain.beta.kubernetes.io/region",
+)
+
+
+@dataclass
+class Spot:
+    """`row`: the node's in the columns of now. `document`: the pod as it is now, as JSON has it."""
+
+    cluster: Cluster
+    framework: Framework
+    pod: PodInfo
+    document: dict[str, Any]
+    trace: CycleTrace
+    row: int
+
+    @property
+    def name(self) -> str:
+        return self.cluster.nodes.names[self.row]
+
+    @property
+    def node(self) -> Node:
+        return self.cluster.nodes.nodes[self.row]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.node.metadata.labels
+
+    def ahead(self) -> list[PodInfo]:
+        """The nominated pods that count there."""
+        return self.framework.nominated_ahead(self.pod, self.name) if self.cluster.nominator else []
+
+    def pods(self) -> list[PodInfo]:
+        """The pods on the node, the nominated ones left out."""
+        return list(self.cluster.nodes.pods_of(self.row))
+
+    def domain(self, key: str) -> Iterator[PodInfo]:
+        """The pods on the nodes that have this node's value of a label."""
+        value = self.labels.get(key)
+        for row, node in enumerate(self.cluster.nodes.nodes if value is not None else ()):
+            if node.metadata.labels.get(key) == value:
+                yield from self.cluster.nodes.pods_of(row)
+
+    def values(self, key: str) -> list[str]:
+        """The values that nodes have of a label, the most frequent first."""
+        found: dict[str, int] = {}
+        for node in self.cluster.nodes.nodes:
+            value = node.metadata.labels.get(key)
+            if value is not None:
+                found[value] = found.get(value, 0) + 1
+        return sorted(found, key=lambda value: (-found[value], value))
+
+    def statuses(self) -> dict[str, Status]:
+        """Who refuses the node (or the pod as a whole) and why, by plugin; "" for what PreFilter left out."""
+        trace = self.trace
+        whole = trace.preenqueue or trace.prefilter
+        if whole is not None:
+            return {whole.plugin: whole}
+        found = {plugin: s for plugin, verdict in trace.verdicts.items() if (s := verdict.at(self.row)) is not None}
+        nominated = trace.nominated.get(self.row)
+        if nominated is not None:
+            found.setdefault(nominated.plugin, nominated)
+        if not found and not trace.in_subset(self.row):
+            found[""] = trace.subset_status or Status("", ("node(s) were left out by PreFilter",))
+        for denial in (trace.reserve, trace.permit):
+            if not found and denial is not None and denial.rejected:
+                found[denial.plugin] = denial
+        return found
+
+
+def is_ready(node: Node) -> bool:
+    """Whether kubelet says so, or nothing is said."""
+    if any(taint.key in NOT_READY for taint in node.spec.taints):
+        return False
+    return all(c.status == "True" for c in node.status.conditions if c.type == "Ready")

@@ -1,0 +1,78 @@
+"""Runs with pods that fit nowhere, rewound; and remedies applied apart from the code that proves them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.changes import Edit, read_changes
+from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.debugger.rewind import rewind
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+
+Raw = dict[str, Any]
+Again = Callable[..., Simulation]
+
+
+def stuck(simulation: Simulation, *results: str) -> Iterator[tuple[CycleTrace, Again]]:
+    """The cycles of a run that ended so, each with what gives the cluster before it, again and again."""
+    recorder = Recorder(simulation)
+    traces = []
+    for trace in simulation.run():
+        recorder.cycle(trace)
+        traces.append(trace)
+    blocks = recorder.drain()
+    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
+    objects = [one for block in blocks if block.part == OBJECTS_PART for one in objects_from(block.data)]
+    make = partial(
+        Simulation,
+        release=simulation.release.name,
+        config=simulation.configuration,
+        tie_break="name",
+        preemption=simulation.scheduler.preemption,
+    )
+    for number, trace in enumerate(traces, 1):
+        if trace.result in (results or ("unschedulable", "gated")):
+            moment = recording.before_cycle(number)
+            yield (
+                trace,
+                partial(
+                    rewind,
+                    recording,
+                    objects.__getitem__,
+                    moment,
+                    make,
+                    simulation.release,
+                    start_index=trace.start_index,
+                ),
+            )
+
+
+def outcome(again: Again, pod: str, changes: list[Raw]) -> str:
+    """The node that the pod is bound to if the changes are done to the cluster and then it is tried; "" for none."""
+    simulation = again()
+    try:
+        Edit(simulation).apply(read_changes(copy.deepcopy(changes)))
+    except InputError:
+        return ""
+    found = next((one for one in simulation.pending if one.key == pod), None)
+    if found is None:
+        return ""
+    simulation.scheduler.preemption = False
+    simulation.to_try = [found]
+    trace = next(iter(simulation.run()))
+    return trace.node if trace.result == "scheduled" else ""
+
+
+def check(again: Again, pod: str, remedies: list[Any]) -> None:
+    """Every one places the pod, and none of its changes is superfluous."""
+    for remedy in remedies:
+        assert remedy.proved
+        assert outcome(again, pod, remedy.changes), f"{pod}: {remedy.text}"
+        for i in range(len(remedy.changes)) if len(remedy.changes) > 1 else ():
+            fewer = remedy.changes[:i] + remedy.changes[i + 1 :]
+            assert not outcome(again, pod, fewer), f"{pod}: {remedy.text}: change {i} is not needed"

@@ -1,0 +1,210 @@
+"""What is shown as a remedy places the pod; what a person broke is what is told first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.remedies.search import remedies
+from scheduler_core.debugger.remedies.steps import Remedy
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.debugger.live import ROOT, Raw, core_state, golden_cases, simulation_of_case
+from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck
+
+GOLDEN = ROOT / "tests" / "golden"
+
+
+def cases() -> list[Any]:
+    found = []
+    for release in ("v1.34", "v1.27"):
+        for case in golden_cases(GOLDEN / release / "cases.jsonl.gz")[::5]:
+            found.append(pytest.param(case, id=f"{release}-{case['name']}"))
+    return found
+
+
+@pytest.mark.parametrize("case", cases())
+def test_each_is_proved_and_minimal(case: Raw) -> None:
+    for trace, again in list(stuck(simulation_of_case(case)))[:3]:
+        rewound = again()
+        before = core_state(rewound.cluster, set(), set())
+        found = remedies(rewound, trace.pod)
+        assert core_state(rewound.cluster, set(), set()) == before, "the search leaves the cluster as it is"
+        assert found, f"{trace.pod}: {trace.message}"
+        check(again, trace.pod, found)
+
+
+# ------------------------------------------------------------------------------------------------ what a person broke
+
+
+def node(name: str, cpu: str = "4", taints: tuple[Raw, ...] = (), ready: bool = True, **labels: str) -> Raw:
+    has = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
+    conditions = [{"type": "Ready", "status": "True" if ready else "Unknown"}]
+    labels = {"kubernetes.io/hostname": name, **{key.replace("__", "/"): value for key, value in labels.items()}}
+    spec = {"taints": list(taints)}
+    status = {"allocatable": has, "conditions": conditions}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": spec, "status": status}
+
+
+def pod(name: str = "web", cpu: str = "1", on: str = "", labels: Raw | None = None, **spec: Any) -> Raw:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    meta = {"name": name, "labels": labels or {"app": name}}
+    return {"kind": "Pod", "metadata": meta, "spec": {"containers": containers, "nodeName": on, **spec}}
+
+
+def told(*objects: Raw, **settings: Any) -> list[Remedy]:
+    """The remedies of the first pod that fits nowhere, checked."""
+    simulation = Simulation(list(objects), tie_break="name", **settings)
+    trace: CycleTrace
+    again: Again
+    trace, again = next(iter(stuck(simulation)))
+    found = remedies(again(), trace.pod)
+    check(again, trace.pod, found)
+    return found
+
+
+def near(*terms: Raw) -> Raw:
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
+
+
+ZONES = [node("a", zone="az1"), node("b", zone="az2"), node("c", zone="az3")]
+DEDICATED = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
+
+
+def test_a_typo_in_a_selector_is_told_with_what_there_is() -> None:
+    first, second = told(*ZONES, pod(nodeSelector={"zone": "ITBG-4"}))[:2]
+    assert first.text.startswith("zone=ITBG-4 is on no node; zones are az1, az2, az3: ")
+    assert second.kind == "pod"
+    first = told(*ZONES, pod(nodeSelector={"zone": "az-1"}))[0]
+    assert first.text.endswith("select zone=az1")
+    assert first.changes == [
+        {
+            "patch": {
+                "kind": "Pod",
+                "namespace": "default",
+                "name": "web",
+                "patch": {"spec": {"nodeSelector": {"zone": "az1"}}},
+            }
+        }
+    ]
+    assert (first.kind, first.disturbs, first.node) == ("pod", {"pods": 0, "nodes": 0}, "a")
+
+
+def test_a_misspelt_key_is_told() -> None:
+    assert "select zone=az1" in told(*ZONES, pod(nodeSelector={"zoen": "az1"}))[0].text
+
+
+def test_less_is_what_fits_now_and_where() -> None:
+    objects = [node("a"), node("b"), pod("x", "3", "a"), pod("y", "2500m", "b"), pod(cpu="40")]
+    first = told(*objects)[0]
+    assert first.text == "ask for 1500m cpu instead of 40 (no node has more than 4), which b has left"
+    assert first.node == "b"
+
+
+def test_a_resource_that_is_on_no_node_is_a_typo() -> None:
+    gpu = node("g")
+    gpu["status"]["allocatable"]["nvidia.com/gpu"] = "4"
+    asked = pod()
+    asked["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpus"] = "1"
+    assert "nodes have nvidia.com/gpu: ask for nvidia.com/gpu" in told(gpu, asked)[0].text
+
+
+def test_a_missing_toleration_comes_before_the_taint() -> None:
+    first, second = told(node("a", taints=(DEDICATED,)), pod())[:2]
+    assert first.text == "tolerate dedicated=db:NoSchedule"
+    assert (second.text, second.kind) == ("take taint dedicated=db:NoSchedule off node a", "node")
+    assert second.changes == [{"untaint": {"node": "a", "key": "dedicated", "effect": "NoSchedule"}}]
+
+
+def test_a_cordoned_node_is_uncordoned_with_its_taint() -> None:
+    cordoned = node("a", taints=({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"},))
+    cordoned["spec"]["unschedulable"] = True
+    first = told(cordoned, pod())[0]
+    assert [next(iter(change)) for change in first.changes] == ["uncordon", "untaint"]
+
+
+def test_nobody_is_sent_to_a_broken_node() -> None:
+    unreachable = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+    broken = node("gone", taints=(unreachable,), ready=False)
+    broken["spec"]["unschedulable"] = True
+    found = told(broken, node("small", cpu="500m"), pod())
+    assert found
+    for remedy in found:
+        assert "unreachable" not in remedy.text
+        assert not any("uncordon" in change for change in remedy.changes)
+        assert remedy.node != "gone"
+
+
+def test_no_node_is_made_another_architecture() -> None:
+    arm = node("a", kubernetes__io="x")
+    arm["metadata"]["labels"]["kubernetes.io/arch"] = "arm64"
+    for remedy in told(arm, pod(nodeSelector={"kubernetes.io/arch": "amd64"})):
+        assert remedy.kind != "node"
+
+
+def test_spread_is_relaxed_by_as_much_as_is_needed() -> None:
+    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    constraint = spread | {"labelSelector": {"matchLabels": {"app": "web"}}}
+    others = [pod(f"w{i}", "100m", "a", {"app": "web"}) for i in range(2)]
+    full = pod("full", "4", "b")
+    objects = [node("a", zone="az1"), node("b", zone="az2"), *others, full, pod(topologySpreadConstraints=[constraint])]
+    first = told(*objects)[0]
+    assert "set maxSkew 3 instead of 1" in first.text
+
+
+def test_affinity_to_nobody_is_told_with_whom_one_could_mean() -> None:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "databse"}}}
+    first, second = told(*ZONES, pod("database", on="b"), pod(affinity=near(term)))[:2]
+    assert first.text == "no pod with app=databse runs there: be near app=database"
+    assert second.text.startswith("no pod with app=databse runs anywhere: ")
+
+
+def test_the_fewest_pods_are_deleted() -> None:
+    there = [pod("big", "2500m", "a"), pod("small", "500m", "a"), pod("tiny", "500m", "a")]
+    evictions = [remedy for remedy in told(node("a"), *there, pod(cpu="3")) if remedy.kind == "evict"]
+    assert evictions[0].text == "delete pod big (on a)".replace("big", "default/big")
+    assert evictions[0].disturbs == {"pods": 1, "nodes": 0}
+
+
+def test_gates_are_removed() -> None:
+    first = told(node("a"), pod(schedulingGates=[{"name": "wait"}]))[0]
+    assert first.text == "remove scheduling gate wait"
+
+
+def test_a_claim_that_does_not_exist_is_a_typo_or_is_made() -> None:
+    fast = {
+        "kind": "StorageClass",
+        "metadata": {"name": "fast"},
+        "provisioner": "example.com/p",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data-web"}, "spec": {"storageClassName": "fast"}}
+    wants = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data-wbe"}}]}
+    first, second = told(node("a"), fast, claim, pod(**wants))[:2]
+    assert first.text == "claim default/data-wbe does not exist; there is data-web: use claim data-web"
+    assert second.text == "create claim default/data-wbe of class fast"
+    claim["spec"] = {"storageClassName": "fsat"}
+    claim["metadata"] = {"name": "data-wbe"}
+    first = told(node("a"), fast, claim, pod(**wants))[0]
+    assert (
+        "class fsat of claim default/data-wbe does not exist; classes are fast: have the claim use class fast"
+        in first.text
+    )
+
+
+def test_a_pod_that_fits_has_none_and_one_that_runs_is_refused() -> None:
+    simulation = Simulation([node("a"), pod()], tie_break="name")
+    assert remedies(simulation, "default/web") == []
+    with pytest.raises(ValueError, match="is not pending"):
+        remedies(simulation, "default/nobody")
+
+
+def test_an_empty_cluster_has_no_remedy() -> None:
+    assert remedies(Simulation([pod()], tie_break="name"), "default/web") == []
+
+
+def test_outcome_is_independent() -> None:
+    _, again = next(iter(stuck(Simulation([node("a", taints=(DEDICATED,)), pod()], tie_break="name"))))
+    assert outcome(again, "default/web", []) == ""
+    assert outcome(again, "default/web", [{"untaint": {"node": "a", "key": "dedicated"}}]) == "a"
