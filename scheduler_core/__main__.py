@@ -147,6 +147,23 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     diff.add_argument("--pod", metavar="NS/NAME", help="this pod alone, plugin by plugin")
     diff.set_defaults(run=_diff)
 
+    provenance = commands.add_parser(
+        "provenance",
+        help="where a number of a run of a file comes from",
+        description="Runs a snapshot or a scenario and prints what a verdict, a score or a choice was computed from, "
+        "down to fields of objects; see docs/debugger.md.",
+    )
+    _add_run(provenance)
+    provenance.add_argument("--pod", metavar="NS/NAME", required=True)
+    provenance.add_argument(
+        "--point", metavar="POINT", required=True, help="filter, raw, normalized, weighted, total or preemption"
+    )
+    provenance.add_argument("--plugin", metavar="NAME", default="", help="for all points but total")
+    provenance.add_argument("--node", metavar="NODE", default="", help="default: the node that was chosen")
+    provenance.add_argument("--attempt", type=int, metavar="N", help="default: the last one")
+    provenance.add_argument("--page", type=int, default=1, metavar="N", help="of sums over many pods")
+    provenance.set_defaults(run=_provenance)
+
 
 def _add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for stdin")
@@ -210,6 +227,14 @@ def _find(args: argparse.Namespace) -> int:
     from scheduler_core.commands import asking
 
     return asking.find(_played(args), sys.stdout, args.where, args.start, args.direction, args.limit, args.json)
+
+
+def _provenance(args: argparse.Namespace) -> int:
+    from scheduler_core.commands.telling import provenance
+    from scheduler_core.debugger.provenance import Question
+
+    question = Question(args.point, args.node, args.plugin, args.page)
+    return provenance(_played(args, keep=True), sys.stdout, args.pod, question, args.attempt, args.json)
 
 
 def _diff(args: argparse.Namespace) -> int:

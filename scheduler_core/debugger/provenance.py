@@ -10,11 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from scheduler_core.api.objects import Object
+from scheduler_core.api.objects import KINDS, Object
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace, Score
+from scheduler_core.debugger.objects import Fetch
+from scheduler_core.debugger.recording import Recording
+from scheduler_core.debugger.rewind import Make, rewind
+from scheduler_core.debugger.state import State
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
     CycleState,
@@ -28,6 +33,7 @@ from scheduler_core.framework.interface import (
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.provenance.tree import Tree, constant, multiply, total
 from scheduler_core.provenance.view import PAGE, View
+from scheduler_core.releases import Release
 
 POINTS = ("filter", "raw", "normalized", "weighted", "total", "preemption")
 _SCORE_POINTS = frozenset(("raw", "normalized", "weighted"))
@@ -36,12 +42,17 @@ UNEXPLAINED = "recorded; the plugin does not say where it comes from"
 DISAGREES = "recorded; what can be told of it now comes to another value"
 
 
+class NotThere(InputError):
+    """The question is a fair one, but there is no such thing: the cycle did not decide it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`point`: one of POINTS. `plugin`: not for totals. `page`: of long sums."""
+    """`point`: one of POINTS. `node`: "" for the one that the cycle chose, or made room on. `plugin`: not for totals.
+    `page`: of long sums."""
 
     point: str
-    node: str
+    node: str = ""
     plugin: str = ""
     page: int = 1
 
@@ -70,9 +81,12 @@ class Provenance:
 
     def tell(self, question: Question) -> Tree:
         """The tree of an answer; its root is what the cycle recorded. Raises InputError for what it did not decide."""
-        row = self._framework.cluster.nodes.rows.get(question.node, -1)
+        node = question.node or self._trace.node or self._trace.nominated_node
+        if not node:
+            raise InputError("node", "", "must be given: the cycle chose none")
+        row = self._framework.cluster.nodes.rows.get(node, -1)
         if row < 0:
-            raise InputError("node", "", f"there was no node {question.node[:63]!r} before this cycle")
+            raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")
         rows: Any = slice(None) if self._trace.feasible is None else self._trace.feasible
         view = View(
             self._framework.cluster,
@@ -107,7 +121,7 @@ class Provenance:
         if rejected:
             return _checked(plugin.explain_pre_filter(state, view), True, trace.prefilter)
         if name not in trace.verdicts:
-            raise InputError("plugin", "", _silent(trace, name, trace.skipped_filter, "filter"))
+            raise NotThere("plugin", "", _silent(trace, name, trace.skipped_filter, "filter"))
         assert isinstance(plugin, FilterPlugin)
         plugin.filter(state, view.pod)
         status = trace.verdicts[name].at(view.row)
@@ -119,7 +133,7 @@ class Provenance:
         score = self._trace.scores.get(name)
         if score is None:
             _named(self._framework.score, name, "score")
-            raise InputError("plugin", "", _silent(self._trace, name, self._trace.skipped_score, "score"))
+            raise NotThere("plugin", "", _silent(self._trace, name, self._trace.skipped_score, "score"))
         place = self._place(view)
         state = CycleState()
         plugin = next((plugin for plugin in self._framework.score if plugin.name == name), None)
@@ -146,13 +160,14 @@ class Provenance:
         """Where the node is among the feasible ones."""
         found = np.flatnonzero(self._trace.feasible_rows() == view.row)
         if not len(found):
-            raise InputError("node", "", f"{view.node.name} was not scored in this cycle: it was not feasible")
+            raise NotThere("node", "", f"{view.node.name} was not scored in this cycle: it was not feasible")
         return int(found[0])
 
     def _total(self, view: View) -> Tree:
-        place, trace = self._place(view), self._trace
+        trace = self._trace
         if not trace.scores:
-            raise InputError("point", "", "nothing was scored in this cycle")
+            raise NotThere("point", "", "nothing was scored in this cycle")
+        place = self._place(view)
         parts = [self._score(view, "weighted", name) for name in trace.scores]
         tree = total(parts, "sum of the weighted scores")
         told = " + ".join(f"{part.value} {name}" for name, part in zip(trace.scores, parts, strict=True) if part.value)
@@ -161,11 +176,11 @@ class Provenance:
     # ---- preemption
 
     def _preemption(self, view: View, name: str) -> Tree:
-        plugin = _named(self._framework.post_filter, name, "postFilter")
+        plugin = _named(self._framework.post_filter, name or "DefaultPreemption", "postFilter")
         trace, state, pods = self._trace, CycleState(), self._framework.cluster.pods
         found = trace.postfilter
         if found is None:
-            raise InputError("point", "", "no PostFilter plugin was asked in this cycle")
+            raise NotThere("point", "", "no PostFilter plugin was asked in this cycle")
         self._framework.run_pre_filter(state, view.pod)
         self._framework.run_filter(state, view.pod)
         victims = [pods[key] for key in trace.victims if key in pods]
@@ -176,12 +191,55 @@ class Provenance:
         return _checked(plugin.explain_post_filter(state, view, trace, result), here, found.status)
 
 
+def of_recording(
+    recording: Recording, fetch: Fetch, number: int, trace: CycleTrace, make: Make, release: Release
+) -> Provenance:
+    """What can be asked of cycle `number` of a recording, whose trace this is. `fetch`, `make`, `release`: as of
+    `rewind`. Raises InputError."""
+    moment = recording.before_cycle(number)
+    simulation = rewind(recording, fetch, moment, make, release, start_index=trace.start_index)
+    pod = next((pod for pod in simulation.pending if pod.key == trace.pod), None)
+    framework = simulation.scheduler.profiles.get(trace.profile)
+    if pod is None or framework is None:
+        raise NotThere("cycle", "", f"pod {trace.pod} was not waiting for a node before cycle {number}")
+    return Provenance(framework, pod, trace, _placing_cycles(recording, moment), _as_given(recording, fetch, moment))
+
+
+def _placing_cycles(recording: Recording, moment: int) -> dict[str, int]:
+    """Pod -> the cycle that placed it, of the pods on nodes."""
+    state, pods = State(recording, moment), recording.tables["pods"]
+    number = {at: i for i, at in enumerate(recording.tables["cycles"]["at"].tolist(), 1)}
+    came = recording.tables["places"]["at"][state.came[state.placed]].tolist()
+    return {
+        pods.at("key", pod): number[at]
+        for pod, at in zip(state.placed.tolist(), came, strict=True)
+        if at and at in number
+    }
+
+
+def _as_given(recording: Recording, fetch: Fetch, moment: int) -> dict[tuple[str, str], Object]:
+    """(kind, key) -> the claims and volumes that cycles have changed since, as they were at the beginning."""
+    others = recording.tables["others"]
+    kinds, keys, at = others.texts["kind"], others.texts["key"], others["at"]
+    rows = np.flatnonzero((at > 0) & (at <= moment))
+    changed = {(kinds[others["kind"][row]], keys[others["key"][row]]) for row in rows.tolist()}
+    changed = {pair for pair in changed if pair[0] in ("PersistentVolumeClaim", "PersistentVolume")}
+    found: dict[tuple[str, str], Object] = {}
+    for row in np.flatnonzero(at == 0).tolist() if changed else ():
+        pair = kinds[others["kind"][row]], keys[others["key"][row]]
+        if pair in changed:
+            found[pair] = msgspec.json.decode(fetch(int(others["object"][row]))[1], type=KINDS[pair[0]])
+    return found
+
+
 def _named(plugins: Any, name: str, point: str) -> Any:
     for plugin in plugins:
         if plugin.name == name:
             return plugin
-    names = ", ".join(plugin.name for plugin in plugins)
-    raise InputError("plugin", "", f"{name[:63]!r} is not at {point} in the pod's profile; there are {names}")
+    names = ", ".join(plugin.name for plugin in plugins) or "none"
+    if not name:
+        raise InputError("plugin", "", f"must be given, one of {names}")
+    raise NotThere("plugin", "", f"{name[:63]!r} is not at {point} in the pod's profile; there are {names}")
 
 
 def _silent(trace: CycleTrace, name: str, skipped: list[str], point: str) -> str:

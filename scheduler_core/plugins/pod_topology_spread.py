@@ -409,7 +409,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             own = either(self._selects(view, constraint, owner, view.pod), constant(1), constant(0), "this pod itself")
             fewest = self._explain_minimum(view, spread, owner, len(others))
             skew = subtract(total([here, own], "with this pod"), fewest, "skew")
-            most = owner("maxSkew", missing=1)
+            most = owner("maxSkew", missing=1, always=True)
             parts.append(less(most, skew, f"{key}: the skew would be too large"))
             told.append(
                 f"{key} {value}: {here.value} + {own.value} less {fewest.value}, skew {skew.value} of {most.value}"
@@ -475,7 +475,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         counted = [partial(self._selects, view, constraint, owner, other) for other in others]
         here = view.long_count(counted, "pods", f"matching pods with the same {key}")
         weight = logarithm(total([over("count", domains, len(considered), what), constant(2)]), "weight of the key")
-        slack = subtract(owner("maxSkew", missing=1), constant(1), "maxSkew - 1")
+        slack = subtract(owner("maxSkew", missing=1, always=True), constant(1), "maxSkew - 1")
         return total_floats([multiply(here, weight), slack], f"around by {key}")
 
     def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:

@@ -107,9 +107,11 @@ class View:
         unit: str | None = None,
         label: str = "",
         missing: Any = "",
+        always: bool = False,
     ) -> Tree:
         """A field of an object, whose value is read there. `unit`: it is a quantity, told in `m` (thousandths) or whole
-        units. A field that the object does not have is a `default`, `missing`."""
+        units. A field that the object does not have, or has with its default, is a `default`, `missing`; but one that
+        is `always` given is a field."""
         held = obj.pod if isinstance(obj, PodInfo) else obj
         kind = type(held).__name__
         source = Source(kind, held.name, path_of(steps), held.namespace)
@@ -120,11 +122,13 @@ class View:
             by = self._changed_by(held)
             value = missing if value is _MISSING else value
             told = label or f"{source.path} of {kind} {held.key}"
-            return Tree(value=value, op="constant", label=f"{told}, as an earlier cycle left it", cycle=by)
-        if value is _MISSING:
-            told = label or f"{source.path} is not given"
+            return Tree(
+                value=value, op="constant", label=f"{told}, as an earlier cycle left it", source=source, cycle=by
+            )
+        if value is _MISSING and not always:
+            told = label or f"{source.path}: the default"
             return Tree(value=missing, op="default", label=told, unit=unit or "", source=source, cycle=cycle)
-        value = _in_unit(value, unit)
+        value = missing if value is _MISSING else _in_unit(value, unit)
         return Tree(value=value, op="field", label=label, unit=unit or "", source=source, cycle=cycle)
 
     def _told(self, obj: Object) -> Any:
@@ -147,7 +151,7 @@ class View:
                     return cycle
         return 0
 
-    def argument(self, plugin: str, *steps: Step, label: str = "", missing: Any = "") -> Tree:
+    def argument(self, plugin: str, *steps: Step, label: str = "", missing: Any = "", always: bool = False) -> Tree:
         """An argument of the plugin in the pod's profile; `default` where the configuration does not say it."""
         value = at(msgspec.to_builtins(self.profile.args.get(plugin)), steps)
         given = at(self.profile.given.get(plugin), steps) is not _MISSING

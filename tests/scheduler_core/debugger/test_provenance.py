@@ -1,0 +1,77 @@
+"""What is told of a recording is what was told of the run itself."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.debugger.provenance import Question, of_recording
+from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.scheduler_core.provenance.cases import cycles_of, questions, simulation_of
+
+GOLDEN = ROOT / "tests" / "golden"
+KINDS = ("volumes", "preemption", "podaffinity", "defaultspread", "ports", "sampling", "fitconfig")
+
+
+def recorded(case: dict[str, Any]) -> tuple[Recording, list[tuple[str, bytes]], Simulation]:
+    simulation = simulation_of(case)
+    recorder = Recorder(simulation)
+    for trace in simulation.run():
+        recorder.cycle(trace)
+    blocks = recorder.drain()
+    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
+    return recording, [one for b in blocks if b.part == OBJECTS_PART for one in objects_from(b.data)], simulation
+
+
+def first_of_each_kind() -> list[Any]:
+    found = {}
+    for release in ("v1.34", "v1.27"):
+        for case in golden_cases(Path(GOLDEN / release / "cases.jsonl.gz")):
+            kind = case["name"].split("-")[0]
+            if kind in KINDS:
+                found[release, kind] = pytest.param(case, id=f"{release}-{case['name']}")
+    return list(found.values())
+
+
+@pytest.mark.parametrize("case", first_of_each_kind())
+def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
+    recording, objects, simulation = recorded(case)
+    make = partial(
+        Simulation,
+        release=case["kubernetes"],
+        config=simulation.configuration,
+        tie_break="name",
+        percentage=case.get("percentage"),
+    )
+    for number, (live, trace, names) in enumerate(cycles_of(case), 1):
+        if number % 3:
+            continue
+        rewound = of_recording(recording, objects.__getitem__, trace.number, trace, make, simulation.release)
+        for question, _ in list(questions(trace, names))[::5]:
+            told = msgspec.to_builtins(rewound.tell(question))
+            assert told == msgspec.to_builtins(live.tell(question)), f"{trace.pod} {question}"
+
+
+def test_what_was_not_decided_is_refused_by_name() -> None:
+    case = next(case for case in golden_cases(GOLDEN / "v1.34" / "cases.jsonl.gz") if case["name"].startswith("resour"))
+    provenance, trace, names = next(one for one in cycles_of(case) if one[1].scores)
+    row = int(trace.feasible_rows()[0])
+    wrong = {
+        Question("raw", "nowhere", "NodeResourcesFit"): "there was no node 'nowhere'",
+        Question("raw", names[row], "Nobody"): "'Nobody' is not at score",
+        Question("filter", names[row], "NodePorts"): "NodePorts had nothing to filter",
+        Question("preemption", names[row], "DefaultPreemption"): "no PostFilter plugin was asked",
+    }
+    for question, words in wrong.items():
+        with pytest.raises(InputError, match=words):
+            provenance.tell(question)
+    for point, page in (("colour", 1), ("raw", 0)):
+        with pytest.raises(InputError):
+            Question(point, "n", "NodeResourcesFit", page)
