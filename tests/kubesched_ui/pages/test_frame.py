@@ -54,7 +54,7 @@ def test_every_page_marks_its_section_and_names_the_version(client: Client, run:
 
 
 def test_every_address_belongs_to_a_section() -> None:
-    assert {pattern.name for pattern in urlpatterns} == set(SECTIONS)
+    assert {str(pattern.pattern).split("/")[0] for pattern in urlpatterns} <= set(SECTIONS)
 
 
 def test_one_node_is_no_nodes(client: Client, run: Run) -> None:
