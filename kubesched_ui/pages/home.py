@@ -1,13 +1,13 @@
 """The first page, and the upload behind its drop zone."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.scenarios import uploads
+from kubesched_ui.scenarios import progress, uploads
 
 
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
@@ -34,3 +34,9 @@ def upload(request: HttpRequest) -> HttpResponse:
     except IngestError as error:
         return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
     return redirect("scenario", scenario.pk)
+
+
+@require_GET
+def upload_progress(request: HttpRequest, token: str) -> JsonResponse:
+    """How far the reading of the upload is that a page calls by `token`; {} while it is not being read."""
+    return JsonResponse(progress.of(token), headers={"Cache-Control": "no-store"})

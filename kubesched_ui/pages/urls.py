@@ -7,6 +7,7 @@ from kubesched_ui.pages import home, lists, runs, scenarios
 urlpatterns = [
     path("", home.home, name="home"),
     path("upload/", home.upload, name="upload"),
+    path("upload/<str:token>/", home.upload_progress, name="upload-progress"),
     path("scenarios/", lists.scenarios, name="scenarios"),
     path("scenarios/<int:scenario_id>/", scenarios.scenario, name="scenario"),
     path("scenarios/<int:scenario_id>/nodes/", scenarios.nodes, name="scenario-nodes"),

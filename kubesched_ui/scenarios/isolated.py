@@ -29,7 +29,7 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def read(files: list[tuple[str, bytes | Path]], name: str, origin: str) -> int:
+def read(files: list[tuple[str, bytes | Path]], name: str, origin: str, token: str = "") -> int:
     """`making.read_and_store`; ends the process when it takes too much time or memory. Raises IngestError."""
     from django.conf import settings
     from django.db import connection
@@ -38,7 +38,7 @@ def read(files: list[tuple[str, bytes | Path]], name: str, origin: str) -> int:
 
     signal.alarm(settings.INGEST_MAX_SECONDS)
     try:
-        return read_and_store(files, name, origin)
+        return read_and_store(files, name, origin, token)
     except MemoryError:
         os._exit(1)
     finally:

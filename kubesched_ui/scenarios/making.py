@@ -6,12 +6,19 @@ from pathlib import Path
 
 from kubesched_ui.ingest import Limits, ingest_files
 from kubesched_ui.ingest.store import store
+from kubesched_ui.scenarios.progress import Progress
 
 File = tuple[str, bytes | Path]  # name, content
 
 
-def read_and_store(files: list[File], name: str, origin: str) -> int:
-    """The new scenario's id. Raises IngestError."""
-    result = ingest_files(files, Limits.from_settings())
-    title = name or result.name or Path(files[0][0]).name
-    return store(result, name=title[:200], origin=origin).pk
+def size_of(files: list[File]) -> int:
+    """Bytes of the files as they were uploaded."""
+    return sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
+
+
+def read_and_store(files: list[File], name: str, origin: str, token: str = "") -> int:
+    """The new scenario's id. `token`: under which the page asks how far the reading is. Raises IngestError."""
+    with Progress(token, size_of(files)) as progress:
+        result = ingest_files(files, Limits.from_settings(), progress)
+        title = name or result.name or Path(files[0][0]).name
+        return store(result, name=title[:200], origin=origin).pk

@@ -22,7 +22,7 @@ from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.models import Scenario
 from kubesched_ui.scenarios import isolated
-from kubesched_ui.scenarios.making import File, read_and_store
+from kubesched_ui.scenarios.making import File, read_and_store, size_of
 
 CHUNK = 1024 * 1024
 LARGE = 8 * CHUNK  # the reader is replaced after so much, to give its memory back
@@ -42,7 +42,7 @@ def scenario_from_request(request: HttpRequest, name: str = "", origin: str = Sc
             files = [body_of(request, Path(folder))]
         if not files:
             raise refusal("no file was sent; use the form field `file`, or send the file as the request's body")
-        return make_scenario(files, name, origin)
+        return make_scenario(files, name, origin, request.POST.get("progress", ""))
 
 
 def content_of(file: UploadedFile) -> File:
@@ -70,18 +70,17 @@ def refusal(problem: str) -> IngestError:
     return IngestError(Where("upload"), problem)
 
 
-def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Scenario:
-    """Reads the files as one cluster and stores it. Raises IngestError."""
+def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Scenario:
+    """Reads the files as one cluster and stores it. `token`: as in progress.py. Raises IngestError."""
     if not settings.INGEST_ISOLATED:
-        return Scenario.objects.get(pk=read_and_store(files, name, origin))
-    size = sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
+        return Scenario.objects.get(pk=read_and_store(files, name, origin, token))
     try:
-        pk = reader().submit(isolated.read, files, name, origin).result()
+        pk = reader().submit(isolated.read, files, name, origin, token).result()
     except BrokenProcessPool:
         discard_reader()
         bounds = f"{settings.INGEST_MAX_SECONDS} s and {settings.INGEST_MAX_MEMORY >> 20} MB of memory"
         raise refusal(f"could not be read within {bounds}") from None
-    if size > LARGE:
+    if size_of(files) > LARGE:
         discard_reader()
     return Scenario.objects.get(pk=pk)
 

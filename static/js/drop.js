@@ -2,6 +2,7 @@
 const zone = document.querySelector(".drop");
 const input = zone.querySelector("input[type=file]");
 const status = zone.querySelector("[role=status]");
+const bar = zone.querySelector("progress");
 
 function send(files) {
   if (!files.length) return;
@@ -36,8 +37,73 @@ document.addEventListener("paste", (event) => {
   else if (text.trim()) send([new File([text], "pasted.yaml", { type: "application/yaml" })]);
 });
 
-zone.addEventListener("submit", () => {
-  const size = [...input.files].reduce((sum, file) => sum + file.size, 0);
-  status.textContent = `Reading ${(size / 1e6).toFixed(1)} MB …`;
-  for (const button of zone.querySelectorAll("button")) button.disabled = true;
+zone.addEventListener("submit", (event) => {
+  event.preventDefault();
+  upload();
 });
+
+/** Sends the files, says how far that and the reading are, and goes to the scenario or says what is wrong. */
+function upload() {
+  const token = [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
+  const body = new FormData(zone);
+  body.append("progress", token);
+  for (const button of zone.querySelectorAll("button, input")) button.disabled = true;
+  zone.querySelector("[role=alert]")?.remove();
+  bar.hidden = false;
+  say("Sending …");
+
+  const request = new XMLHttpRequest();
+  let asking = 0;
+  request.open("POST", zone.action);
+  request.upload.addEventListener("progress", ({ loaded, total }) => say("Sending", loaded, total));
+  request.upload.addEventListener("load", () => {
+    say("Waiting for the reader …");
+    asking = setInterval(async () => {
+      const response = await fetch(`${zone.action}${token}/`).catch(() => null);
+      const { done, size, objects } = response?.ok ? await response.json() : {};
+      if (!asking || !size) return;
+      if (done < size) say("Reading", done, size, objects);
+      else say(`Storing ${objects.toLocaleString("en")} objects …`);
+    }, 500);
+  });
+  request.addEventListener("loadend", () => {
+    clearInterval(asking);
+    asking = 0;
+    if (request.status && request.status < 400) {
+      say("Opening …");
+      location.assign(request.responseURL);
+    } else refuse(request.responseText);
+  });
+  request.send(body);
+}
+
+/** @param {string} what @param {number} [done] @param {number} [size] @param {number} [objects] */
+function say(what, done, size, objects) {
+  if (size === undefined) {
+    bar.removeAttribute("value");
+    status.textContent = what;
+    return;
+  }
+  bar.value = done / size;
+  const seen = objects ? `, ${objects.toLocaleString("en")} objects` : "";
+  status.textContent = `${what}: ${megabytes(done)} of ${megabytes(size)} MB${seen}`;
+}
+
+const megabytes = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(1);
+
+/** The page that was answered says why. @param {string} page */
+function refuse(page) {
+  const answer = new DOMParser().parseFromString(page, "text/html");
+  const why = answer.querySelector("[role=alert]") ?? answer.querySelector("main");
+  const notice = document.createElement("p");
+  notice.className = "notice bad wrap";
+  notice.setAttribute("role", "alert");
+  notice.textContent = why?.textContent ?? "The upload did not arrive: the connection was lost. Try again.";
+  zone.append(notice);
+  bar.hidden = true;
+  status.textContent = "";
+  for (const button of zone.querySelectorAll("button, input")) button.disabled = false;
+  input.value = "";
+}

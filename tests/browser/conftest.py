@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from tests.kubesched_ui.instance import Instance, until
 
@@ -48,11 +48,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     instance.interrupt()
 
 
+def is_problem(said: ConsoleMessage) -> bool:
+    return said.type == "error" and "status of 400" not in said.text
+
+
 class Problems(list[str]):
-    """What a page complained about: errors of scripts, refused loads, dialogs."""
+    """What a page complained about: errors of scripts, refused loads, dialogs. A 400 answers what was wrong by intent."""
 
     def watch(self, page: Page) -> None:
-        page.on("console", lambda said: self.append(said.text) if said.type == "error" else None)
+        page.on("console", lambda said: self.append(said.text) if is_problem(said) else None)
         page.on("pageerror", lambda error: self.append(str(error)))
         page.on("dialog", lambda dialog: (self.append(f"dialog: {dialog.message}"), dialog.dismiss()))
 

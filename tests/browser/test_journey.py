@@ -255,3 +255,12 @@ def test_hostile_names_stay_text(page: Page, site: Instance) -> None:
     page.locator("#nodelist .who").filter(has_text=evil).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(evil)
     assert page.locator("img").count() == 0
+
+
+def test_what_is_wrong_with_an_upload_is_said_where_it_was_dropped(page: Page, cluster: Path) -> None:
+    page.goto("/")
+    page.evaluate(DROP, ["pods.txt", "NAME    READY   STATUS\nweb-1   1/1     Running\n"])
+    expect(page.locator(".drop [role=alert]")).to_contain_text("pods.txt: is a table that kubectl prints for people")
+    assert page.url.endswith("/")
+    page.evaluate(DROP, ["shop.json", cluster.read_text()])  # and the next one is taken
+    page.wait_for_url("**/scenarios/*/")
