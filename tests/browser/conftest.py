@@ -53,7 +53,7 @@ def is_problem(said: ConsoleMessage) -> bool:
 
 
 class Problems(list[str]):
-    """What a page complained about: errors of scripts, refused loads, dialogs. A 400 answers what was wrong by intent."""
+    """What a page complained about: errors of scripts, refused loads, dialogs. A 400 is an answer."""
 
     def watch(self, page: Page) -> None:
         page.on("console", lambda said: self.append(said.text) if is_problem(said) else None)
