@@ -26,15 +26,24 @@ def chosen(scenario: Scenario, given: str | None, release: str, unknown: Unknown
         check(given, release, unknown)
         if not own or same(own, given):
             return given, []
-        return given, [f"{CAME_WITH_IT}: the run has {'one of its own' if given else 'the default one of its release'}"]
+        if given:
+            return given, [f"{CAME_WITH_IT}: the run has one of its own"]
+    wrong = refusal(own, release, unknown)
+    if given is None and not wrong:
+        return own, []
+    return "", [f"{CAME_WITH_IT}: {wrong or 'the run has the default one of its release'}"]
+
+
+def refusal(config: str, release: str, unknown: Unknown) -> str:
+    """Why the release cannot run with a configuration that came with an upload; "" where it can."""
     try:
-        check(own, release, unknown)
+        check(config, release, unknown)
     except UnknownPlugins as error:
         hint = "" if error.rest else "; leaving these plugins out would let the rest of it count"
-        return "", [f"{CAME_WITH_IT}: {error}{hint}"]
+        return f"{error}{hint}"
     except InputError as error:
-        return "", [f"{CAME_WITH_IT}: {error}"]
-    return own, []
+        return str(error)
+    return ""
 
 
 def same(one: str, other: str) -> bool:
