@@ -1,42 +1,164 @@
-"""Which configuration a run has, and what is said of the one that came with the upload."""
+"""Which configuration a run has, on the page, in the API and on the command line: the same everywhere."""
 
 from __future__ import annotations
 
+import html
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
 
-from kubesched_ui.models import Scenario
-from kubesched_ui.runs.configuring import CAME_WITH_IT, chosen
-from scheduler_core.errors import InputError
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.reading.recorded import warnings_of
+from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.clusters import node, pod
 
-GOOD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n"
-OTHER = GOOD.replace("4", "5")
-OLD = GOOD.replace("/v1", "/v1alpha2")
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+# Only pods of "mine" have a profile, so where this counts can be seen.
+GOOD = HEAD | {"profiles": [{"schedulerName": "mine"}]}
+UNKNOWN = HEAD | {
+    "profiles": [{"schedulerName": "mine", "plugins": {"filter": {"enabled": [{"name": "Dynamic"}, {"name": "Odd"}]}}}]
+}
+WRONG = HEAD | {"profiles": [{"schedulerName": "mine", "plugins": {"filter": {"enable": []}}}]}
+OTHER = json.dumps(HEAD | {"profiles": [{"schedulerName": "default-scheduler"}]})
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are done where they are queued."""
+    monkeypatch.setattr("kubesched_ui.runs.lifecycle.enqueue", lambda pk: execute_run(pk))
+
+
+def snapshot(config: dict[str, Any] | None) -> bytes:
+    held = {"kind": "ConfigMap", "metadata": {"name": "s"}, "data": {"config.yaml": json.dumps(config)}}
+    objects = [node("n1"), pod("a", schedulerName="mine"), pod("b")]
+    return json.dumps([*objects, *([held] if config else [])]).encode()
+
+
+def uploaded(client: Client, config: dict[str, Any] | None) -> int:
+    answer = client.post("/api/scenarios", snapshot(config), content_type="application/json")
+    assert answer.status_code == 201, answer.content
+    return answer.json()["id"]
+
+
+def start(client: Client, came_along: dict[str, Any] | None, **settings: Any) -> Any:
+    pk = uploaded(client, came_along)
+    return client.post(f"/api/scenarios/{pk}/runs", json.dumps(settings), content_type="application/json")
+
+
+def placed(run: Run) -> list[str]:
+    return [result.name for result in run.pod_results.filter(result="scheduled")]
+
+
+def test_the_api_uses_the_one_that_came_along(client: Client) -> None:
+    answer = start(client, GOOD)
+    assert answer.json()["notes"] == []
+    assert placed(Run.objects.get()) == ["a"]
+
+
+@pytest.mark.parametrize("given", ["", OTHER])
+def test_the_api_says_that_another_was_given(client: Client, given: str) -> None:
+    answer = start(client, GOOD, config=given)
+    (note,) = answer.json()["notes"]
+    assert note.startswith("The scheduler configuration that came with the upload is left out: the run has ")
+    run = Run.objects.get()
+    assert placed(run) == ["b"]
+    assert note in warnings_of(run)
 
 
 @pytest.mark.parametrize(
-    ("own", "given", "config", "said"),
+    ("config", "says"),
+    [(UNKNOWN, "2 plugins are not part of kube-scheduler 1.34"), (WRONG, "unknown field enable")],
+)
+def test_one_that_cannot_be_used_is_left_out_and_it_is_said(client: Client, config: dict[str, Any], says: str) -> None:
+    answer = start(client, config)
+    assert answer.status_code == 202
+    (note,) = answer.json()["notes"]
+    assert says in note
+    assert placed(Run.objects.get()) == ["b"]
+
+
+@pytest.mark.parametrize("in_time", [False, True])
+def test_unknown_plugins_of_the_one_that_came_along_can_be_left_out(client: Client, in_time: bool) -> None:
+    answer = start(client, UNKNOWN, unknown_plugins="leave_out", in_time=in_time)
+    assert answer.json()["notes"] == []
+    run = Run.objects.get()
+    assert (run.state, placed(run)) == ("done", ["a"])
+    assert [w for w in warnings_of(run) if "'Dynamic' is not part of" in w and "left out of filter" in w]
+
+
+def test_the_api_names_unknown_plugins_and_the_way_out(client: Client) -> None:
+    answer = start(client, None, config=json.dumps(UNKNOWN))
+    assert answer.status_code == 400
+    said = answer.json()
+    assert [plugin["name"] for plugin in said["unknown_plugins"]] == ["Dynamic", "Odd"]
+    assert said["unknown_plugins"][0]["what"].startswith("Crane: ")
+    assert said["error"].endswith('; "unknown_plugins": "leave_out" goes on without them')
+    assert start(client, None, config=json.dumps(UNKNOWN), unknown_plugins="leave_out").status_code == 202
+    assert start(client, None, unknown_plugins="perhaps").status_code == 422
+
+
+def form(config: str, **more: str) -> dict[str, str]:
+    return {"which": "pending", "mode": "once", "release": "1.34", "config": config, "preemption": "on", **more}
+
+
+def test_the_page_offers_to_leave_unknown_plugins_out(client: Client) -> None:
+    address = f"/scenarios/{uploaded(client, UNKNOWN)}/"
+    config = Scenario.objects.get().config
+    assert html.escape(config[:30]) in client.get(address).content.decode()
+    answer = client.post(f"{address}run/", form(config.replace("\n", "\r\n")))
+    assert answer.status_code == 400
+    page = answer.content.decode()
+    assert "These 2 plugins are not part of kube-scheduler 1.34." in page
+    assert "Crane: filters and scores by load" in page
+    assert '<button name="unknown_plugins" value="leave_out">' in page
+    answer = client.post(f"{address}run/", form(config, unknown_plugins="leave_out"))
+    assert answer.status_code == 302
+    run = Run.objects.get()
+    assert (placed(run), run.notes) == (["a"], [])
+
+
+def test_the_page_offers_to_start_without_a_configuration_that_is_wrong(client: Client) -> None:
+    address = f"/scenarios/{uploaded(client, WRONG)}/run/"
+    page = client.post(address, form(Scenario.objects.get().config)).content.decode()
+    assert "unknown field enable" in page
+    assert 'name="without_config"' in page
+    assert client.post(address, form(Scenario.objects.get().config, without_config="on")).status_code == 302
+    assert "came with the upload is left out" in Run.objects.get().notes[0]
+
+
+def simulate(tmp_path: Path, config: dict[str, Any] | None, *arguments: str) -> None:
+    (tmp_path / "c.json").write_bytes(snapshot(config))
+    (tmp_path / "unknown.json").write_text(json.dumps(UNKNOWN))
+    call_command("simulate", str(tmp_path / "c.json"), *(word.replace("DIR", str(tmp_path)) for word in arguments))
+
+
+@pytest.mark.parametrize(
+    ("config", "arguments", "scheduled", "says"),
     [
-        ("", None, "", None),
-        (GOOD, None, GOOD, None),
-        (GOOD, GOOD, GOOD, None),
-        (GOOD, OTHER, OTHER, "the run has one of its own"),
-        (GOOD, "", "", "the run has the default one of its release"),
-        (OLD, None, "", "v1alpha2 is read by kube-scheduler 1.18 only"),
-        (OLD, "", "", "v1alpha2 is read by kube-scheduler 1.18 only"),  # the page's button to start without it
-        (OLD, OTHER, OTHER, "the run has one of its own"),
+        (GOOD, [], "default/a", ""),
+        (GOOD, ["--default-config"], "default/b", "is left out: the run has the default one"),
+        (UNKNOWN, [], "default/b", "2 plugins are not part of"),
+        (UNKNOWN, ["--leave-out-unknown"], "default/a", "left out of filter"),
+        (None, ["--config", "DIR/unknown.json", "--leave-out-unknown"], "default/a", "left out of filter"),
     ],
 )
-def test_chosen(own: str, given: str | None, config: str, said: str | None) -> None:
-    found, notes = chosen(Scenario(config=own), given, "1.34", "error")
-    assert found == config
-    if said is None:
-        assert notes == []
-    else:
-        (note,) = notes
-        assert note.startswith(CAME_WITH_IT)
-        assert said in note
+def test_simulate(
+    tmp_path: Path, config: Any, arguments: list[str], scheduled: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulate(tmp_path, config, *arguments)
+    printed = capsys.readouterr()
+    assert f"{scheduled}  scheduled" in printed.out
+    assert says in printed.err
+    assert ("left out" in printed.err) == bool(says)
 
 
-def test_only_what_was_given_is_refused() -> None:
-    with pytest.raises(InputError, match="v1alpha2"):
-        chosen(Scenario(config=GOOD), OLD, "1.34", "error")
+def test_simulate_names_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="; --leave-out-unknown goes on without them") as refused:
+        simulate(tmp_path, None, "--config", "DIR/unknown.json")
+    assert refused.value.returncode == 2
