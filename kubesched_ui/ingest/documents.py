@@ -11,8 +11,12 @@ from kubesched_ui.ingest.errors import IngestError, Where
 from kubesched_ui.ingest.json_values import Malformed, next_value
 from kubesched_ui.ingest.limits import Limits
 
-# What may stand between JSON documents: blanks, YAML's separator, comments, and the logs that cluster-info dump prints.
-_BETWEEN = re.compile(rb"(?:[ \t\r\n]+|---[ \t]*(?=\r?\n|\Z)|#[^\n]*)+")
+# What may stand between JSON documents: blanks, YAML's separator, comments, what kubectl and scripts say between, and
+# the logs that cluster-info dump prints.
+_BETWEEN = re.compile(
+    rb"(?:[ \t\r\n]+|---[ \t]*(?=\r?\n|\Z)|#[^\n]*"
+    rb"|(?<![^\n])(?:Warning: |Cluster info dumped to |\$ |[IWE]\d{4} |={2,}(?![= ]*START logs))[^\n]*(?:\n|\Z))+"
+)
 _LOGS = re.compile(rb"==== START logs for [^\n]*\n.*?==== END logs for [^\n]*(?:\n|\Z)", re.S)
 _YAML_NAME = re.compile(r"\.ya?ml(\.gz)?$", re.I)
 # How JSON documents start, as opposed to YAML in flow style.

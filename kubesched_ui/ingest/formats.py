@@ -139,7 +139,7 @@ def objects(
     """
     if nesting > limits.max_nesting + 1:
         raise LimitError(where, f"Lists are nested more than {limits.max_nesting} deep")
-    if is_array(value) and nesting == 0:
+    if is_array(value):
         yield from _each(value, where, limits, hint, nesting)
         return
     try:

@@ -90,6 +90,11 @@ def tarred(members: dict[str, str]) -> bytes:
         ("scenario.yaml", to_yaml(scenario_document("My cluster", [NODE, POD], "Look here"))),
         ("scenario.json", text(scenario_document("My cluster", [NODE, POD]))),
         ("no extension", text(LIST)),
+        ("arrays.json", text([[NODE], [POD]])),
+        ("dump.txt", f"Cluster info dumped to standard output\n{pretty(NODE)}{pretty(POD)}"),
+        ("script.txt", f"=== nodes ===\n{pretty(NODE)}=== pods ===\n{pretty(POD)}"),
+        ("shell.txt", f"$ kubectl get no -o json\n{pretty(NODE)}$ kubectl get po -o json\n{pretty(POD)}"),
+        ("warned.yaml", f"Warning: policy/v1beta1 is deprecated\n{to_yaml(NODE)}---\n{to_yaml(POD)}"),
     ],
 )  # fmt: skip
 def test_reads(name: str, data: bytes | str) -> None:
