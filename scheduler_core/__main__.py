@@ -131,6 +131,18 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     find.add_argument("--direction", choices=("next", "previous", "all"), default="all")
     find.add_argument("--limit", type=int, default=100, help="how many at most (default: 100)")
     find.set_defaults(run=_find)
+    remedies = commands.add_parser(
+        "remedies",
+        help="what would let a pod of a run of a file in, each tried before it is told",
+        description="Runs a snapshot or a scenario and prints what would let a pod in that fits nowhere, or go to "
+        "a node; without a pod, what all pending pods lack together. See docs/debugger.md.",
+        epilog="Exit code: 0, 1 if there is nothing that would, 2 for bad usage or input.",
+    )
+    _add_run(remedies)
+    remedies.add_argument("--pod", metavar="NS/NAME", help="the pod; without it all that are pending at the end")
+    remedies.add_argument("--attempt", type=int, metavar="N", help="its attempt (default: the last)")
+    remedies.add_argument("--node", metavar="NODE", help="what would have the pod go there")
+    remedies.set_defaults(run=_remedies)
 
     diff = commands.add_parser(
         "diff",
@@ -246,6 +258,12 @@ def _diff(args: argparse.Namespace) -> int:
         other = getattr(args, f"to_{name}")
         setattr(args, name, getattr(args, name) if other is None else other)
     return comparing.diff(a, _played(args, keep=True), sys.stdout, args.pod or "", args.json)
+
+
+def _remedies(args: argparse.Namespace) -> int:
+    from scheduler_core.commands import remedies
+
+    return remedies.run(_played(args), sys.stdout, args.pod, args.attempt, args.node, args.json)
 
 
 def _played(args: argparse.Namespace, keep: bool = False) -> "Played":

@@ -13,7 +13,7 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from kubesched_ui.api import compare, debugger, events, pods, runs, scenarios, time
+from kubesched_ui.api import compare, debugger, events, pods, remedies, runs, scenarios, time
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.ingest import IngestError
@@ -29,7 +29,7 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 
-for resource in (scenarios, runs, events, pods, time, debugger, compare):
+for resource in (scenarios, runs, events, pods, time, debugger, compare, remedies):
     api.add_router("", resource.router)
 
 

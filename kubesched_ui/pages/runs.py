@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
@@ -9,14 +10,17 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from kubesched_ui.asking import remedies
 from kubesched_ui.asking.nodes import WrongMoment
+from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.pages import errors, nodepage, podpage, runpage
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in
 from kubesched_ui.pages.scenarios import overview
-from kubesched_ui.reading import parquet, recorded, why
+from kubesched_ui.reading import parquet, recorded
 from kubesched_ui.runs import lifecycle, startform
+from scheduler_core.debugger.remedies.steps import Remedy
 from scheduler_core.errors import InputError
 
 PODS_SHOWN = 100
@@ -70,19 +74,35 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpRes
 @require_GET
 @readable
 def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """What would let the pod in: a part of its page, fetched by itself because it needs the cluster built again."""
+    """What would let the pod in, or have it go to a node: a part of its page, fetched by itself because its cluster is
+    rewound and every remedy is run before it is shown."""
     found = find(run_id)
-    rows = Cycle.objects.filter(run=found, namespace=namespace, name=name).order_by("-number")
-    row = (
-        rows.filter(attempt=int(asked)).first()
-        if (asked := request.GET.get("attempt", "")).isdecimal()
-        else rows.first()
-    )
-    if row is None:
-        raise Http404(f"Run {run_id} has not tried pod {namespace}/{name}.")
-    told = why.in_full(found, row)
-    context = {"run": found, "namespace": namespace, "name": name, "told": told}
-    return render(request, "why.html", context | {"alone": [b for b in told.blockers if b.alone][:3]})
+    asked = request.GET.get("attempt", "")
+    row = remedies.cycle_of(found, namespace, name, int(asked) if asked.isdecimal() and len(asked) < 10 else None)
+    wanted = request.GET.get("node", "")[:253].strip()
+    context: dict[str, Any] = {"run": found, "namespace": namespace, "name": name, "row": row, "wanted": wanted}
+    try:
+        context |= remedied(found, row, wanted)
+    except (InputError, NotRecorded) as problem:
+        context["problem"] = str(problem)
+    return render(request, "why.html", context)
+
+
+def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
+    """The remedies; without a node also what is in the way on the closest ones. Raises InputError, NotRecorded."""
+    if node:
+        found = remedies.remedies_of(run, row, node)
+        return {"remedies": shown(found), "gap": found[0].gap if found else []}
+    told = remedies.explained(run, row)
+    pending = row.result in ("unschedulable", "gated")
+    found = remedies.remedies_of(run, row) if pending else []
+    alone = [blocker for blocker in told.blockers if blocker.alone][:3] if pending else []
+    return {"told": told, "alone": alone, "remedies": shown(found), "pending": pending}
+
+
+def shown(found: list[Remedy]) -> list[dict[str, Any]]:
+    """Remedies, each with its changes as a fork takes them."""
+    return [{"remedy": one, "json": msgspec.json.format(msgspec.json.encode(one.changes)).decode()} for one in found]
 
 
 @require_GET

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.reading import occupancy, recorded
-from kubesched_ui.runs import simulations
+from kubesched_ui.reading import occupancy
 from kubesched_ui.scenarios import clusterview
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import Answer, explain, sentences
 from scheduler_core.explain.words import amount, listing
-from scheduler_core.simulation import Simulation
 
 Closest = Callable[[list[str]], str]
 
@@ -48,43 +45,3 @@ def closest_of(run: Run, row: Cycle) -> Closest:
         return f"{name}, short by {listing(parts)}"
 
     return closest
-
-
-class Rewound:
-    """A run's cluster that can be brought to the moment at which any of its cycles began."""
-
-    def __init__(self, run: Run) -> None:
-        self.simulation: Simulation = simulations.begin(run).simulation
-        self.cluster = self.simulation.cluster
-        self.pods = {**self.cluster.pods, **{pod.key: pod for pod in self.simulation.pending}}
-
-    def seek(self, places: dict[str, str]) -> None:
-        """Puts every pod on the node that `places` says (pod -> node), and takes all others off theirs."""
-        for key, pod in list(self.cluster.pods.items()):
-            if places.get(key) != pod.node:
-                self.cluster.remove_pod(pod)
-        for key, node in places.items():
-            if key not in self.cluster.pods and key in self.pods:
-                self.cluster.add_pod(self.pods[key], node)
-
-
-_lock = threading.Lock()
-_kept: tuple[tuple[object, ...], Rewound] | None = None  # one, as a large cluster takes a hundred megabytes
-
-
-def in_full(run: Run, row: Cycle) -> Answer:
-    """The explanation with the cluster at hand: what is in the way on the closest nodes, what would change it."""
-    global _kept
-    if run.in_time:
-        return answer(run, row, recorded.trace_of(row), row.nodes)
-    key = (run.pk, run.created_at)
-    _, places = occupancy.occupants(run, clusterview.of_scenario(run.scenario), row.number)
-    trace = recorded.trace_of(row)
-    with _lock:
-        if _kept is None or _kept[0] != key:
-            _kept = None
-            _kept = (key, Rewound(run))
-        rewound = _kept[1]
-        rewound.seek(places)
-        pod = rewound.pods.get(f"{row.namespace}/{row.name}")
-        return explain(trace, rewound.simulation, pod, names=run.node_names or [])

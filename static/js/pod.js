@@ -208,7 +208,7 @@ async function load(box) {
   const response = await fetch(box.dataset.load, { headers: { "X-Requested-With": "fetch" } });
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById(box.id);
   if (fresh) box.replaceChildren(...fresh.childNodes);
-  else box.querySelector("p").textContent = "The closest nodes could not be looked at.";
+  else box.querySelector("p").textContent = "This could not be looked at; load the page again.";
 }
 
 // The page as the server made it anew.

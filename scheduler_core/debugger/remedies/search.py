@@ -3,7 +3,7 @@
 A node that refuses the pod is a target. All that stands in the way there is taken away, a step for each obstacle; the
 cycle is run with these steps; if something else is in the way now, the search goes on from there. What places the pod
 is stripped of every step that is not needed, and shown. Sides are tried apart: the pod alone, its nodes, other pods;
-then together. Bounded by the number of cycles it may run.
+then together. Bounded by the number of cycles it may run, and by time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ DEPTH = 5  # rounds of obstacles behind obstacles
 BREADTH = 5  # ways past the obstacles of one round
 ALTERNATIVES = 4  # steps against one obstacle
 RUNS_TIMES_NODES = 600_000  # cycles x nodes; about a second
-LEAST_RUNS, MOST_RUNS = 60, 400
+LEAST_RUNS, MOST_RUNS = 60, 300
+NANOSECONDS = 1_500_000_000  # by the scheduler's timer
 
 Ways = Callable[[Spot], list[Step]]
 
@@ -98,13 +99,17 @@ def remedies(simulation: Simulation, pod: str, most: int = MOST) -> list[Remedy]
     trial = Trial(simulation, pod)
     nodes = max(len(simulation.cluster.nodes), 1)
     budget = min(max(RUNS_TIMES_NODES // nodes, LEAST_RUNS), MOST_RUNS)
-    return _Search(trial, budget).run()[:most]
+    return Search(trial, budget).run()[:most]
 
 
-class _Search:
+class Search:
+    """One pod's search. `budget`: how many cycles it may run."""
+
     def __init__(self, trial: Trial, budget: int) -> None:
         self.trial = trial
         self.budget = budget
+        self._timer = trial.simulation.scheduler.timer
+        self._end = self._timer() + NANOSECONDS
         self.found: dict[bytes, Remedy] = {}
         self._seen: set[tuple[Step, ...]] = set()
         self.trace: CycleTrace = trial.run(())
@@ -127,12 +132,16 @@ class _Search:
             self._within(0.4, frozenset({POD, NODE, ADD}), targets[:6])
             self._within(0.4, frozenset({POD, NODE, ADD, EVICT}), targets[:6])
         self._configure(targets)
-        return self._ranked()
+        return self.ranked()
 
     def _within(self, share: float, kinds: frozenset[str], targets: Sequence[str]) -> None:
         end = min(self.trial.runs + int(self.budget * share), 2 * self.budget)
         for name in targets:
-            if self.trial.runs >= end or sum(r.kind in kinds for r in self.found.values()) >= 3 * PER_KIND:
+            if (
+                self.trial.runs >= end
+                or self._timer() > self._end
+                or sum(r.kind in kinds for r in self.found.values()) >= 3 * PER_KIND
+            ):
                 return
             self._solve(Plan(), name, kinds, DEPTH, end)
 
@@ -190,10 +199,12 @@ class _Search:
         cannot be done."""
         seen: list[list[Step]] = []
         placed: list[str] = []
+        past: list[CycleTrace] = []
 
         def look(trace: CycleTrace, pod: PodInfo) -> None:
             row = self.trial.cluster.nodes.rows.get(name)
-            placed.append(placed_on(trace))
+            placed.append(self.reached(trace))
+            past.append(trace)
             if placed[0] or row is None:
                 return
             cluster, framework = self.trial.cluster, self.trial.framework
@@ -205,10 +216,12 @@ class _Search:
             self.trial.run(plan.changes(self.trial.document), look)
         except InputError:
             return None
+        if not placed[0] and self._past_filters(plan, past[0]):
+            return None
         return placed[0], seen
 
     def _solve(self, plan: Plan, name: str, kinds: frozenset[str], depth: int, end: int) -> None:
-        if self.trial.runs >= end or (plan.steps and plan.steps in self._seen):
+        if self.trial.runs >= end or self._timer() > self._end or (plan.steps and plan.steps in self._seen):
             return
         self._seen.add(plan.steps)
         result = self._obstacles(plan, name)
@@ -240,18 +253,32 @@ class _Search:
 
     def _fits(self, plan: Plan) -> str:
         try:
-            return self.trial.fits(plan.changes(self.trial.document))
+            return self._run(plan.changes(self.trial.document))
         except InputError:  # its steps do not go together
             return ""
 
+    def _run(self, changes: Sequence[Change]) -> str:
+        try:
+            return self.reached(self.trial.run(changes))
+        except InputError:
+            return ""
+
+    def reached(self, trace: CycleTrace) -> str:
+        """The node that the pod goes to, "" if that is not what is looked for."""
+        return placed_on(trace)
+
+    def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
+        """Whether nothing stands in the way at the target any more; it is taken care of then."""
+        return False
+
     def _minimal(self, changes: Sequence[Change]) -> bool:
-        return not any(self.trial.fits([*changes[:i], *changes[i + 1 :]]) for i in range(len(changes)))
+        return not any(self._run([*changes[:i], *changes[i + 1 :]]) for i in range(len(changes)))
 
     def _add(self) -> None:
         """Another node, of the kinds that take the pod; alone, or with one edit of the pod."""
         cluster = self.trial.cluster
         there = adding.kinds(cluster.nodes.nodes)[:12]
-        for like in there:
+        for like in there if self._timer() <= self._end else ():
             step = adding.step(cluster, like)
             plan = Plan((step,))
             if node := self._fits(plan):
@@ -279,7 +306,7 @@ class _Search:
             if node := self._fits(plan):
                 self._show(plan, node)
 
-    def _ranked(self) -> list[Remedy]:
+    def ranked(self) -> list[Remedy]:
         """The least first, a few of each kind."""
         ranked = sorted(self.found.values(), key=lambda remedy: (remedy.cost, len(remedy.changes), remedy.text))
         counts: dict[str, int] = {}

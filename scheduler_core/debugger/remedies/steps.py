@@ -41,7 +41,7 @@ class Step:
 
 class Remedy(msgspec.Struct):
     """One answer. `changes`: as a fork takes them. `disturbs`: {pods, nodes}: others that notice. `node`: where the pod
-    goes with it. `proved`: the cycle was run with it."""
+    goes with it. `proved`: the cycle was run with it. `gap`: of a node that is to win, its points and the winner's."""
 
     text: str
     changes: list[Raw]
@@ -49,6 +49,7 @@ class Remedy(msgspec.Struct):
     disturbs: dict[str, int]
     node: str = ""
     proved: bool = False
+    gap: list[Raw] = []
     cost: float = msgspec.field(default=0.0, name="-")
 
 
@@ -100,7 +101,7 @@ class Plan:
         text = "; and ".join(step.text for step in self.steps)
         changes = [msgspec.to_builtins(change) for change in self.changes(document)]
         disturbs = {"pods": len(pods), "nodes": len(nodes)}
-        return Remedy(text, changes, self.kind, disturbs, node, True, self.cost)
+        return Remedy(text, changes, self.kind, disturbs, node, True, cost=self.cost)
 
 
 def difference(old: Any, new: Any) -> Raw:

@@ -52,13 +52,6 @@ class Trial:
                 back()
             self.cluster.nodes.refresh()
 
-    def fits(self, changes: Sequence[Change]) -> str:
-        """The node that the pod goes to with the changes, "" for none, also if they cannot be done."""
-        try:
-            return placed_on(self.run(changes))
-        except InputError:
-            return ""
-
     # ---- a cycle
 
     def _cycle(self, pod: PodInfo) -> CycleTrace:

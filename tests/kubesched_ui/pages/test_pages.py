@@ -225,10 +225,16 @@ def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
     asked = re.search(r'data-load="([^"]+)"', page.source)
     assert asked
     told = html.unescape(get(client, html.unescape(asked[1])).source)
-    assert "on n1: " in told
-    assert "1.5 cpu" in told
-    assert "dedicated" in told
-    assert "data-load" not in get(client, f"/runs/{run.pk}/pods/default/fits/").source
+    assert "Ask for 2500m cpu instead of 4, which n1 has left." in told
+    assert "short by 1.5" in told
+    assert '"patch"' in told, "the changes, as a fork takes them"
+    fits = get(client, f"/runs/{run.pk}/pods/default/fits/").source
+    assert "data-load" not in fits
+    assert "Why not on" in fits
+    to_n2 = get(client, f"/runs/{run.pk}/pods/default/fits/why/?node=n2").source
+    assert "What would have it go to n2" in to_n2
+    assert "dedicated" in to_n2
+    assert "does not exist" in get(client, f"/runs/{run.pk}/pods/default/fits/why/?node=n9").source
     assert "example.com/quota" in get(client, f"/runs/{run.pk}/pods/default/gated/why/").source
     get(client, f"/runs/{run.pk}/pods/default/runs/why/", 404)
     get(client, f"/runs/{run.pk}/pods/default/big/why/?attempt=7", 404)

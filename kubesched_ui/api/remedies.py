@@ -1,0 +1,79 @@
+"""What would have to change for a pod to fit, to go to a node, and for all that are pending. See docs/debugger.md."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from ninja import Field, Router, Schema
+
+from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
+from kubesched_ui.asking.remedies import cycle_of, remedies_of, together_of
+from kubesched_ui.models import Run
+
+router = Router(tags=["debugger"])
+
+ASKED = {**REFUSALS, 409: Refusal}
+Attempt = Annotated[int | None, Field(ge=1, le=MAX_ID, description="The pod's attempt; the last if none is said.")]
+
+
+class Disturbed(Schema):
+    pods: int = Field(description="Other pods that are deleted")
+    nodes: int = Field(description="Nodes that are changed or added")
+
+
+class RemedyOut(Schema):
+    text: str
+    changes: list[dict[str, Any]] = Field(description="As a fork takes them")
+    kind: Literal["pod", "node", "evict", "config", "add"]
+    disturbs: Disturbed
+    node: str = Field(description="Where the pod goes with it")
+    proved: bool = Field(description="The pod's cycle was run with it; others are not told")
+    gap: list[dict[str, Any]] = Field(description="With `node`: its points and the winner's, by plugin")
+
+
+class BottleneckOut(Schema):
+    reason: str
+    plugin: str
+    pods: int
+    example: str
+
+
+class MoreNodesOut(Schema):
+    text: str
+    like: str
+    count: int
+    places: int
+    changes: list[dict[str, Any]]
+    kind: str
+    disturbs: Disturbed
+    proved: bool
+
+
+class TogetherOut(Schema):
+    pending: int
+    looked: int
+    lack: dict[str, int] = Field(description="What the pods that lack resources ask for, units as in the state")
+    bottlenecks: list[BottleneckOut]
+    remedies: list[MoreNodesOut]
+
+
+@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/remedies", response={200: list[RemedyOut], **ASKED})
+def pod_remedies(
+    request: HttpRequest, run_id: int, namespace: str, name: str, attempt: Attempt = None, node: Text | None = None
+) -> HttpResponse:
+    """What would let the pod in, the least first; with `node`, what would have it go there. Each was run to be sure,
+    and none of its changes is superfluous. Empty for a pod that fits (or goes there) anyway."""
+    run = find(Run, run_id)
+    return encoded(remedies_of(run, cycle_of(run, namespace, name, attempt), node))
+
+
+@router.get("/runs/{int:run_id}/remedies", response={200: TogetherOut, **ASKED})
+def run_remedies(request: HttpRequest, run_id: int) -> HttpResponse:
+    """What keeps the pending pods out, together, and how many more nodes of which kind would place them."""
+    return encoded(together_of(find(Run, run_id)))
+
+
+def encoded(answer: Any) -> HttpResponse:
+    return HttpResponse(msgspec.json.encode(answer), content_type="application/json")

@@ -1,0 +1,121 @@
+"""What would have to change, asked of a stored run: its cluster is rewound, answers are remembered for a while."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.http import Http404
+
+from kubesched_ui.asking.comparisons import fetcher
+from kubesched_ui.asking.recordings import key_of, recording_of
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.runs.simulations import unknown_of
+from scheduler_core.config import load_configuration
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.remedies.pending import Together, together
+from scheduler_core.debugger.remedies.search import remedies
+from scheduler_core.debugger.remedies.steps import Remedy
+from scheduler_core.debugger.remedies.winning import make_win
+from scheduler_core.debugger.rewind import rewind
+from scheduler_core.explain import Answer, explain
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+
+KEPT = 100  # answers
+KEPT_CLUSTERS = 2  # as large ones take a hundred megabytes
+
+_lock = threading.Lock()  # one search at a time: it works in a cluster that is kept
+_clusters: OrderedDict[tuple[str, int], Simulation] = OrderedDict()
+_answers: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+
+
+def cycle_of(run: Run, namespace: str, name: str, attempt: int | None) -> Cycle:
+    """A pod's attempt, the last one if none is said. Raises Http404."""
+    rows = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("-number")
+    row = rows.first() if attempt is None else rows.filter(attempt=attempt).first()
+    if row is None:
+        which = f" {attempt} times" if attempt is not None and rows.exists() else ""
+        raise Http404(f"Run {run.pk} has not tried pod {namespace}/{name}{which}.")
+    return row
+
+
+def remedies_of(run: Run, row: Cycle, node: str | None = None) -> list[Remedy]:
+    """What would let the pod in, or have it go to `node`. Raises NotRecorded, InputError."""
+    pod = f"{row.namespace}/{row.name}"
+
+    def ask() -> list[Remedy]:
+        simulation = _before(run, row)
+        return make_win(simulation, pod, node) if node else remedies(simulation, pod)
+
+    return _remembered((key_of(run), row.number, node), ask)
+
+
+def together_of(run: Run) -> Together:
+    """What all pods that are pending at the end lack together. Raises NotRecorded, InputError."""
+    recording = recording_of(run)
+    return _remembered((key_of(run), "together"), lambda: together(_at(run, recording.end, 0)))
+
+
+def explained(run: Run, row: Cycle) -> Answer:
+    """The explanation with the cluster of that moment at hand. Raises NotRecorded, InputError."""
+
+    def ask() -> Answer:
+        simulation = _before(run, row)
+        pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
+        return explain(CycleTrace.decode(bytes(row.trace)), simulation, pod, names=row.nodes)
+
+    return _remembered((key_of(run), row.number, "explained"), ask)
+
+
+def _before(run: Run, row: Cycle) -> Simulation:
+    start = CycleTrace.decode(bytes(row.trace)).start_index
+    return _at(run, recording_of(run).before_cycle(row.number), start)
+
+
+def _at(run: Run, moment: int, start_index: int) -> Simulation:
+    key = key_of(run), moment
+    found = _clusters.get(key)
+    if found is None:
+        while len(_clusters) >= KEPT_CLUSTERS:
+            _clusters.popitem(last=False)
+        found = rewind(recording_of(run), fetcher(run), moment, maker(run), get_release(run.release))
+        _clusters[key] = found
+    _clusters.move_to_end(key)
+    found.scheduler.next_start_index = start_index
+    return found
+
+
+def maker(run: Run) -> Callable[..., Simulation]:
+    """`Simulation` with the run's settings. Raises InputError."""
+    release = get_release(run.release)
+    config = run.config or None
+    known = known_plugins(PLUGINS)
+    return partial(
+        Simulation,
+        release=run.release,
+        config=load_configuration(config, release, known=known, unknown=unknown_of(run)),
+        seed=run.seed,
+        tie_break=run.tie_break,
+        preemption=run.preemption,
+        percentage=run.percentage,
+    )
+
+
+def _remembered(key: tuple[Any, ...], ask: Callable[[], Any]) -> Any:
+    with _lock:
+        if key not in _answers:
+            try:
+                answer = ask()
+            except Exception:
+                _clusters.clear()  # whatever state it left the cluster in
+                raise
+            while len(_answers) >= KEPT:
+                _answers.popitem(last=False)
+            _answers[key] = answer
+        _answers.move_to_end(key)
+        return _answers[key]

@@ -1,0 +1,74 @@
+"""python -m scheduler_core remedies: a file is run and recorded, then what would have to change is tried."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import IO, Any
+
+import msgspec
+
+from scheduler_core.commands.asking import Played
+from scheduler_core.debugger.remedies.pending import together
+from scheduler_core.debugger.remedies.search import remedies
+from scheduler_core.debugger.remedies.winning import make_win
+from scheduler_core.debugger.rewind import rewind
+from scheduler_core.errors import InputError
+from scheduler_core.explain import words
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+
+
+def run(
+    played: Played, out: IO[str], pod: str | None, attempt: int | None, node: str | None, as_json: bool = False
+) -> int:
+    """Writes what would let a pod in, or have it go to a node; without a pod, what all that are pending lack together.
+    Returns 0, 1 if there is nothing. Raises InputError."""
+    if pod is None:
+        return _together(played, out, as_json)
+    pod = pod if "/" in pod else f"default/{pod}"
+    moment = played.recording.before_cycle(_cycle_of(played, pod, attempt))
+    simulation = _rewound(played, moment)
+    found = make_win(simulation, pod, node) if node else remedies(simulation, pod)
+    if as_json:
+        print(msgspec.json.encode(found).decode(), file=out)
+    elif found:
+        for remedy in found:
+            print(f"{remedy.kind:6} {remedy.text} -> {remedy.node}", file=out)
+    else:
+        told = f"has {pod} go to {node}" if node else f"lets {pod} in"
+        print(f"Nothing is needed, or nothing that was tried {told}.", file=out)
+    return 0 if found else 1
+
+
+def _rewound(played: Played, moment: int) -> Simulation:
+    release = get_release(played.settings["release"])
+    make = partial(Simulation, release=release.name, config=played.configuration, tie_break="name")
+    return rewind(played.recording, played.objects.__getitem__, moment, make, release)
+
+
+def _cycle_of(played: Played, pod: str, attempt: int | None) -> int:
+    """The number of a pod's cycle. Raises InputError."""
+    table = played.facts.table
+    pods = played.recording.tables["pods"]
+    tried = zip(table["pod"].tolist(), table["attempt"].tolist(), strict=True)
+    found: dict[Any, int] = {}
+    for number, (row, which) in enumerate(tried, 1):
+        if pods.at("key", row) == pod:
+            found[which] = found[None] = number
+    if attempt not in found:
+        which = f"attempt {attempt} of it" if found else "it"
+        raise InputError(f"Pod {pod[:253]}", "", f"the run has not tried {which}")
+    return found[attempt]
+
+
+def _together(played: Played, out: IO[str], as_json: bool) -> int:
+    found = together(_rewound(played, played.recording.end))
+    if as_json:
+        print(msgspec.json.encode(found).decode(), file=out)
+        return 0 if found.remedies else 1
+    print(f"{words.count(found.pending, 'pod')} pending.", file=out)
+    for one in found.bottlenecks:
+        print(f"{one.pods:>6} {one.plugin}: {one.reason} (such as {one.example})", file=out)
+    for more in found.remedies:
+        print(f"add    {more.text}", file=out)
+    return 0 if found.remedies else 1

@@ -1,0 +1,164 @@
+"""What would make one node win a pod: past its filters first, then past the nodes that score higher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.changes import Change, Skip, Weight
+from scheduler_core.debugger.remedies.search import Search
+from scheduler_core.debugger.remedies.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step
+from scheduler_core.debugger.remedies.trial import Trial, placed_on
+from scheduler_core.errors import InputError
+from scheduler_core.explain import words
+from scheduler_core.simulation import Simulation
+
+HOSTNAME = "kubernetes.io/hostname"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+MAX_WEIGHT = 10_000
+RUNS = 160
+FEW = 3  # nodes that are cordoned for one
+
+
+def gap(trace: CycleTrace, row: int) -> list[dict[str, Any]]:
+    """The points of a node and of the one that won, by plugin; what speaks for the winner first. Empty if the node was
+    not scored."""
+    rows = trace.feasible_rows()
+    mine = np.flatnonzero(rows == row)
+    best = np.flatnonzero(rows == trace.selected_row)
+    if not trace.scores or not len(mine) or not len(best):
+        return []
+    found = []
+    for plugin, score in trace.scores.items():
+        here, there = (int(score.normalized[i[0]]) * score.weight for i in (mine, best))
+        found.append({"plugin": plugin, "node": here, "winner": there, "difference": there - here})
+    return sorted(found, key=lambda entry: -entry["difference"])
+
+
+def make_win(simulation: Simulation, pod: str, node: str, most: int = 8) -> list[Remedy]:
+    """What would have the pod go to that node: the least first, proved and minimal. Empty if it goes there anyway.
+    `simulation`: as of `remedies`; ties count as lost. Raises InputError for a node or pod that is not there."""
+    if node not in simulation.cluster.nodes.rows:
+        raise InputError(f"Node {node[:253]}", "", "does not exist at that moment")
+    search = _Winning(Trial(simulation, pod), node)
+    found = search.win()
+    for remedy in found[:most]:
+        remedy.gap = search.gap
+    return found[:most]
+
+
+class _Winning(Search):
+    def __init__(self, trial: Trial, node: str) -> None:
+        super().__init__(trial, RUNS)
+        self.node = node
+        self.gap = gap(self.trace, trial.cluster.nodes.rows[node])
+
+    def reached(self, trace: CycleTrace) -> str:
+        """The pod goes there and no other node is as good."""
+        if placed_on(trace) != self.node:
+            return ""
+        total = trace.total() if trace.scores else np.zeros(1, np.int64)
+        return self.node if int((total == total.max()).sum()) == 1 else ""
+
+    def win(self) -> list[Remedy]:
+        if self.reached(self.trace):
+            return []
+        start = Plan()
+        self._outscore(start, self.trace)
+        if not self._feasible(self.trace):
+            for kinds in ({POD}, {POD, NODE, ADD}, {POD, NODE, ADD, EVICT}):
+                self._solve(Plan(), self.node, frozenset(kinds), 4, self.trial.runs + RUNS // 4)
+                if self.found:
+                    break
+        return self.ranked()
+
+    def _feasible(self, trace: CycleTrace) -> bool:
+        return bool((trace.feasible_rows() == self.trial.cluster.nodes.rows[self.node]).any())
+
+    def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
+        if not self._feasible(trace):
+            return False
+        self._outscore(plan, trace)
+        return True
+
+    def _outscore(self, plan: Plan, trace: CycleTrace) -> None:
+        if not self._feasible(trace):
+            return
+        preferred = False
+        for step in self._steps(trace):
+            weighed = step.kind == POD and step.text.startswith("prefer ")
+            more = plan.and_((step,))
+            if (preferred and weighed) or not (node := self._fits(more)):
+                continue
+            preferred |= weighed  # the least weight that does
+            self._show(more, node)
+
+    def _steps(self, trace: CycleTrace) -> Iterator[Step]:
+        nodes = self.trial.cluster.nodes
+        host = nodes.nodes[nodes.rows[self.node]].metadata.labels.get(HOSTNAME)
+        if host is not None:
+            for weight in (1, 10, 100):
+                text = f"prefer {self.node} in the node affinity (weight {weight})"
+                yield Step(text, POD, 1.0 + weight / 100, partial(_prefer, host, weight))
+            yield Step(f"select {HOSTNAME}={host}", POD, 2.5, partial(_select, host))
+        yield from self._weights(trace)
+        for plugin in trace.scores:
+            if any(entry["plugin"] == plugin and entry["difference"] > 0 for entry in self.gap):
+                change = Change(skip=Skip(pod=self.trial.pod.key, plugin=plugin))
+                yield Step(f"leave plugin {plugin} out of the profile for this pod", CONFIG, 5.0, None, (change,))
+        rows = trace.feasible_rows()
+        total = trace.total()
+        mine = int(total[np.flatnonzero(rows == nodes.rows[self.node])[0]]) if trace.scores else 0
+        ahead = [nodes.names[row] for row, points in zip(rows.tolist(), total.tolist(), strict=True) if points >= mine]
+        ahead = [name for name in ahead if name != self.node]
+        if 0 < len(ahead) <= FEW:
+            text = f"cordon {words.listing(ahead)}, which score as high or higher"
+            changes = tuple(Change(cordon=name) for name in ahead)
+            yield Step(text, NODE, 3.0, None, changes, nodes=frozenset(ahead))
+
+    def _weights(self, trace: CycleTrace) -> Iterator[Step]:
+        """The nearest other weight of each plugin with which the node is ahead of all others."""
+        if not trace.scores:
+            return
+        rows = trace.feasible_rows()
+        mine = int(np.flatnonzero(rows == self.trial.cluster.nodes.rows[self.node])[0])
+        others = np.arange(len(rows)) != mine
+        total = trace.total()
+        lead = (total[mine] - total)[others]
+        for plugin, score in trace.scores.items():
+            slope = (score.normalized[mine] - score.normalized)[others]
+            for weight in _nearest(lead, slope, score.weight):
+                text = f"weigh {plugin} {weight} instead of {score.weight}"
+                cost = 2.0 + abs(weight - score.weight) / max(score.weight, 1) / 10
+                yield Step(text, CONFIG, cost, None, (Change(weight=Weight(plugin=plugin, weight=weight)),))
+
+
+def _nearest(lead: Any, slope: Any, weight: int) -> list[int]:
+    """The weights next to `weight`, below and above, at which lead + (w - weight) x slope is positive everywhere."""
+    if ((slope == 0) & (lead <= 0)).any():
+        return []
+    low, high = -weight, MAX_WEIGHT
+    up, down = slope > 0, slope < 0
+    if up.any():
+        low = max(low, int((-lead[up] // slope[up] + 1).max()))
+    if down.any():
+        high = min(high, int((-(-lead[down] // -slope[down]) - 1).min()))
+    found = [step for step in (low, high) if low <= high and abs(step) <= MAX_WEIGHT]
+    best = sorted({step for step in found if step}, key=abs)[:1]
+    return [weight + step for step in best]
+
+
+def _prefer(host: str, weight: int, document: Raw) -> None:
+    affinity = document["spec"].get("affinity") or {}
+    node = affinity.get("nodeAffinity") or {}
+    wanted = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [host]}]}
+    terms = [*(node.get(PREFERRED) or []), {"weight": weight, "preference": wanted}]
+    document["spec"]["affinity"] = affinity | {"nodeAffinity": node | {PREFERRED: terms}}
+
+
+def _select(host: str, document: Raw) -> None:
+    document["spec"]["nodeSelector"] = (document["spec"].get("nodeSelector") or {}) | {HOSTNAME: host}
