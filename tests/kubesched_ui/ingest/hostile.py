@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[Callable[[], Files], str]] = {
     "a package.json": (one("package.json", b'{"name":"x","version":"1.0.0"}'), "kind: is missing"),
     "a number": (one("a.json", b"[5]"), "expected a Kubernetes object, found 5"),
     "a sentence": (one("a.yaml", b"hello world"), 'expected a Kubernetes object, found "hello world"'),
-    "a table": (one("a.txt", b"NAME   READY   STATUS\nweb-1  1/1     Running\n"), "expected a Kubernetes object"),
+    "a table": (one("a.txt", b"NAME   READY   STATUS\nweb-1  1/1     Running\n"), "is a table that kubectl prints"),
     "kind is a number": (one("a.json", b'{"kind":5}'), "kind: expected"),
     "items is a text": (one("a.json", b'{"kind":"List","items":"x"}'), "items: expected a list"),
     "only secrets": (one("a.json", b'{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"}}'), "no object"),
