@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Swagger
 from ninja.errors import HttpError, ValidationError
 
 from kubesched_ui.api import compare, debugger, events, pods, remedies, runs, scenarios, time
@@ -27,6 +27,7 @@ api = NinjaAPI(
     description="Upload a cluster, run a scheduler on it, read every decision. Events also stream over the websocket "
     "at `/ws/runs/{id}` (see docs/websocket.md).",
     urls_namespace="api",
+    docs=Swagger(settings={"deepLinking": False}),  # its links would stand inside buttons, out of a keyboard's reach
 )
 
 for resource in (scenarios, runs, events, pods, time, debugger, compare, remedies):

@@ -15,6 +15,7 @@ from kubesched_ui.scenarios.clusterview import ClusterView, PodLine
 from scheduler_core.api import duration
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
+PODS_SHOWN = 100  # on a page of the table
 RESOURCES = ("cpu", "memory", "pods")
 
 
@@ -52,7 +53,11 @@ def timeline(run: Run) -> figures.Bars:
     fields = ("position", "namespace", "name", "result", "score")
     pods = list(PodResult.objects.filter(run=run).order_by("position").values(*fields))
     base = reverse("run", args=[run.pk])
-    return figures.timeline(pods, lambda pod: f"{base}pods/{quote(pod['namespace'])}/{quote(pod['name'])}/")
+    return figures.timeline(
+        pods,
+        lambda pod: f"{base}pods/{quote(pod['namespace'])}/{quote(pod['name'])}/",
+        lambda before: f"{base}?page={before // PODS_SHOWN + 1}#pods",
+    )
 
 
 def reasons(run: Run) -> list[tuple[str, str, int]]:

@@ -23,8 +23,6 @@ from kubesched_ui.runs import lifecycle, startform
 from scheduler_core.debugger.remedies.steps import Remedy
 from scheduler_core.errors import InputError
 
-PODS_SHOWN = 100
-
 
 def find(run_id: int) -> Run:
     """The run with its scenario; a 404 that says so where there is none."""
@@ -41,7 +39,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     asked = {key: request.GET.get(key, "") for key in ("q", "result", "sort")}
     sort = runpage.sort_of(asked["sort"])
     rows = found.pod_results.matching(asked["q"], asked["result"] or None).order_by(sort, "position")
-    page = Paginator(rows.defer("reasons"), PODS_SHOWN).get_page(request.GET.get("page"))
+    page = Paginator(rows.defer("reasons"), runpage.PODS_SHOWN).get_page(request.GET.get("page"))
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
     context |= {
         "counts": runpage.outcome_counts(found),

@@ -5,23 +5,17 @@ Bars are drawn by the page itself (`parts/score_bars.html`, `static/js/bars.js`)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kubesched_ui.reading.cycleview import ScoreCell, ScoreRow
 
 Figure = dict[str, Any]  # Plotly's: data, layout
-Bars = dict[str, Any]  # static/js/bars.js: series (name, color, x, y, text, address), stacked, width, range, x, y
+Bars = dict[str, Any]  # what static/js/bars.js draws
 
 # Readable on light and dark paper and to most colour-blind people; told apart by hover and table as well.
 SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
-RESULTS = {
-    "scheduled": "#2f9163",
-    "unschedulable": "#cc5a2c",
-    "gated": "#b98a1c",
-    "error": "#8a5fc2",
-    "waiting": "#4f7fd0",
-}
 NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "error": "error", "waiting": "waiting"}
 HEAT = [[0, "rgba(120,150,155,0.10)"], [0.5, "#58a5a8"], [0.8, "#d9a13b"], [1, "#c4481c"]]
 
@@ -74,82 +68,52 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
     }
 
 
-def timeline(pods: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, Any]], str], bins: int = 400) -> Bars:
-    """The pods of a run in the order in which they were taken: their score, coloured by outcome.
+def timeline(
+    pods: Sequence[Mapping[str, Any]],
+    address: Callable[[Mapping[str, Any]], str],
+    listed: Callable[[int], str],
+    most: int = 300,
+) -> Bars:
+    """The pods of a run in the order in which they were taken: the scores of their nodes, and a row for each outcome.
 
-    `pods`: {position, namespace, name, result, score, message}. Beyond 3,000 pods, one bar for each of `bins` stretches
-    of the run stands for its pods, by outcome: a picture that stays quick at any size.
+    `pods`: {position, namespace, name, result, score}; `score` is None where no node was scored, and then there is no
+    bar. Up to `most` pods have a column each that leads to `address(pod)`. Of more, a column stands for several: the
+    mean of their scores, the share of each outcome; it leads to `listed(number of pods before them)`.
     """
-    if len(pods) > 3000:
-        return _timeline_binned(pods, bins)
-    highest = max((pod["score"] or 0 for pod in pods), default=0) or 1
-    series = [
-        {
-            "name": name,
-            "color": color,
-            "x": [pod["position"] + 1 for pod in some],
-            "y": [max(pod["score"] or 0, height * highest) if height > 0 else height * highest for pod in some],
-            "text": [f"{_label(pod)}: {name}" for pod in some],
-            "address": [address(pod) for pod in some],
-        }
-        for name, color, height, some in _outcomes(pods)
-    ]
+    size = max(1, -(-len(pods) // most))
+    columns = [pods[start : start + size] for start in range(0, len(pods), size)]
+    scores = [[pod["score"] for pod in column if pod["score"] is not None] for column in columns]
     return {
-        "series": series,
-        "stacked": False,
-        "width": 0.86,
-        "range": [0.4, max(len(pods), 24) + 0.6],
-        "x": "pods in the order they were taken",
-        "y": "score of the node",
+        "pods": len(pods),
+        "size": size,
+        "scores": [round(sum(some) / len(some), 1) if some else None for some in scores],
+        "rows": [
+            {"name": name, "kind": result, "shares": shares}
+            for result, name in NAMES.items()
+            if any(shares := [sum(pod["result"] == result for pod in column) / size for column in columns])
+        ],
+        "text": [_told(column, number * size) for number, column in enumerate(columns)],
+        "address": [
+            address(column[0]) if size == 1 else listed(number * size) for number, column in enumerate(columns)
+        ],
+        "x": "pods in the order they were taken" + (f", {size} a column" if size > 1 else ""),
+        "y": "mean score" if size > 1 else "score",
     }
 
 
-def _label(pod: Mapping[str, Any]) -> str:
-    name = f"{pod['namespace']}/{pod['name']}"
-    return name if pod["score"] is None else f"{name}, score {pod['score']:,}"
-
-
-def _outcomes(pods: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, float, list[Mapping[str, Any]]]]:
-    """(name, colour, least height as a share of the highest score, pods) of each kind of outcome that occurs."""
-    scored = [pod for pod in pods if pod["result"] == "scheduled" and pod["score"] is not None]
-    only = [pod for pod in pods if pod["result"] == "scheduled" and pod["score"] is None]
-    kinds = [
-        (NAMES["scheduled"], RESULTS["scheduled"], 0.01, scored),
-        ("placed on the only node that fits", "#8cc4a6", 0.12, only),
-    ]
-    for result in ("unschedulable", "gated", "error"):
-        kinds.append((NAMES[result], RESULTS[result], -0.12, [pod for pod in pods if pod["result"] == result]))
-    return [kind for kind in kinds if kind[3]]
-
-
-def _timeline_binned(pods: Sequence[Mapping[str, Any]], bins: int) -> Bars:
-    size = -(-len(pods) // bins)
-    starts = list(range(0, len(pods), size))
-    counted = {result: [0] * len(starts) for result in RESULTS}
-    for index, pod in enumerate(pods):
-        counted[pod["result"]][index // size] += 1
-    series = [
-        {
-            "name": NAMES[result],
-            "color": RESULTS[result],
-            "x": [start + (size + 1) / 2 for start in starts],
-            "y": numbers,
-            "text": [
-                f"from pod {start + 1:,}: {number} of {size} {NAMES[result]}"
-                for start, number in zip(starts, numbers, strict=True)
-            ],
-        }
-        for result, numbers in counted.items()
-        if any(numbers)
-    ]
-    return {
-        "series": series,
-        "stacked": True,
-        "width": size,
-        "range": [0.5, len(starts) * size + 0.5],
-        "x": f"pods in the order they were taken, {size} a bar",
-        "y": "pods",
-    }
+def _told(column: Sequence[Mapping[str, Any]], before: int) -> str:
+    """What a column shows, in words."""
+    if len(column) > 1:
+        counted = Counter(pod["result"] for pod in column)
+        told = ", ".join(f"{counted[result]} {name}" for result, name in NAMES.items() if counted[result])
+        return f"pods {before + 1:,} to {before + len(column):,}: {told}"
+    pod = column[0]
+    outcome = NAMES[pod["result"]]
+    if pod["result"] == "scheduled" and pod["score"] is None:
+        outcome += ", not scored: one node fitted"
+    return f"{pod['namespace']}/{pod['name']}: {outcome}" + (
+        f", score {pod['score']:,}" if pod["score"] is not None else ""
+    )
 
 
 def utilisation(

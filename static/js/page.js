@@ -1,4 +1,5 @@
 // What every page may use: theme switch, copy buttons, parts that are exchanged in place.
+import { tellOfScrolling } from "./scroll.js";
 import { swapParts } from "./swap.js";
 
 function switchTheme() {
@@ -56,3 +57,4 @@ document.addEventListener("click", (event) => {
 });
 
 swapParts();
+tellOfScrolling();

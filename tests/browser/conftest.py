@@ -6,7 +6,6 @@ loop runs in the test's thread, and Django refuses to use a database there.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
+from tests.browser.chromium import CHROMIUM, FLAGS
 from tests.kubesched_ui.instance import Instance, until
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="package")
@@ -86,3 +75,24 @@ def recorded(site: Instance, cluster: Path) -> dict[str, Any]:
     run = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})
     assert site.finished(run["id"])["state"] == "done"
     return {"scenario": made["id"], "run": run["id"]}
+
+
+@pytest.fixture(scope="package")
+def story(site: Instance) -> dict[str, Any]:
+    """{scenario, run}: numbers of story.yaml and of a finished run of it.
+
+    At 60 s boss preempts worker, which takes 30 s to go; late waits for n2 from 120 s to 240 s.
+    """
+    made = site.api("POST", "/scenarios", (Path(__file__).parent / "story.yaml").read_bytes())
+    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
+    assert site.finished(run)["state"] == "done"
+    return {"scenario": made["id"], "run": run}
+
+
+@pytest.fixture
+def quiet_page(browser: Browser, site: Instance) -> Iterator[Page]:
+    """A new page of a new profile that may complain: of the status of what was refused."""
+    context = browser.new_context(base_url=f"http://127.0.0.1:{site.port}", viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(20_000)
+    yield context.new_page()
+    context.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,49 +15,8 @@ from tests.browser.test_look import FAINT, NAMELESS, OUTSIDE
 from tests.kubesched_ui.instance import Instance, until
 from tests.kubesched_ui.recordings import node, pod
 
-STORY = b"""
-apiVersion: kubesched.dev/v1alpha1
-kind: Scenario
-metadata: {name: a boss comes}
-spec:
-  until: 5m
-  objects:
-    - {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}
-    - {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 1000}
-    - apiVersion: v1
-      kind: Pod
-      metadata: {name: worker, namespace: default}
-      spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}
-    - apiVersion: v1
-      kind: Pod
-      metadata: {name: held, namespace: default}
-      spec: {schedulingGates: [{name: example.com/quota}], containers: [{name: c}]}
-  timeline:
-    - at: 60s
-      create:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: boss, namespace: default}
-        spec: {priorityClassName: urgent, containers: [{name: c, resources: {requests: {cpu: "4"}}}]}
-    - at: 2m
-      create:
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: late, namespace: default}
-        spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
-    - at: 4m
-      create: {apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "4", pods: "9"}}}
-"""
+STORY = Path(__file__).parent / "story.yaml"
 BOUND = 'spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}'
-
-
-@pytest.fixture(scope="package")
-def story(site: Instance) -> int:
-    """A finished run: at 60 s boss preempts worker, which takes 30 s to go; late waits for n2 from 120 s to 240 s."""
-    made = site.api("POST", "/scenarios", STORY)
-    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
-    assert site.finished(run)["state"] == "done"
-    return run
 
 
 def lane(page: Page, name: str) -> Locator:
@@ -75,8 +35,8 @@ def go(page: Page, t: float) -> None:
     slider.evaluate("(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t)
 
 
-def test_scrubbing_changes_the_lanes(page: Page, story: int) -> None:
-    page.goto(f"/runs/{story}/?t=70")
+def test_scrubbing_changes_the_lanes(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/?t=70")
     expect_pods(page, "unschedulable", ["boss"])
     expect_pods(page, "gated", ["held"])
     expect_pods(page, "bound", ["worker"])
@@ -95,8 +55,8 @@ def test_scrubbing_changes_the_lanes(page: Page, story: int) -> None:
     expect(told.filter(has_text="NodeAdd")).to_have_class(re.compile("deep-2"))
 
 
-def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: int) -> None:
-    page.goto(f"/runs/{story}/?t=0")
+def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/?t=0")
     slider = page.get_by_label("Moment of the run")
     expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
     slider.focus()
@@ -113,15 +73,15 @@ def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: i
     expect(page).to_have_url(re.compile(r"\?t=300$"))
 
 
-def test_a_pod_in_a_lane_leads_to_its_page(page: Page, story: int) -> None:
-    page.goto(f"/runs/{story}/?t=70")
+def test_a_pod_in_a_lane_leads_to_its_page(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/?t=70")
     lane(page, "unschedulable").get_by_role("link", name="boss").click()
     page.wait_for_url("**/pods/default/boss/?t=70")
     expect(page.locator("[data-summary]")).to_contain_text("over 2 attempts: 30 s unschedulable")
 
 
-def test_a_preemptor_tells_its_way(page: Page, story: int) -> None:
-    page.goto(f"/runs/{story}/pods/default/boss/")
+def test_a_preemptor_tells_its_way(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/pods/default/boss/")
     rows = page.locator("[data-rows] tr")
     first, second = page.locator('[data-attempt="1"]'), page.locator('[data-attempt="2"]')
     expect(rows.filter(has_text="unschedulable → active")).to_contain_text("AssignedPodDelete")
@@ -140,7 +100,7 @@ def test_a_preemptor_tells_its_way(page: Page, story: int) -> None:
 
 
 def test_a_victim_that_was_there_from_the_start_tells_its_way(page: Page, site: Instance) -> None:
-    text = STORY.decode().replace('spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}', BOUND, 1)
+    text = STORY.read_text().replace('spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}', BOUND, 1)
     made = site.api("POST", "/scenarios", text.encode())
     run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
     site.finished(run)
@@ -153,7 +113,7 @@ def test_a_victim_that_was_there_from_the_start_tells_its_way(page: Page, site: 
 
 def test_hostile_names_stay_text_in_time(page: Page, site: Instance) -> None:
     evil = "<img src=x onerror=alert(1)>"
-    text = STORY.decode().replace("name: late", f'name: "{evil}"').replace("name: n2", f'name: "{evil}"')
+    text = STORY.read_text().replace("name: late", f'name: "{evil}"').replace("name: n2", f'name: "{evil}"')
     made = site.api("POST", "/scenarios", text.encode())
     run = site.api("POST", f"/scenarios/{made['id']}/runs", {"in_time": True})["id"]
     site.finished(run)
@@ -183,10 +143,10 @@ ACCENT = (11, 99, 107)  # --accent on light paper
 
 
 @pytest.mark.parametrize("width", [390, 800, 1440, 2560])
-def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: int, width: int) -> None:
+def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: dict[str, Any], width: int) -> None:
     page.set_viewport_size({"width": width, "height": 1000})
     for t in (0, 70, 240, 300):
-        page.goto(f"/runs/{story}/?t={t}")
+        page.goto(f"/runs/{story['run']}/?t={t}")
         expect(page.locator("[data-clock]")).not_to_have_text("" if t else "-")
         expect(page.get_by_label("Moment of the run")).to_have_attribute("aria-valuetext", re.compile("bound|active"))
         found = page.evaluate(EDGES)
@@ -205,12 +165,12 @@ def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: int, widt
         assert abs(box["x"] + middle_of(decoded(picture), ACCENT) - place) <= 1
 
 
-def test_a_finished_run_opens_at_its_end_or_at_the_moment_in_the_address(page: Page, story: int) -> None:
-    page.goto(f"/runs/{story}/")
+def test_a_finished_run_opens_at_its_end_or_at_the_moment_in_the_address(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/")
     expect_pods(page, "bound", ["late", "boss"])
     expect(page.locator("[data-clock]")).to_have_text("5:00")
     assert "t=" not in page.url
-    page.goto(f"/runs/{story}/?t=70")
+    page.goto(f"/runs/{story['run']}/?t=70")
     expect(page.locator("[data-clock]")).to_have_text("1:10")
     expect(page.locator("[data-told-title]")).to_have_text("What happened at 1:00, the last moment before 1:10")
     page.get_by_role("button", name="To the end").click()
@@ -227,8 +187,8 @@ def marks(page: Page, row: str) -> Locator:
     return page.locator(f'[data-track="{row}"] .mark')
 
 
-def test_the_track_of_events(page: Page, story: int) -> None:
-    page.goto(f"/runs/{story}/?t=0")
+def test_the_track_of_events(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/?t=0")
     expect(marks(page, "scenario")).to_have_count(3)
     expect(marks(page, "nodes")).to_have_count(1)
     expect(marks(page, "evictions")).to_have_count(1)
@@ -254,8 +214,8 @@ def test_the_track_of_events(page: Page, story: int) -> None:
     expect(page.locator("[data-legend]")).to_contain_text("pod preempted")
 
 
-def test_what_happened_is_told_with_links(page: Page, story: int) -> None:
-    page.goto(f"/runs/{story}/?t=90")
+def test_what_happened_is_told_with_links(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/?t=90")
     told = page.locator("[data-told] li")
     gone = told.filter(has_text="default/worker left n1 (preempted)")
     expect(gone).to_contain_text("because default/worker was evicted from n1 (preempted, for default/boss), 1:00")
@@ -270,8 +230,8 @@ def test_what_happened_is_told_with_links(page: Page, story: int) -> None:
     page.wait_for_url("**/pods/default/boss/?t=60")
 
 
-def test_one_looks_closer(page: Page, story: int) -> None:
-    page.goto(f"/runs/{story}/?t=60")
+def test_one_looks_closer(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/?t=60")
     slider = page.get_by_label("Moment of the run")
     expect(slider).to_have_attribute("max", "300")
     page.get_by_role("button", name="Look closer").click()
@@ -344,12 +304,14 @@ def test_a_long_run_is_followed_and_then_looked_at_in_stretches(page: Page, site
 
 @pytest.mark.parametrize("width", [390, 800, 1440, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_in_time_at_every_width(browser: Browser, site: Instance, story: int, width: int, scheme: Any) -> None:
+def test_pages_in_time_at_every_width(
+    browser: Browser, site: Instance, story: dict[str, Any], width: int, scheme: Any
+) -> None:
     context = browser.new_context(
         base_url=f"http://127.0.0.1:{site.port}", viewport={"width": width, "height": 900}, color_scheme=scheme
     )
     page = context.new_page()
-    for address in (f"/runs/{story}/?t=70", f"/runs/{story}/pods/default/boss/?t=90"):
+    for address in (f"/runs/{story['run']}/?t=70", f"/runs/{story['run']}/pods/default/boss/?t=90"):
         page.goto(address)
         expect(page.locator(".wait").filter(has_text="Reading")).to_have_count(0)
         assert page.evaluate(OUTSIDE) == [], address

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubesched_ui.reading import figures
 from kubesched_ui.reading.cycleview import score_rows
@@ -41,22 +43,54 @@ def test_score_bars_of_nothing() -> None:
     assert figures.score_bars([]) == {"plugins": [], "rows": []}
 
 
-def test_timeline_has_a_bar_a_pod_with_its_address() -> None:
-    figure = figures.timeline(pods(3) + pods(2, "unschedulable"), lambda pod: f"/x/{pod['name']}")
-    assert [series["name"] for series in figure["series"]] == ["placed", "no node"]
-    assert figure["series"][0]["address"] == ["/x/p0", "/x/p1", "/x/p2"]
-    assert figure["series"][0]["text"][2] == "d/p2, score 3: placed"
-    assert all(height < 0 for height in figure["series"][1]["y"])
+def timeline(given: list[dict[str, Any]]) -> figures.Bars:
+    return figures.timeline(given, lambda pod: f"/x/{pod['name']}", lambda before: f"/from/{before}")
 
 
-def test_timeline_of_many_pods_counts_each_once() -> None:
-    many = pods(7001) + pods(2999, "unschedulable")
-    figure = figures.timeline(many, lambda pod: "")
-    assert sum(sum(series["y"]) for series in figure["series"]) == len(many)
-    first, last = figure["range"]
-    for series in figure["series"]:
-        assert len(series["x"]) == len(series["y"]) == len(series["text"]) <= 400
-        assert all(first <= x - figure["width"] / 2 and x + figure["width"] / 2 <= last for x in series["x"])
+def test_timeline_has_a_column_a_pod_with_its_address() -> None:
+    figure = timeline(pods(3) + pods(2, "unschedulable"))
+    assert figure["scores"] == [1, 2, 3, None, None]
+    assert figure["rows"] == [
+        {"name": "placed", "kind": "scheduled", "shares": [1, 1, 1, 0, 0]},
+        {"name": "no node", "kind": "unschedulable", "shares": [0, 0, 0, 1, 1]},
+    ]
+    assert figure["address"][:3] == ["/x/p0", "/x/p1", "/x/p2"]
+    assert figure["text"][2:4] == ["d/p2: placed, score 3", "d/p0: no node"]
+
+
+def test_a_pod_that_was_not_scored_has_no_score() -> None:
+    only = {"position": 0, "namespace": "d", "name": "p", "result": "scheduled", "score": None}
+    figure = timeline([only])
+    assert figure["scores"] == [None]
+    assert figure["text"] == ["d/p: placed, not scored: one node fitted"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(sorted(figures.NAMES)), st.none() | st.integers(0, 10**6)), max_size=900))
+def test_timeline_of_any_run_invents_nothing(outcomes: list[tuple[str, int | None]]) -> None:
+    given_pods = [
+        {"position": i, "namespace": "d", "name": f"p{i}", "result": result, "score": score}
+        for i, (result, score) in enumerate(outcomes)
+    ]
+    figure = timeline(given_pods)
+    assert figure["pods"] == len(given_pods)
+    columns, size = len(figure["scores"]), figure["size"]
+    assert columns <= 300
+    assert (columns - 1) * size < len(given_pods) <= columns * size or not given_pods
+    assert len(figure["text"]) == len(figure["address"]) == columns
+    for row in figure["rows"]:
+        assert sum(row["shares"]) * size == pytest.approx(sum(result == row["kind"] for result, _ in outcomes))
+    scores = [score for _, score in outcomes if score is not None]
+    for shown in figure["scores"]:
+        assert shown is None or min(scores) <= shown <= max(scores)
+
+
+def test_timeline_of_many_pods_aggregates_and_leads_to_them() -> None:
+    figure = timeline(pods(7001) + pods(2999, "unschedulable"))
+    assert figure["size"] == 34
+    assert len(figure["scores"]) == 295
+    assert figure["text"][205] == "pods 6,971 to 7,004: 31 placed, 3 no node"
+    assert figure["address"][205] == "/from/6970"
+    assert figure["y"] == "mean score"
 
 
 def test_utilisation_merges_columns_beyond_its_bound() -> None:
@@ -69,5 +103,5 @@ def test_utilisation_merges_columns_beyond_its_bound() -> None:
 
 
 def test_figures_are_json() -> None:
-    for figure in (figures.timeline(pods(2), lambda pod: ""), figures.utilisation(["a"], [("cpu", [1])], str)):
+    for figure in (timeline(pods(2)), figures.utilisation(["a"], [("cpu", [1])], str)):
         assert json.loads(json.dumps(figure)) == figure

@@ -1,0 +1,119 @@
+"""Pictures of every page: at three widths, light and dark, and as people see it who are colour-blind.
+
+    python scripts/screenshots.py FOLDER [--only WORDS] [--sheets]
+
+Starts the product with data of its own, uploads the clusters of the browser tests, runs them and opens every page of
+`tests/browser/tour.py` in Chromium. A file is `PAGE.WIDTH.LOOK.png`; with --sheets, also `sheet-N.WIDTH.LOOK.jpg`,
+a dozen pages side by side. Prints what the pages' scripts complained about; exit code 1 if they did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
+
+from tests.browser.chromium import CHROMIUM, FLAGS, blind  # noqa: E402
+from tests.browser.tour import Stop, stops  # noqa: E402
+from tests.kubesched_ui.instance import Instance, until  # noqa: E402
+
+CLUSTERS = ROOT / "tests" / "browser"
+WIDTHS = {390: 844, 1440: 900, 2560: 1300}
+BLIND = ("deuteranopia", "protanopia", "tritanopia")
+LOOKS = ("light", "dark", *BLIND)  # simulated on light pages
+TALLEST = 3000  # pixels of a page that are shown
+
+
+def recorded(site: Instance) -> list[Stop]:
+    """The pages of runs made for them, one of them of many pods."""
+    found = {}
+    for name in ("cluster.json", "story.yaml"):
+        scenario = site.api("POST", "/scenarios", (CLUSTERS / name).read_bytes())["id"]
+        run = site.api("POST", f"/scenarios/{scenario}/runs", {})["id"]
+        found[name] = (scenario, site.finished(run)["id"])
+    scenario = found["cluster.json"][0]
+    pod = "{kind: Pod, metadata: {name: copy}, spec: {containers: [{name: c, resources: {requests: {cpu: 2m}}}]}}"
+    wanted = {"pods": [], "template": pod, "copies": 5000, "name": "Five thousand copies"}
+    many = site.api("POST", f"/scenarios/{scenario}/runs", wanted)["id"]
+    site.finished(many)
+    return [*stops(*found["cluster.json"], *found["story.yaml"]), Stop("run, many pods", f"/runs/{many}/")]
+
+
+def shoot(browser: Browser, address: str, stop: Stop, width: int, folder: Path, said: list[str]) -> None:
+    """A page in all looks, from one visit each for light and dark."""
+    for scheme in ("light", "dark"):
+        context = browser.new_context(
+            base_url=address, viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme
+        )
+        page = context.new_page()
+        page.on("pageerror", lambda error: said.append(f"{stop.name}: {error}"))
+        stop.visit(page)
+        take(page, folder, stop.name, scheme, width)
+        for kind in BLIND if scheme == "light" else ():
+            blind(page, kind)
+            take(page, folder, stop.name, kind, width)
+        context.close()
+
+
+def take(page: Page, folder: Path, name: str, look: str, width: int) -> None:
+    height = min(TALLEST, page.evaluate("document.documentElement.scrollHeight"))
+    path = folder / f"{name.replace(', ', '-').replace(' ', '-')}.{width}.{look}.png"
+    page.screenshot(path=path, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": height})
+
+
+def sheets(browser: Browser, folder: Path, width: int, look: str, across: int = 6, each: int = 12) -> None:
+    """The upper parts of all pages of a width and a look, some on a picture."""
+    files = [file for file in sorted(folder.glob(f"*.{width}.{look}.png")) if not file.name.startswith("sheet")]
+    context = browser.new_context(viewport={"width": 2400, "height": 1000})
+    page = context.new_page()
+    style = f"""body {{ display: grid; grid-template-columns: repeat({across}, 1fr); gap: 8px; background: #888 }}
+        figure {{ margin: 0; max-height: 700px; overflow: hidden }} img {{ width: 100% }}"""
+    for start in range(0, len(files), each):
+        shown = "".join(
+            f"<figure><figcaption>{file.name.partition('.')[0]}</figcaption>"
+            f"<img src='data:image/png;base64,{base64.b64encode(file.read_bytes()).decode()}'></figure>"
+            for file in files[start : start + each]
+        )
+        page.set_content(f"<style>{style}</style>{shown}", timeout=120_000)
+        path = folder / f"sheet-{start // each + 1}.{width}.{look}.jpg"
+        page.screenshot(path=path, full_page=True, type="jpeg", quality=70)
+    context.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Pictures of every page.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="pages with this in their name")
+    parser.add_argument("--widths", type=int, nargs="*", choices=WIDTHS, default=list(WIDTHS))
+    parser.add_argument("--sheets", action="store_true", help="contact sheets, too")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    said: list[str] = []
+    with tempfile.TemporaryDirectory() as var, sync_playwright() as playwright:
+        site = Instance(Path(var))
+        site.start()
+        until(site.serves, "the start")
+        try:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            for stop in recorded(site):
+                for width in given.widths if given.only in stop.name else ():
+                    shoot(browser, f"http://127.0.0.1:{site.port}", stop, width, given.folder, said)
+            for width in given.widths if given.sheets else ():
+                for look in LOOKS:
+                    sheets(browser, given.folder, width, look)
+            browser.close()
+        finally:
+            site.interrupt()
+    print("\n".join(said) or f"The pictures are in {given.folder}.")
+    return 1 if said else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""How Chromium is started, and how it shows a page to people who see colours differently."""
+
+from __future__ import annotations
+
+import shutil
+
+from playwright.sync_api import Page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+BLIND = ("deuteranopia", "protanopia", "tritanopia", "achromatopsia")
+
+
+def blind(page: Page, kind: str) -> None:
+    """Shows the page as somebody with this kind of colour blindness sees it; "none" as everybody else does."""
+    page.context.new_cdp_session(page).send("Emulation.setEmulatedVisionDeficiency", {"type": kind})

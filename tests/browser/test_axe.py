@@ -1,0 +1,50 @@
+"""axe-core, which knows the rules of WCAG, finds nothing serious on any page, light or dark, wide or narrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.tour import Stop, stops
+
+IMPACTS = ("serious", "critical")
+CONTRAST = ["color-contrast", "link-in-text-block"]  # what the colours of a page decide
+ROOM = ["scrollable-region-focusable", "target-size", "color-contrast"]  # what its width decides
+
+
+def complaints(page: Page, rules: list[str] | None = None) -> list[str]:
+    """`rule at selector: what` of each serious finding, of all rules or of some."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": rules}
+    found = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{rule['id']} at {node['target']}: {node['failureSummary']} {node['html'][:160]}"
+        for rule in found
+        if rule["impact"] in IMPACTS
+        for node in rule["nodes"][:3]
+    ]
+
+
+@pytest.fixture(scope="package")
+def tour(recorded: dict[str, Any], story: dict[str, Any]) -> dict[str, Stop]:
+    return {stop.name: stop for stop in stops(recorded["scenario"], recorded["run"], story["scenario"], story["run"])}
+
+
+@pytest.mark.parametrize("name", [stop.name for stop in stops(0, 0, 0, 0)])
+def test_nothing_serious(quiet_page: Page, tour: dict[str, Stop], name: str) -> None:
+    page = quiet_page
+    tour[name].visit(page)
+    assert complaints(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert complaints(page, CONTRAST) == [], "dark"
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert complaints(page, ROOM) == [], "narrow"
+
+
+def test_axe_is_at_work(quiet_page: Page) -> None:
+    quiet_page.set_content("<title>t</title><p style='color: #ccc'>faint</p><input>")
+    assert {found.partition(" ")[0] for found in complaints(quiet_page)} >= {"color-contrast", "label"}

@@ -1,0 +1,112 @@
+"""Every kind of page of the product, and how one comes to it: for tests of all pages, and scripts/screenshots.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from playwright.sync_api import Page, expect
+
+CHARTS = "() => [...document.querySelectorAll('[data-chart] .wait')].length === 0"
+
+
+class Stop(NamedTuple):
+    """`then`: what is done at the address to come to the page that is meant."""
+
+    name: str
+    address: str
+    then: Callable[[Page], None] = lambda page: None
+
+    def visit(self, page: Page) -> None:
+        """Opens the page, until all that loads later has come."""
+        page.goto(self.address)
+        self.then(page)
+        expect(page.locator(".wait").filter(has_text="Reading")).to_have_count(0, timeout=30_000)
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")  # what is drawn when it comes into view
+        page.wait_for_function(CHARTS, timeout=30_000)
+        page.wait_for_load_state("networkidle")
+        page.evaluate("scrollTo(0, 0)")
+
+
+def stops(scenario: int, run: int, timed_scenario: int, timed: int) -> list[Stop]:
+    """All pages, of a run in one pass of cluster.json and of one in time of story.yaml."""
+    pod = f"/runs/{run}/pods/shop"
+    scene = f"/scenarios/{scenario}/"
+    return [
+        Stop("home", "/"),
+        Stop("home, upload refused", "/", _paste),
+        Stop("scenarios", "/scenarios/"),
+        Stop("scenarios, none found", "/scenarios/?q=nothing-has-this-name"),
+        Stop("scenario", scene),
+        Stop("scenario, pods chosen", scene, _choose_pods),
+        Stop("scenario, configuration refused", scene, _wrong_config),
+        Stop("scenario, template refused", scene, _wrong_template),
+        Stop("scenario, deletion", scene, _ask_to_delete),
+        Stop("scenario in time", f"/scenarios/{timed_scenario}/"),
+        Stop("scenario, nodes", f"{scene}nodes/"),
+        Stop("scenario, pods", f"{scene}pods/"),
+        Stop("scenario, objects", f"{scene}objects/"),
+        Stop("object", f"{scene}object/Node/delta/"),
+        Stop("object, text refused", f"{scene}object/Node/delta/", _wrong_object),
+        Stop("runs", "/runs/"),
+        Stop("run", f"/runs/{run}/"),
+        Stop("run, no pod found", f"/runs/{run}/?q=nothing-has-this-name"),
+        Stop("run in time", f"/runs/{timed}/?t=70"),
+        Stop("pod, nowhere", f"{pod}/search-1/"),
+        Stop("pod, filter", f"{pod}/search-1/?point=filter&plugin=NodeResourcesFit"),
+        Stop("pod, no preemption", f"{pod}/search-1/?point=postfilter"),
+        Stop("pod, placed", f"{pod}/front-3/"),
+        Stop("pod, scores", f"{pod}/front-3/?point=score"),
+        Stop("pod, bound", f"{pod}/front-3/?point=bind"),
+        Stop("pod, gated", f"{pod}/import-1/"),
+        Stop("pod, why", f"{pod}/search-1/why/"),
+        Stop("pod in time", f"/runs/{timed}/pods/default/boss/?t=70"),
+        Stop("pod in time, preempting", f"/runs/{timed}/pods/default/boss/?point=postfilter&attempt=1"),
+        Stop("pod in time, gone", f"/runs/{timed}/pods/default/worker/"),
+        Stop("node", f"/runs/{run}/nodes/alpha/"),
+        Stop("node in time", f"/runs/{timed}/nodes/n2/"),
+        Stop("nothing there", "/nowhere/"),
+        Stop("no such run", "/runs/999999/"),
+        Stop("API", "/api/docs"),
+    ]
+
+
+def _paste(page: Page) -> None:
+    page.get_by_text("Or type or paste objects").click()
+    page.get_by_label("Objects, YAML or JSON").fill("{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: [}")
+    page.get_by_role("button", name="Read them").click()
+    page.wait_for_url("**/upload/")
+
+
+def _choose_pods(page: Page) -> None:
+    page.get_by_label("Pods that are on a node, placed again").check()
+
+
+def _wrong_config(page: Page) -> None:
+    page.locator("#startform details > summary").filter(has_text="Scheduler configuration").click()
+    wrong = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+    page.locator("#config").fill(f"{wrong}- plugins: {{score: {{enabled: [{{name: Coscheduling}}]}}}}\n")
+    _start(page)
+
+
+def _wrong_template(page: Page) -> None:
+    page.get_by_label("Copies of a pod I type").check()
+    template = page.locator("#template")
+    template.fill(template.input_value().replace("500m", "half"))
+    _start(page)
+
+
+def _start(page: Page) -> None:
+    page.get_by_role("button", name="Start the run").click()
+    page.wait_for_url("**/run/")
+
+
+def _ask_to_delete(page: Page) -> None:
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.locator("#confirm").wait_for()
+
+
+def _wrong_object(page: Page) -> None:
+    page.locator("#text").fill("apiVersion: v1\nkind: Node\nmetadata: {name: delta}\nstatus: [}")
+    page.get_by_role("button", name="Save as a new version").click()
+    page.wait_for_load_state()
