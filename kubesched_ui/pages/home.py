@@ -7,15 +7,18 @@ from django.views.decorators.http import require_GET, require_http_methods
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.pages import example
 from kubesched_ui.scenarios import progress, uploads
+from kubesched_ui.scenarios.samples import grouped
 
 
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
     """The first page, perhaps with what was wrong about an upload."""
-    samples = Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id")
+    samples = list(Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id"))
     runs = Run.objects.listed()[:8]
-    context = {"samples": samples, "runs": runs, "error": error, "pasted": pasted}
-    context["kinds"] = SNAPSHOT_KINDS
+    context = {"groups": grouped(samples), "runs": runs, "error": error, "pasted": pasted, "kinds": SNAPSHOT_KINDS}
+    if samples:
+        context |= {"sample": samples[0], "example": example.of(samples[0].pk)}
     return render(request, "home.html", context, status=status)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from django.db import transaction
@@ -11,6 +12,44 @@ from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Scenario
 
 FOLDER = Path(__file__).parent
+
+# What the samples teach: heading -> how their names begin -> their picture (templates/parts/sample_picture.html).
+GROUPS = {
+    "Where a pod may go": {
+        "Fit": "fit",
+        "Affinity": "affinity",
+        "Taints": "taints",
+        "Host ports": "ports",
+        "Volumes": "volumes",
+    },
+    "Where it goes best": {
+        "Spread": "spread",
+        "Pod affinity": "near",
+        "Image locality": "image",
+        "Bin packing": "packing",
+    },
+    "When it has to wait": {"Anti-affinity": "apart", "Preemption": "preemption", "Gates": "gates"},
+    "In time: the queue, backoff, evictions": {
+        "Time: the queue": "queue",
+        "Time: backoff": "backoff",
+        "Time: which event": "hints",
+        "Time: preemption": "grace",
+        "Time: who has to leave": "eviction",
+        "Time: a gang": "gang",
+    },
+}
+OTHERS = "Others"
+
+
+def grouped(samples: Iterable[Scenario]) -> dict[str, list[tuple[Scenario, str]]]:
+    """Heading -> (sample, the name of its picture), in the order of GROUPS; what is in none of them comes last."""
+    places = [(heading, name, picture) for heading, some in GROUPS.items() for name, picture in some.items()]
+    found: dict[str, list[tuple[Scenario, str]]] = {heading: [] for heading in (*GROUPS, OTHERS)}
+    for sample in samples:
+        at = (place for place in places if sample.name.startswith(place[1]))
+        heading, _, picture = next(at, (OTHERS, "", ""))
+        found[heading].append((sample, picture))
+    return {heading: some for heading, some in found.items() if some}
 
 
 def read_samples() -> list[IngestResult]:
