@@ -1,5 +1,7 @@
 """The first page, and the upload behind its drop zone."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -16,7 +18,13 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
     """The first page, perhaps with what was wrong about an upload."""
     samples = list(Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id"))
     runs = Run.objects.listed()[:8]
-    context = {"groups": grouped(samples), "runs": runs, "error": error, "pasted": pasted, "kinds": SNAPSHOT_KINDS}
+    context: dict[str, Any] = {
+        "groups": grouped(samples),
+        "runs": runs,
+        "error": error,
+        "pasted": pasted,
+        "kinds": SNAPSHOT_KINDS,
+    }
     if samples:
         context |= {"sample": samples[0], "example": example.of(samples[0].pk)}
     return render(request, "home.html", context, status=status)
