@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.chromium import CHROMIUM, FLAGS
 from tests.kubesched_ui.instance import Instance, until
+
+expect.set_options(timeout=20_000)  # a bound on hanging, not on speed: machines that test are busy
 
 
 @pytest.fixture(scope="package")
