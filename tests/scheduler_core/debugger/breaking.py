@@ -1,0 +1,241 @@
+"""Pods of real clusters, broken as people break them; and what undoes each break."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Raw = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """`objects`: the cluster with the pod pending and broken. `undoes`: whether changes undo the break."""
+
+    kind: str
+    pod: str
+    objects: list[Raw]
+    undoes: Callable[[list[Raw]], bool]
+
+
+def patches(kind: str, *fields: str) -> Callable[[list[Raw]], bool]:
+    """Whether one change patches a field of an object of the kind, whatever else."""
+
+    def check(changes: list[Raw]) -> bool:
+        for change in changes:
+            patch = change.get("patch")
+            if patch is not None and patch["kind"] == kind:
+                inner = patch["patch"].get("spec") or {}
+                inner = inner.get("affinity") or inner
+                if any(field in inner for field in fields):
+                    return True
+        return False
+
+    return check
+
+
+def either(*checks: Callable[[list[Raw]], bool]) -> Callable[[list[Raw]], bool]:
+    return lambda changes: any(check(changes) for check in checks)
+
+
+def does(operation: str) -> Callable[[list[Raw]], bool]:
+    return lambda changes: any(operation in change for change in changes)
+
+
+def a_pod(objects: list[Raw]) -> Raw | None:
+    """A running pod that no DaemonSet and no kubelet made, without volumes of its own and demands on others."""
+    for obj in objects:
+        if obj["kind"] != "Pod" or not (obj.get("spec") or {}).get("nodeName"):
+            continue
+        if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            continue
+        owners = (obj["metadata"].get("ownerReferences") or [{}])[0].get("kind")
+        if owners in ("ReplicaSet", "StatefulSet", "ReplicationController"):
+            return obj
+    return None
+
+
+def breaks(objects: list[Raw]) -> Iterator[Broken]:
+    """Every way, on one pod of the cluster, which fits where it ran; none for a cluster without such a pod."""
+    chosen = a_pod(objects)
+    if chosen is None:
+        return
+    for kind, one in WAYS.items():
+        mine: list[Raw] = copy.deepcopy([obj for obj in objects if obj is not chosen])
+        pod: Raw = copy.deepcopy(chosen)
+        node = pod["spec"].pop("nodeName")
+        pod["status"] = {"phase": "Pending"}
+        for field in ("affinity", "topologySpreadConstraints", "nodeSelector"):
+            pod["spec"].pop(field, None)
+        pod["spec"]["volumes"] = []
+        for obj in mine:
+            if obj["kind"] == "Node":
+                obj["metadata"].setdefault("labels", {})["zone"] = "az1"
+                obj["metadata"]["labels"].setdefault("kubernetes.io/hostname", obj["metadata"]["name"])
+        namespace = pod["metadata"].setdefault("namespace", "default")
+        undoes = one(pod, mine, node)
+        yield Broken(kind, f"{namespace}/{pod['metadata']['name']}", [*mine, pod], undoes)
+
+
+def _value(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["spec"]["nodeSelector"] = {"zone": "az-1"}
+    return patches("Pod", "nodeSelector")
+
+
+def _foreign_zone(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["spec"]["nodeSelector"] = {"zone": "ITBG-4"}
+    return patches("Pod", "nodeSelector")
+
+
+def _key(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["spec"]["nodeSelector"] = {"zoone": "az1"}
+    return patches("Pod", "nodeSelector")
+
+
+def _affinity(pod: Raw, objects: list[Raw], node: str) -> Any:
+    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["az11"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    pod["spec"]["affinity"] = {"nodeAffinity": required}
+    return patches("Pod", "nodeAffinity")
+
+
+def _cpu(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "900"}}
+    return patches("Pod", "containers")
+
+
+def _memory(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"memory": "9000Gi"}}
+    return patches("Pod", "containers")
+
+
+def _device(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["spec"]["containers"][0]["resources"] = {
+        "requests": {"nvidia.com/gpux": "1"},
+        "limits": {"nvidia.com/gpux": "1"},
+    }
+    return patches("Pod", "containers")
+
+
+def _taints(pod: Raw, objects: list[Raw], node: str) -> Any:
+    for obj in objects:
+        if obj["kind"] == "Node":
+            taint = {"key": "dedicated", "value": "batch", "effect": "NoSchedule"}
+            obj.setdefault("spec", {}).setdefault("taints", []).append(taint)
+    return either(patches("Pod", "tolerations"), does("untaint"))
+
+
+def _cordoned(pod: Raw, objects: list[Raw], node: str) -> Any:
+    for obj in objects:
+        if obj["kind"] == "Node":
+            obj.setdefault("spec", {})["unschedulable"] = True
+    return does("uncordon")
+
+
+def _claim_of(pod: Raw, objects: list[Raw], **spec: Any) -> Raw:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-of-it", "namespace": pod["metadata"]["namespace"], "uid": "c-1"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec},
+    }
+    objects.append(claim)
+    pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-of-it"}}]
+    return claim
+
+
+def _class(pod: Raw, objects: list[Raw], node: str) -> Any:
+    objects.append(
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "very-fast"},
+            "provisioner": "example.com/disks",
+            "volumeBindingMode": "WaitForFirstConsumer",
+        }
+    )
+    _claim_of(pod, objects, storageClassName="vary-fast")
+    return patches("PersistentVolumeClaim", "storageClassName")
+
+
+def _claim(pod: Raw, objects: list[Raw], node: str) -> Any:
+    _class(pod, objects, node)
+    objects[-1]["spec"]["storageClassName"] = "very-fast"
+    pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = "data-off-it"
+    return patches("Pod", "volumes")
+
+
+def _volume(pod: Raw, objects: list[Raw], node: str) -> Any:
+    claim = _claim_of(pod, objects, storageClassName="", volumeName="pv-of-it")
+    claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    claim["status"] = {"phase": "Bound"}
+    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["az9"]}]}
+    objects.append(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "pv-of-it"},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+                "claimRef": {"namespace": claim["metadata"]["namespace"], "name": "data-of-it", "uid": "c-1"},
+            },
+            "status": {"phase": "Bound"},
+        }
+    )
+    return patches("PersistentVolume", "nodeAffinity")
+
+
+def _spread_key(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["spec"]["topologySpreadConstraints"] = [_constraint("zon")]
+    return patches("Pod", "topologySpreadConstraints")
+
+
+def _spread_domains(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["metadata"].setdefault("labels", {})["app"] = "crowd"
+    for obj in [o for o in objects if o["kind"] == "Node"]:
+        name = obj["metadata"]["name"]
+        meta = {"name": f"crowd-{name}", "namespace": pod["metadata"]["namespace"], "labels": {"app": "crowd"}}
+        spec = {"nodeName": name, "containers": [{"name": "c"}]}
+        objects.append({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    pod["spec"]["topologySpreadConstraints"] = [_constraint("zone") | {"minDomains": 7}]
+    return patches("Pod", "topologySpreadConstraints")
+
+
+def _constraint(key: str) -> Raw:
+    selector = {"matchLabels": {"app": "crowd"}}
+    return {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+
+
+def _nobody(pod: Raw, objects: list[Raw], node: str) -> Any:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "no-such-thing-at-all"}}}
+    pod["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return patches("Pod", "podAffinity")
+
+
+def _gate(pod: Raw, objects: list[Raw], node: str) -> Any:
+    pod["spec"]["schedulingGates"] = [{"name": "example.com/approval"}]
+    return patches("Pod", "schedulingGates")
+
+
+WAYS: dict[str, Callable[[Raw, list[Raw], str], Any]] = {
+    "selector value": _value,
+    "selector value of elsewhere": _foreign_zone,
+    "selector key": _key,
+    "node affinity": _affinity,
+    "too much cpu": _cpu,
+    "too much memory": _memory,
+    "unknown device": _device,
+    "taints": _taints,
+    "cordoned": _cordoned,
+    "missing class": _class,
+    "missing claim": _claim,
+    "volume in another zone": _volume,
+    "spread key": _spread_key,
+    "spread domains": _spread_domains,
+    "affinity to nobody": _nobody,
+    "gate": _gate,
+}

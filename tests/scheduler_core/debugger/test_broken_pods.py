@@ -1,0 +1,43 @@
+"""Pods of real clusters, broken as people break them: each remedy places the pod, and what undoes the break is first.
+
+The clusters are cut down to what the scheduler looks at; `scripts/check_remedies_real.py` runs over whole ones.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scheduler_core.debugger.remedies.search import remedies
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.files import read_snapshot
+from tests.scheduler_core.debugger.breaking import WAYS, Broken, breaks
+from tests.scheduler_core.debugger.remedied import check, stuck
+
+CLUSTERS = sorted((Path(__file__).parent / "clusters").glob("*.json.gz"))
+
+
+def broken() -> list[object]:
+    found = []
+    for path in CLUSTERS:
+        for one in breaks(read_snapshot(str(path))):
+            found.append(pytest.param(one, id=f"{path.name.partition('.')[0]}-{one.kind.replace(' ', '-')}"))
+    return found
+
+
+BROKEN = broken()
+
+
+def test_there_are_enough() -> None:
+    assert len(BROKEN) == len(CLUSTERS) * len(WAYS) >= 60
+
+
+@pytest.mark.parametrize("one", BROKEN)
+def test_each_remedy_places_the_pod_and_the_undoing_is_first(one: Broken) -> None:
+    simulation = Simulation(one.objects, pods=[one.pod], tie_break="name", preemption=False)
+    trace, again = next(iter(stuck(simulation)))
+    found = remedies(again(), trace.pod)
+    assert found, trace.message
+    assert any(one.undoes(remedy.changes) for remedy in found[:2]), [remedy.text for remedy in found]
+    check(again, trace.pod, found)
