@@ -13,12 +13,13 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Swagger
 from ninja.errors import HttpError, ValidationError
 
-from kubesched_ui.api import compare, debugger, events, pods, remedies, runs, scenarios, time
+from kubesched_ui.api import compare, debugger, events, pods, provenance, remedies, runs, scenarios, time
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.ingest import IngestError
 from scheduler_core.config import UnknownPlugins
 from scheduler_core.debugger.find import WrongExpression
+from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.errors import InputError
 
 api = NinjaAPI(
@@ -30,7 +31,7 @@ api = NinjaAPI(
     docs=Swagger(settings={"deepLinking": False}),  # its links would stand inside buttons, out of a keyboard's reach
 )
 
-for resource in (scenarios, runs, events, pods, time, debugger, compare, remedies):
+for resource in (scenarios, runs, events, pods, time, debugger, provenance, compare, remedies):
     api.add_router("", resource.router)
 
 
@@ -51,6 +52,11 @@ def unknown_plugins(request: HttpRequest, error: UnknownPlugins) -> HttpResponse
 @api.exception_handler(IngestError)
 def bad_input(request: HttpRequest, error: Exception) -> HttpResponse:
     return refusal(request, str(error), 400)
+
+
+@api.exception_handler(NotThere)
+def not_there(request: HttpRequest, error: NotThere) -> HttpResponse:
+    return refusal(request, str(error), 404)
 
 
 @api.exception_handler(WrongExpression)

@@ -1,0 +1,88 @@
+"""Where a number of a stored run comes from. The cluster before a cycle takes long to make: the last few are kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from functools import partial
+
+from django.http import Http404
+
+from kubesched_ui.asking.comparisons import fetcher
+from kubesched_ui.asking.recordings import key_of, recording_of
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.runs.simulations import unknown_of
+from scheduler_core.config import load_configuration
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.objects import Fetch
+from scheduler_core.debugger.provenance import Provenance, Question, of_recording
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+
+KEPT = 2  # clusters; one of 5,000 nodes and 10,000 pods takes some 100 MB
+
+_kept: OrderedDict[tuple[str, int], Provenance] = OrderedDict()
+_objects: OrderedDict[str, Fetch] = OrderedDict()
+_lock = threading.Lock()  # also of the clusters: plugins remember what they were asked
+
+
+def tell(run: Run, cycle: Cycle, question: Question) -> Tree:
+    """The tree of a number of one cycle of the run. Raises NotRecorded, InputError, NotThere."""
+    with _lock:
+        return _provenance(run, cycle).tell(question)
+
+
+def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: int | None = None) -> Cycle:
+    """The cycle of a pod's attempt, or that of this number; the pod's last one without both. Raises Http404."""
+    known = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("-number")
+    asked = {"attempt": attempt, "number": number}
+    found = known.filter(**{field: value for field, value in asked.items() if value is not None}).first()
+    if found is None:
+        told = f"attempt: there is no attempt {attempt}" if attempt is not None else "There is no cycle"
+        told = f"cycle: there is no cycle {number}" if number is not None else told
+        raise Http404(f"{told} of pod {namespace[:253]}/{name[:253]} in run {run.pk}.")
+    return found
+
+
+def _provenance(run: Run, cycle: Cycle) -> Provenance:
+    key = key_of(run), cycle.number
+    if key in _kept:
+        _kept.move_to_end(key)
+        return _kept[key]
+    release = get_release(run.release)
+    configuration = load_configuration(
+        run.config or None, release, known=known_plugins(PLUGINS), unknown=unknown_of(run)
+    )
+    make = partial(
+        Simulation,
+        release=run.release,
+        config=configuration,
+        seed=run.seed,
+        tie_break=run.tie_break,
+        preemption=run.preemption,
+        percentage=run.percentage,
+    )
+    trace = CycleTrace.decode(bytes(cycle.trace))
+    while len(_kept) >= KEPT:
+        _kept.popitem(last=False)
+    found = of_recording(recording_of(run), _fetch(run), cycle.number, trace, make, release)
+    _kept[key] = found
+    return found
+
+
+def _fetch(run: Run) -> Fetch:
+    """Reads objects of the run; those of the run that was asked last are kept."""
+    key = key_of(run)
+    if key not in _objects:
+        _objects.clear()
+        _objects[key] = fetcher(run)
+    return _objects[key]
+
+
+def forget() -> None:
+    """Lets go of what is kept."""
+    with _lock:
+        _kept.clear()
+        _objects.clear()

@@ -1,0 +1,117 @@
+"""Where a number comes from, over stored runs: in one pass and in time."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.asking import provenance
+from kubesched_ui.models import Run
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.scenarios.samples import FOLDER
+from tests.kubesched_ui.api.test_debugger import ran
+from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.scheduler_core.provenance.evaluate import LEAVES, nodes, problems
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are executed by the tests themselves."""
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    provenance.forget()
+
+
+def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> dict[str, Any]:
+    answer = client.get(f"/api/runs/{run.pk}/pods/{key}/provenance", query)
+    assert answer.status_code == status, answer.content
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def objects_then(client: Client, run: Run, tree: dict[str, Any], cycle: int) -> dict[tuple[str, str, str], Any]:
+    """The objects that a tree names, as the run had them before the cycle."""
+    found = {}
+    for leaf in nodes(tree):
+        source = leaf.get("source")
+        if source and leaf["op"] == "field":
+            answer = client.get(f"/api/runs/{run.pk}/object", {**source, "cycle": cycle})
+            found[source["kind"], source.get("namespace", ""), source["name"]] = answer.json()
+    return found
+
+
+@pytest.mark.parametrize("sample", ["04-zone-spread", "10-preemption", "12-pod-affinity", "16-preemption-in-time"])
+def test_everything_recorded_can_be_asked(client: Client, sample: str) -> None:
+    run = ran(client, (FOLDER / f"{sample}.yaml").read_bytes())
+    asked = 0
+    for cycle in run.cycles.order_by("number")[:8]:
+        key = f"{cycle.namespace}/{cycle.name}"
+        told = client.get(f"/api/runs/{run.pk}/pods/{key}").json()
+        numbers = [row.number for row in run.cycles.filter(namespace=cycle.namespace, name=cycle.name)]
+        recorded = told["cycles"][numbers.index(cycle.number)]
+        for query, value in itertools.islice(questions(recorded), 60):
+            tree = ask(client, run, key, cycle=cycle.number, **query)
+            assert tree["value"] == value, query
+            assert tree["text"]
+            assert list(problems(tree, objects_then(client, run, tree, cycle.number))) == []
+            asked += 1
+    assert asked > 10
+
+
+def questions(recorded: dict[str, Any]) -> Any:
+    names = list(recorded.get("filter_all") or {})[:2] + recorded.get("feasible", [])[:2]
+    for name in names:
+        for plugin in ("NodeResourcesFit", "TaintToleration", "NodeName"):
+            refused = plugin in (recorded.get("filter_all") or {}).get(name, {})
+            yield {"point": "filter", "plugin": plugin, "node": name}, refused
+        for plugin, score in (recorded.get("score") or {}).items():
+            if name in score["raw"]:
+                yield {"point": "raw", "plugin": plugin, "node": name}, score["raw"][name]
+                yield {"point": "normalized", "plugin": plugin, "node": name}, score["normalized"][name]
+                weighted = score["normalized"][name] * score["weight"]
+                yield {"point": "weighted", "plugin": plugin, "node": name}, weighted
+        if name in (recorded.get("total") or {}):
+            yield {"point": "total", "node": name}, recorded["total"][name]
+        if recorded.get("postfilter"):
+            yield {"point": "preemption", "node": name}, name == recorded["postfilter"].get("nominated_node")
+
+
+def test_earlier_cycles_and_pages(client: Client) -> None:
+    many = [pod(f"p{i:02}", f"{10 + i}m") for i in range(30)]
+    run = ran(client, as_list(node("n1"), *many, pod("q")))
+    first = ask(client, run, "default/q", point="filter", plugin="NodeResourcesFit", node="n1")
+    second = ask(client, run, "default/q", point="filter", plugin="NodeResourcesFit", node="n1", page=2)
+    assert first["pages"] == second["pages"] == 2
+    told = [leaf for tree in (first, second) for leaf in nodes(tree) if leaf["op"] == "field" and "cycle" in leaf]
+    asked = {leaf["source"]["name"] for leaf in told}
+    assert asked == {f"p{i:02}" for i in range(30)}
+    assert {leaf["cycle"] for leaf in told} == set(range(1, 31))
+    assert {leaf["op"] for tree in (first, second) for leaf in nodes(tree) if "args" not in leaf} <= LEAVES
+    assert list(problems(second, objects_then(client, run, second, 31))) == []
+
+
+def test_wrong_questions_name_the_parameter(client: Client) -> None:
+    run = ran(client, as_list(node("n1"), node("n2"), pod("p")))
+    fit = {"plugin": "NodeResourcesFit", "node": "n1"}
+    for status, says, query in (
+        (400, "point: must be one of", {"point": "colour"}),
+        (400, "plugin: must be given", {"point": "raw", "node": "n1"}),
+        (404, "plugin: 'X' is not at score", {"point": "raw", "node": "n1", "plugin": "X"}),
+        (404, "node: there was no node", {"point": "raw", **fit, "node": "n9"}),
+        (404, "point: no PostFilter plugin", {"point": "preemption", "node": "n1"}),
+        (404, "attempt: there is no attempt 7", {"point": "raw", **fit, "attempt": 7}),
+        (404, "cycle: there is no cycle 7", {"point": "raw", **fit, "cycle": 7}),
+        (422, "page", {"point": "raw", **fit, "page": 0}),
+        (422, "point", {}),
+    ):
+        assert says in ask(client, run, "default/p", status, **query)["error"]
+    assert "default/nobody" in ask(client, run, "default/nobody", 404, point="total")["error"]
