@@ -1,4 +1,4 @@
-"""Where a number of a stored run comes from. The cluster before a cycle takes long to make: the last few are kept."""
+"""Where a number of a stored run comes from. Clusters take long to make: the last few are kept, and go to the cycle."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.runs.simulations import unknown_of
 from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.provenance import Provenance, Question, of_recording
+from scheduler_core.debugger.rewound import Rewound
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
@@ -23,9 +23,9 @@ from scheduler_core.simulation import Simulation
 
 KEPT = 2  # clusters; one of 5,000 nodes and 10,000 pods takes some 100 MB
 
-_kept: OrderedDict[tuple[str, int], Provenance] = OrderedDict()
-_objects: OrderedDict[str, Fetch] = OrderedDict()
-_lock = threading.Lock()  # also of the clusters: plugins remember what they were asked
+_kept: OrderedDict[str, Rewound] = OrderedDict()
+_last: dict[str, tuple[int, Provenance]] = {}  # the cycle that a cluster is at, and what can be asked there
+_lock = threading.Lock()  # of the clusters, too: they move, and plugins remember what they were asked
 
 
 def tell(run: Run, cycle: Cycle, question: Question) -> Tree:
@@ -47,7 +47,16 @@ def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: i
 
 
 def _provenance(run: Run, cycle: Cycle) -> Provenance:
-    key = key_of(run), cycle.number
+    key = key_of(run)
+    if key in _last and _last[key][0] == cycle.number:
+        return _last[key][1]
+    _last.pop(key, None)
+    found = of_recording(_rewound(run, key), cycle.number, CycleTrace.decode(bytes(cycle.trace)))
+    _last[key] = cycle.number, found
+    return found
+
+
+def _rewound(run: Run, key: str) -> Rewound:
     if key in _kept:
         _kept.move_to_end(key)
         return _kept[key]
@@ -64,25 +73,15 @@ def _provenance(run: Run, cycle: Cycle) -> Provenance:
         preemption=run.preemption,
         percentage=run.percentage,
     )
-    trace = CycleTrace.decode(bytes(cycle.trace))
     while len(_kept) >= KEPT:
-        _kept.popitem(last=False)
-    found = of_recording(recording_of(run), _fetch(run), cycle.number, trace, make, release)
-    _kept[key] = found
+        gone, _ = _kept.popitem(last=False)
+        _last.pop(gone, None)
+    found = _kept[key] = Rewound(recording_of(run), fetcher(run), make, release)
     return found
-
-
-def _fetch(run: Run) -> Fetch:
-    """Reads objects of the run; those of the run that was asked last are kept."""
-    key = key_of(run)
-    if key not in _objects:
-        _objects.clear()
-        _objects[key] = fetcher(run)
-    return _objects[key]
 
 
 def forget() -> None:
     """Lets go of what is kept."""
     with _lock:
         _kept.clear()
-        _objects.clear()
+        _last.clear()

@@ -11,6 +11,7 @@ import msgspec
 from scheduler_core.commands.asking import Played
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotThere, Question, of_recording
+from scheduler_core.debugger.rewound import Rewound
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
@@ -29,8 +30,8 @@ def provenance(
         seed=settings["seed"],
         tie_break=settings["tie_break"],
     )
-    fetch, release = played.objects.__getitem__, get_release(settings["release"])
-    tree = of_recording(played.recording, fetch, number, trace, make, release).tell(question)
+    rewound = Rewound(played.recording, played.objects.__getitem__, make, get_release(settings["release"]))
+    tree = of_recording(rewound, number, trace).tell(question)
     if as_json:
         print(msgspec.json.encode(tree).decode(), file=out)
         return 0

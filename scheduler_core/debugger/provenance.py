@@ -18,7 +18,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace, Score
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.rewind import Make, rewind
+from scheduler_core.debugger.rewound import Rewound
 from scheduler_core.debugger.state import State
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
@@ -33,7 +33,6 @@ from scheduler_core.framework.interface import (
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.provenance.tree import Tree, constant, multiply, total
 from scheduler_core.provenance.view import PAGE, View
-from scheduler_core.releases import Release
 
 POINTS = ("filter", "raw", "normalized", "weighted", "total", "preemption")
 _SCORE_POINTS = frozenset(("raw", "normalized", "weighted"))
@@ -191,30 +190,28 @@ class Provenance:
         return _checked(plugin.explain_post_filter(state, view, trace, result), here, found.status)
 
 
-def of_recording(
-    recording: Recording, fetch: Fetch, number: int, trace: CycleTrace, make: Make, release: Release
-) -> Provenance:
-    """What can be asked of cycle `number` of a recording, whose trace this is. `fetch`, `make`, `release`: as of
-    `rewind`. Raises InputError."""
+def of_recording(rewound: Rewound, number: int, trace: CycleTrace) -> Provenance:
+    """What can be asked of cycle `number` of a recording, whose trace this is; until the cluster goes elsewhere. Raises
+    InputError."""
+    recording = rewound.recording
     moment = recording.before_cycle(number)
-    simulation = rewind(recording, fetch, moment, make, release, start_index=trace.start_index)
+    simulation = rewound.at(moment)
+    simulation.scheduler.next_start_index = trace.start_index
     pod = next((pod for pod in simulation.pending if pod.key == trace.pod), None)
     framework = simulation.scheduler.profiles.get(trace.profile)
     if pod is None or framework is None:
         raise NotThere("cycle", "", f"pod {trace.pod} was not waiting for a node before cycle {number}")
-    return Provenance(framework, pod, trace, _placing_cycles(recording, moment), _as_given(recording, fetch, moment))
+    cycles, given = _placing_cycles(rewound.state), _as_given(recording, rewound.fetch, moment)
+    return Provenance(framework, pod, trace, cycles, given)
 
 
-def _placing_cycles(recording: Recording, moment: int) -> dict[str, int]:
+def _placing_cycles(state: State) -> dict[str, int]:
     """Pod -> the cycle that placed it, of the pods on nodes."""
-    state, pods = State(recording, moment), recording.tables["pods"]
+    recording, pods = state.recording, state.recording.tables["pods"]
     number = {at: i for i, at in enumerate(recording.tables["cycles"]["at"].tolist(), 1)}
     came = recording.tables["places"]["at"][state.came[state.placed]].tolist()
-    return {
-        pods.at("key", pod): number[at]
-        for pod, at in zip(state.placed.tolist(), came, strict=True)
-        if at and at in number
-    }
+    keys, names = pods["key"][state.placed].tolist(), pods.texts["key"]
+    return {names[key]: number[at] for key, at in zip(keys, came, strict=True) if at and at in number}
 
 
 def _as_given(recording: Recording, fetch: Fetch, moment: int) -> dict[tuple[str, str], Object]:

@@ -11,6 +11,7 @@ import pytest
 
 from scheduler_core.debugger.provenance import Question, of_recording
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.debugger.rewound import Rewound
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.live import ROOT, golden_cases
@@ -50,10 +51,11 @@ def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
         tie_break="name",
         percentage=case.get("percentage"),
     )
+    moving = Rewound(recording, objects.__getitem__, make, simulation.release)
     for number, (live, trace, names) in enumerate(cycles_of(case), 1):
         if number % 3:
             continue
-        rewound = of_recording(recording, objects.__getitem__, trace.number, trace, make, simulation.release)
+        rewound = of_recording(moving, trace.number, trace)
         for question, _ in list(questions(trace, names))[::5]:
             told = msgspec.to_builtins(rewound.tell(question))
             assert told == msgspec.to_builtins(live.tell(question)), f"{trace.pod} {question}"

@@ -1,0 +1,162 @@
+"""A run's cluster that goes from moment to moment. What did not change between two stays, so near ones cost little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api.objects import KINDS, Pod, timestamp
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.objects import Fetch
+from scheduler_core.debugger.recording import ASSUMED, GONE, PENDING, Recording
+from scheduler_core.debugger.rewind import Make, rewind
+from scheduler_core.debugger.state import Int64, State
+from scheduler_core.releases import Release
+from scheduler_core.simulation import Simulation
+
+
+class _Known(NamedTuple):
+    """A pod as of a row of the recording's pods."""
+
+    row: int
+    info: PodInfo
+
+
+class Rewound:
+    """`recording`, `fetch`, `make`, `release`: as of `rewind`. `state`: the moment that it is at."""
+
+    def __init__(self, recording: Recording, fetch: Fetch, make: Make, release: Release) -> None:
+        self.recording, self.fetch = recording, fetch
+        self._make, self._release = make, release
+        self._simulation: Simulation | None = None
+        self._known: dict[str, _Known] = {}
+        self.state: State
+
+    def at(self, moment: int) -> Simulation:
+        """The run after a moment, as `rewind` makes it; the one that was given before is no longer another. Raises
+        InputError."""
+        simulation = self._simulation
+        if simulation is not None and self.state.moment == moment:
+            return simulation
+        state = State(self.recording, moment)
+        if simulation is None or not self._near(simulation, state):
+            self._simulation = None  # its memory is needed
+            simulation = rewind(self.recording, self.fetch, moment, self._make, self._release)
+            rows = dict(zip(self._keys(alive := np.flatnonzero(state.state != GONE)), alive.tolist(), strict=True))
+            pods = (*simulation.cluster.pods.values(), *simulation.pending)
+            self._known = {pod.key: _Known(rows[pod.key], pod) for pod in pods}
+            self._simulation = simulation
+        else:
+            self._others(simulation, state)
+            self._pods(simulation, state)
+        self.state = state
+        return simulation
+
+    def _keys(self, rows: Int64) -> list[str]:
+        pods = self.recording.tables["pods"]
+        return [pods.texts["key"][key] for key in pods["key"][rows].tolist()]
+
+    # ---- what differs
+
+    def _between(self, table: str, state: State) -> slice:
+        at = self.recording.tables[table]["at"]
+        first, last = sorted((self.state.moment, state.moment))
+        return slice(int(np.searchsorted(at, first, "right")), int(np.searchsorted(at, last, "right")))
+
+    def _near(self, simulation: Simulation, state: State) -> bool:
+        """Whether only pods went and came, and objects changed: rows of nodes, ports that are free though used, numbers
+        of volumes and what Permit holds depend on the way."""
+        presence = self._between("presence", state)
+        if presence.start < presence.stop:
+            return False
+        if any((one.state == ASSUMED).any() for one in (self.state, state)):
+            return False
+        if any(now < 0 or was < 0 for _, was, now in self._changed_objects(state)):
+            return False
+        return not any(
+            b"ostPort" in self.fetch(int(self.recording.tables["pods"]["object"][row]))[1]
+            for row in self._moved(state).tolist()
+        )
+
+    def _changed_objects(self, state: State) -> Iterator[tuple[str, int, int]]:
+        """(kind, number of the object before, now; -1 for none) of objects that changed."""
+        others, between = self.recording.tables["others"], self._between("others", state)
+        kinds = others.texts["kind"]
+        touched = set(zip(others["kind"][between].tolist(), others["key"][between].tolist(), strict=True))
+        for kind, key in touched:
+            same = np.flatnonzero((others["kind"] == kind) & (others["key"] == key))
+            numbers = []
+            for moment in (self.state.moment, state.moment):
+                end = int(np.searchsorted(others["at"][same], moment, "right"))
+                numbers.append(int(others["object"][same[end - 1]]) if end else -1)
+            if numbers[0] != numbers[1] and kinds[kind] in KINDS:
+                yield kinds[kind], numbers[0], numbers[1]
+
+    def _moved(self, state: State) -> Int64:
+        """The pods that are elsewhere, or as of another row, or started at another time."""
+        was = self.state
+        return np.flatnonzero((was.state != state.state) | (was.node != state.node) | (was.start != state.start))
+
+    # ---- going there
+
+    def _others(self, simulation: Simulation, state: State) -> None:
+        for kind, _, number in list(self._changed_objects(state)):
+            simulation.cluster.apply(msgspec.json.decode(self.fetch(number)[1], type=KINDS[kind]))
+
+    def _pods(self, simulation: Simulation, state: State) -> None:
+        cluster, was, moved = simulation.cluster, self.state, self._moved(state)
+        keys = dict(zip(moved.tolist(), self._keys(moved), strict=True))
+        touched: set[str] = set()
+        for row in moved[was.state[moved] >= ASSUMED].tolist():
+            touched.add(cluster.pods[keys[row]].node)
+            cluster.remove_pod(cluster.pods[keys[row]])
+        for row in moved[state.state[moved] == GONE].tolist():
+            self._known.pop(keys[row], None)
+        nominated = state.nominated()
+        order = moved[np.argsort(state.came[moved], kind="stable")]
+        for row in order[state.state[order] != GONE].tolist():
+            info = self._info(row, keys[row])
+            placed = state.state[row] >= ASSUMED
+            node = self.recording.names[int(state.node[row])] if placed else ""
+            info.pod.spec.node_name = node
+            info.start_time = float(state.start[row]) or timestamp(info.pod.status.start_time)
+            if placed:
+                cluster.add_pod(info, node)
+                touched.add(node)
+        self._arrange(simulation, state, touched)
+        pending = np.flatnonzero(state.state == PENDING)
+        simulation.pending = [
+            self._info(row, key) for row, key in zip(pending.tolist(), self._keys(pending), strict=True)
+        ]
+        self._nominate(simulation, nominated)
+
+    def _info(self, row: int, key: str) -> PodInfo:
+        known = self._known.get(key)
+        if known is None or known.row != row:
+            _, text = self.fetch(int(self.recording.tables["pods"]["object"][row]))
+            pod = msgspec.json.decode(text, type=Pod)
+            pod.spec.node_name = ""
+            known = self._known[key] = _Known(row, PodInfo(pod, self._release))
+        return known.info
+
+    def _arrange(self, simulation: Simulation, state: State, nodes: Iterable[str]) -> None:
+        """Puts the pods of these nodes in the order in which they arrived."""
+        for name in nodes:
+            entry = simulation.cluster.nodes.entries.get(name)
+            if entry is not None:
+                came = {key: int(state.came[self._known[key].row]) for key in entry.pods}
+                entry.pods = dict(sorted(entry.pods.items(), key=lambda pod: came[pod[0]]))
+
+    def _nominate(self, simulation: Simulation, nominated: dict[str, str]) -> None:
+        nominator = simulation.cluster.nominator
+        for name in nominator.nodes():
+            for pod in nominator.on(name):
+                nominator.forget(pod)
+        for key, known in self._known.items():
+            known.info.nominated_node = known.info.pod.status.nominated_node_name = nominated.get(key, "")
+        for pod in simulation.pending:
+            if pod.nominated_node:
+                nominator.nominate(pod, pod.nominated_node)
