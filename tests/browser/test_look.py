@@ -143,3 +143,19 @@ def test_nothing_jumps_while_a_run_streams(page: Page, site: Instance, recorded:
     expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=60_000)
     expect(page.locator("#pods tbody tr")).to_have_count(100)
     assert page.evaluate("window.shift") < 0.1  # the bound that Web Vitals calls good
+
+
+def test_tables_on_a_phone_show_that_they_scroll(page: Page, recorded: dict[str, Any]) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"/runs/{recorded['run']}/")
+    table = page.locator("#pods .scroll")
+    expect(table).to_have_attribute("data-beyond", "right")
+    assert "linear-gradient" in table.evaluate("(box) => getComputedStyle(box).maskImage")
+    expect(table).to_have_attribute("tabindex", "0")
+    table.evaluate("(box) => box.scrollTo(box.scrollWidth, 0)")
+    expect(table).to_have_attribute("data-beyond", "left")
+    page.get_by_label("Search pods").press_sequentially("front")  # the table is exchanged
+    expect(page.locator("#pods tbody tr")).to_have_count(1)
+    expect(table).to_have_attribute("data-beyond", "right")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(table).to_have_attribute("data-beyond", "")
