@@ -9,7 +9,6 @@ import msgspec
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.resources import amounts
 from scheduler_core.debugger.changes import Change
 from scheduler_core.debugger.remedies.spot import BROKEN, CORDONED, is_ready
 from scheduler_core.debugger.remedies.steps import ADD, Step
@@ -25,7 +24,7 @@ def kinds(nodes: Iterable[Node]) -> list[Node]:
             continue
         labels = frozenset((k, v) for k, v in node.metadata.labels.items() if v != node.name)
         taints = frozenset((t.key, t.value, t.effect) for t in _lasting(node))
-        found.setdefault((tuple(sorted(amounts(node.status.allocatable).items())), labels, taints), node)
+        found.setdefault((frozenset(node.status.allocatable.items()), labels, taints), node)
     return list(found.values())
 
 

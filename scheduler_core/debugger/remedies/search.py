@@ -137,13 +137,14 @@ class Search:
     def _within(self, share: float, kinds: frozenset[str], targets: Sequence[str]) -> None:
         end = min(self.trial.runs + int(self.budget * share), 2 * self.budget)
         for name in targets:
-            if (
-                self.trial.runs >= end
-                or self._timer() > self._end
-                or sum(r.kind in kinds for r in self.found.values()) >= 3 * PER_KIND
-            ):
+            if self._over(end) or sum(r.kind in kinds for r in self.found.values()) >= 3 * PER_KIND:
                 return
             self._solve(Plan(), name, kinds, DEPTH, end)
+
+    def _over(self, end: int) -> bool:
+        """Whether it has run enough cycles; or had its time, which is twice as long while nothing was found."""
+        late = self._timer() - self._end
+        return self.trial.runs >= end or late > (0 if self.found else NANOSECONDS)
 
     # ---- targets
 
@@ -221,7 +222,7 @@ class Search:
         return placed[0], seen
 
     def _solve(self, plan: Plan, name: str, kinds: frozenset[str], depth: int, end: int) -> None:
-        if self.trial.runs >= end or self._timer() > self._end or (plan.steps and plan.steps in self._seen):
+        if self._over(end) or (plan.steps and plan.steps in self._seen):
             return
         self._seen.add(plan.steps)
         result = self._obstacles(plan, name)
@@ -278,7 +279,7 @@ class Search:
         """Another node, of the kinds that take the pod; alone, or with one edit of the pod."""
         cluster = self.trial.cluster
         there = adding.kinds(cluster.nodes.nodes)[:12]
-        for like in there if self._timer() <= self._end else ():
+        for like in () if self._over(2 * self.budget) else there:
             step = adding.step(cluster, like)
             plan = Plan((step,))
             if node := self._fits(plan):
