@@ -15,6 +15,7 @@ from scheduler_core.api.objects import Object, Pod, PodStatus
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.loading import configuration_of, prepared, read_config, tell
 from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.debugger.remedies.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
@@ -26,6 +27,9 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
 from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+
+CHANGES = 4  # remedies that are told of a pod
+MOST_TRIED = 50  # pods for which some are searched
 
 
 @dataclass(slots=True)
@@ -106,7 +110,7 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> lis
     """The answers in the order of the cycles. Unless `every`, of pods pending for the same reasons only the first is
     explained."""
     found: dict[tuple[str, ...], _Alike] = {}
-    cluster, cycles = simulation.cluster, simulation.run()
+    cluster, cycles, tried = simulation.cluster, simulation.run(), 0
     while True:
         before = dict(cluster.pods)
         trace = next(cycles, None)
@@ -121,6 +125,9 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool) -> lis
         victims = [before[victim] for victim in trace.victims if victim in before]
         info = PodInfo(pods[trace.pod], cluster.release)
         found[key] = _Alike(explain(trace, simulation, info, victims=victims))
+        if trace.result in ("unschedulable", "gated") and tried < MOST_TRIED:
+            tried += 1
+            found[key].answer.changes = [remedy.text for remedy in remedies(simulation, trace.pod, CHANGES)]
 
 
 def _write(found: Sequence[_Alike], out: IO[str], as_json: bool, others: bool) -> None:

@@ -126,7 +126,8 @@ class Answer(Part):
 
     `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the nodes that miss
     least, each with all that speaks against it. `top`: the best nodes with their points; `duel`: the winner against the
-    runner-up. `changes`: what would have to change, most promising first. `message`: of the FailedScheduling event.
+    runner-up. `changes`: what would let the pod in, the least first: each was
+    tried (debugger/remedies), by whoever asked for it. `message`: of the FailedScheduling event.
     """
 
     pod: str

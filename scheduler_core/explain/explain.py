@@ -9,14 +9,14 @@ import numpy as np
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain import scores, sentences, volumes, words
+from scheduler_core.explain import scores, sentences, words
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
 from scheduler_core.explain.objections import objection, short_by
 from scheduler_core.explain.scene import Scene
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
 from scheduler_core.simulation import Simulation
 
-CLOSEST, CHANGES, TOP = 5, 3, 10
+CLOSEST, TOP = 5, 10
 # These tell in Filter, and better, why they left a node out in PreFilter.
 NARROWING = ("NodeAffinity", "VolumeBinding")
 
@@ -79,7 +79,6 @@ class _Explainer:
             if len(answer.top) > 1:
                 answer.duel = scores.duel(answer.top[0], answer.top[1])
         answer.preemption = self.preemption()
-        answer.changes = self.changes(answer)
         answer.sentence = sentences.answer(trace, answer)
         return answer
 
@@ -182,19 +181,3 @@ class _Explainer:
         told.equals = list(found.nominated_any_of)
         told.words = sentences.preemption(told, found.status)
         return told
-
-    # ---- what would have to change
-
-    def changes(self, answer: Answer) -> list[str]:
-        """What would let the pod in: on the closest nodes, or in the pod itself."""
-        if self.trace.preenqueue is not None and self.trace.preenqueue.plugin == "SchedulingGates":
-            gates = [gate.name for gate in self.scene.pod.pod.spec.scheduling_gates] if self.scene is not None else []
-            return [f"remove the scheduling gate{'s' if len(gates) > 1 else ''} {words.listing(gates)}".rstrip()]
-        if self.trace.prefilter is not None and self.scene is not None:
-            return volumes.unusable(self.scene) if self.trace.prefilter.plugin.startswith("Volume") else []
-        changes: dict[str, list[str]] = {}
-        for near in answer.closest:
-            wanted = list(dict.fromkeys(o.change for o in near.objections))
-            if wanted and all(wanted):
-                changes.setdefault(words.listing(wanted), []).append(near.node)
-        return [f"on {words.listing(nodes, 'or')}: {change}" for change, nodes in changes.items()][:CHANGES]

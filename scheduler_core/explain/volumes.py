@@ -120,18 +120,3 @@ def in_tree_limits(scene: Scene, row: int, status: Status) -> Told:
         return "", ""
     limit = node.status.allocatable.get(plugin.resource, plugin.default_limit(node))
     return f"the node takes at most {limit} volumes of this kind ({plugin.resource})", REMOVE_USER
-
-
-def unusable(scene: Scene) -> list[str]:
-    """What would have to happen to the claims for PreFilter to let the pod pass."""
-    changes = []
-    for key, claim in claims(scene):
-        if claim is None:
-            changes.append(f"create claim {key}")
-        elif claim.status.phase == "Lost":
-            changes.append(f"bring back volume {claim.spec.volume_name} of claim {key}")
-        elif claim.metadata.deletion_timestamp:
-            changes.append(f"claim {key} is being deleted: create it anew")
-        elif claim.status.phase == "Pending" or not claim.spec.volume_name:
-            changes.append(f"have claim {key} bound to a volume")
-    return changes
