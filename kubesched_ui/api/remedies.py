@@ -31,6 +31,7 @@ class RemedyOut(Schema):
     node: str = Field(description="Where the pod goes with it")
     proved: bool = Field(description="The pod's cycle was run with it; others are not told")
     gap: list[dict[str, Any]] = Field(description="With `node`: its points and the winner's, by plugin")
+    cost: float = Field(description="What they are ordered by: what is taken from the pod, and who is disturbed")
 
 
 class BottleneckOut(Schema):

@@ -41,7 +41,8 @@ class Step:
 
 class Remedy(msgspec.Struct):
     """One answer. `changes`: as a fork takes them. `disturbs`: {pods, nodes}: others that notice. `node`: where the pod
-    goes with it. `proved`: the cycle was run with it. `gap`: of a node that is to win, its points and the winner's."""
+    goes with it. `proved`: the cycle was run with it. `gap`: of a node that is to win, its points and the winner's.
+    `cost`: what it is ordered by."""
 
     text: str
     changes: list[Raw]
@@ -50,7 +51,7 @@ class Remedy(msgspec.Struct):
     node: str = ""
     proved: bool = False
     gap: list[Raw] = []
-    cost: float = msgspec.field(default=0.0, name="-")
+    cost: float = 0.0
 
 
 @dataclass

@@ -42,7 +42,7 @@ def played(client: Client, *objects: Any, **settings: Any) -> int:
 def test_of_a_pod(client: Client, asked: dict[str, Any]) -> None:
     run = played(client, node("n1", cpu="4"), pod("big", cpu="9"), **asked)
     found = client.get(f"/api/runs/{run}/pods/default/big/remedies?attempt=1").json()
-    assert {"text", "changes", "kind", "disturbs", "proved"} <= found[0].keys()
+    assert found[0].keys() == {"text", "changes", "kind", "disturbs", "proved", "node", "gap", "cost"}
     assert found[0]["text"] == "ask for 4 cpu instead of 9 (no node has more than 4), which n1 has left"
     assert (found[0]["kind"], found[0]["proved"], found[0]["disturbs"]) == ("pod", True, {"pods": 0, "nodes": 0})
     assert found[0]["changes"][0]["patch"]["patch"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "4"
