@@ -118,7 +118,17 @@ class RunQuerySet(models.QuerySet["Run"]):
     def listed(self) -> RunQuerySet:
         """With what a list of runs shows of each, and without what is large."""
         return self.select_related("scenario").defer(
-            "node_names", "pods", "unbind", "template", "scenario__config", "scenario__time", "scenario__warnings"
+            "node_names",
+            "pods",
+            "unbind",
+            "template",
+            "stages",
+            "origin",
+            "remaining",
+            "changes",
+            "scenario__config",
+            "scenario__time",
+            "scenario__warnings",
         )
 
     def active(self) -> RunQuerySet:
@@ -211,6 +221,18 @@ class Run(models.Model):
         help_text="What to take claims for that pods name and the snapshot does not hold.",
     )
     notes = models.JSONField(default=list, blank=True, help_text="What was said of the settings when it was made.")
+    # Of a fork. Its settings above are those that it has from there on.
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks")
+    fork_at = models.PositiveIntegerField(null=True, blank=True, help_text="The cycles before are the parent's.")
+    fork_t = models.FloatField(null=True, blank=True, help_text="Where it was forked after a second: which.")
+    changes = PackedJSONField(
+        default=list, help_text="What it changes there, as the core's debugger/changes.py has it."
+    )
+    stages = PackedJSONField(
+        default=list, editable=False, help_text="[{at, t, changes, settings}], its ancestors' too."
+    )
+    origin = PackedJSONField(default=dict, editable=False, help_text="The settings that the first ancestor began with.")
+    remaining = PackedJSONField(default=list, editable=False, help_text="Of one pass: the pods to be tried after it.")
     # Progress
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     cancel_requested = models.BooleanField(default=False)
@@ -263,6 +285,11 @@ class Run(models.Model):
         if self.summary:
             return self.summary.splitlines()
         return ["in time"] * self.in_time + ["own configuration"] * bool(self.config)  # of runs of earlier versions
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether it goes on from another run, which may be gone by now."""
+        return self.fork_at is not None
 
     @property
     def active(self) -> bool:

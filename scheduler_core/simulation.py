@@ -85,14 +85,8 @@ class Simulation:
         if len(typed) != len(objects):
             typed = decode_all(objects)
         pending = self.cluster.load(typed)
-        picker = Picker(seed if tie_break == "seed" else None)
-        profiles = {}
-        for profile in self.configuration.profiles:
-            share = percentage if percentage is not None else self.configuration.percentage_of_nodes_to_score
-            framework = Framework(profile, registry, self.cluster, picker, share)
-            if percentage is not None:
-                framework.percentage = percentage
-            profiles[profile.scheduler_name] = framework
+        self.registry = registry
+        profiles = self.frameworks(seed if tie_break == "seed" else None, percentage)
         self.scheduler = Scheduler(self.cluster, profiles, preemption, timer)
         for pod in pending:
             if pod.nominated_node:
@@ -101,9 +95,21 @@ class Simulation:
         for framework in profiles.values():
             framework.list_pods = self._all_pods
         self.to_try = self._chosen(pending, pods)  # in order
+        self.stages: dict[int, Callable[[], None]] = {}  # number of a cycle -> what is done before it
         self._held: dict[str, _Held] = {}
-        self._placed = 0
+        self.placed = 0  # cycles that placed a pod
         self._retry_preemptors = retry_preemptors
+
+    def frameworks(self, seed: int | None, percentage: int | None) -> dict[str, Framework]:
+        """The profiles of the configuration, by name. `seed`: None for ties by name."""
+        picker, profiles = Picker(seed), {}
+        for profile in self.configuration.profiles:
+            share = percentage if percentage is not None else self.configuration.percentage_of_nodes_to_score
+            framework = Framework(profile, self.registry, self.cluster, picker, share)
+            if percentage is not None:
+                framework.percentage = percentage
+            profiles[profile.scheduler_name] = framework
+        return profiles
 
     def _chosen(self, pending: list[PodInfo], wanted: Sequence[str] | None) -> list[PodInfo]:
         profiles = self.scheduler.profiles
@@ -143,7 +149,16 @@ class Simulation:
 
     def run(self) -> Iterator[CycleTrace]:
         """One cycle per pod. Between cycles placed pods run, victims are gone, preemptors are nominated."""
-        for pod in self.to_try:
+        done = 0
+        while True:
+            if stage := self.stages.pop(self.scheduler.cycles + 1, None):
+                del self.to_try[:done]
+                done = 0
+                stage()
+            if done == len(self.to_try):
+                break
+            pod = self.to_try[done]
+            done += 1
             trace = yield from self._try(pod, 1)
             if self._retry_preemptors and trace.nominated_node:
                 yield from self._try(pod, 2)
@@ -192,8 +207,8 @@ class Simulation:
     def _settle(self, pod: PodInfo, trace: CycleTrace) -> None:
         nominator = self.cluster.nominator
         if trace.result == "scheduled":
-            self._placed += 1
-            pod.start_time = EPOCH + self._placed
+            self.placed += 1
+            pod.start_time = EPOCH + self.placed
             return
         if trace.postfilter is None:
             return

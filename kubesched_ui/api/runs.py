@@ -10,10 +10,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
-from kubesched_ui.api.common import REFUSALS, Text, find
+from kubesched_ui.api.common import MAX_ID, REFUSALS, Text, find
 from kubesched_ui.models import MAX_NAME, Run, Scenario
 from kubesched_ui.reading import export, recorded
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import forking, lifecycle
 from scheduler_core.config import Unknown
 
 router = Router(tags=["runs"])
@@ -78,13 +78,17 @@ class RunOut(ModelSchema):
 
     class Meta:
         model = Run
-        exclude = ["node_names", "worker", "starts", "pods", "unbind", "template", "summary"]
+        exclude = [
+            *("node_names", "worker", "starts", "pods", "unbind", "template", "summary"),
+            *("changes", "stages", "origin", "remaining"),
+        ]
 
 
 class RunDetail(RunOut):
     pods: list[str] | None
     unbind: list[str]
     template: str
+    changes: list[dict[str, Any]] = Field(description="What it, as a fork, changes before cycle `fork_at`.")
     settings: RunIn = Field(description="To be posted again, for another run with these settings.")
     node_names: list[str] | None = Field(description="Nodes in the order of the snapshot.")
     warnings: list[str] = Field(description="Remarks on its settings, its cluster, its configuration.")
@@ -113,6 +117,47 @@ def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[R
     name = values.pop("name").strip()
     with transaction.atomic():
         return Status(202, lifecycle.create_run(scenario, lifecycle.RunSettings(**values), name=name))
+
+
+class ForkSettings(Schema):
+    """What is left out stays as it was."""
+
+    model_config = {"extra": "forbid"}
+
+    release: Text | None = Field(None, max_length=40)
+    config: Text | None = Field(None, description="A KubeSchedulerConfiguration; empty: the release's default one.")
+    seed: int | None = Field(None, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
+    tie_break: Literal["seed", "name"] | None = None
+    preemption: bool | None = None
+    percentage: int | None = Field(None, ge=0, le=100, description="null, if given: the configuration's.")
+    until: float | None = Field(None, gt=0)
+
+
+class ForkIn(Schema):
+    model_config = {"extra": "forbid"}
+
+    at: int | None = Field(None, ge=1, le=MAX_ID, description="Before this cycle; one more than there are is the end.")
+    t: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Of a run in time, instead: after all until that second."
+    )
+    changes: list[dict[str, Any]] = Field([], description="Each with one key; see docs/debugger.md.")
+    settings: ForkSettings = Field(
+        default_factory=lambda: ForkSettings.model_validate({}), description="From there on."
+    )
+    name: Text = Field("", max_length=MAX_NAME)
+
+
+@router.post("/runs/{int:run_id}/fork", response={202: RunStarted, **REFUSALS})
+def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
+    """Another run that is this one up to a moment, and then goes on with changes and other settings. What was recorded
+    up to there is taken over, not computed again."""
+    given = wanted.settings.model_dump(exclude_unset=True)
+    settings = {name: value for name, value in given.items() if value is not None or name == "percentage"}
+    with transaction.atomic():
+        parent = find(Run, run_id)
+        return Status(
+            202, forking.create_fork(parent, wanted.at, wanted.t, wanted.changes, settings, wanted.name.strip())
+        )
 
 
 @router.get("/runs", response=list[RunOut])

@@ -60,6 +60,8 @@ def run_settings(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
     found: dict[str, Any] = {"scenario": run.scenario.name, **told}
     if run.in_time:
         found |= dict(differences.leaves(run.scenario.time, "scenario.spec"))
+    changes = [change for stage in run.stages for change in stage["changes"]]
+    found |= {f"changes[{i}].{name}": what for i, change in enumerate(changes) for name, what in change.items()}
     own = meaning(text or "", run.release, unknown_of(run))
     usual = meaning("", run.release, "error")
     return found | own, usual

@@ -64,9 +64,9 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[
     """From PreScore on, as far as it went. `points`: of BINDING, those that belong to what is told."""
     node = trace.node
     rows = trace.feasible_rows()
-    if trace.scores:
+    row = trace.selected_row if trace.selected_row >= 0 else nodes.index(node)
+    if trace.scores and (trace.feasible is None or row in rows):  # else it was placed there whatever is scored
         total = trace.total()
-        row = trace.selected_row if trace.selected_row >= 0 else nodes.index(node)
         chosen = row if trace.feasible is None else int(np.searchsorted(rows, row))
         best = ranking(total, chosen)
         say("prescore", skipped=trace.skipped_score)

@@ -72,7 +72,8 @@ def _parts(event: Event) -> list[Part]:
         case "nodes.listed":
             return [f"{data['nodes']:,} nodes from here on"]
         case "scenario.step":
-            return [f"step {data['step']} of the scenario: {data['operation']} ", *_object(event)]
+            of = f"step {data['step']} of the scenario" if data["step"] else "changed by the fork"
+            return [f"{of}: {data['operation']} ", *_object(event)]
         case "warning" | "extender.failed":
             return [data["message"]]
     return [event["type"], *([" ", pod] if event["pod"] else [])]

@@ -22,7 +22,7 @@ from kubesched_ui.recording.events import Event, cycle_events, event
 from kubesched_ui.recording.notify import Notifier
 from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
-from kubesched_ui.runs import lifecycle, simulations
+from kubesched_ui.runs import forked, forking, lifecycle, simulations
 from kubesched_ui.scenarios import intime
 from scheduler_core.debugger.recording import MOVES_PART, Recorder
 from scheduler_core.errors import InputError
@@ -63,22 +63,24 @@ def record(run: Run, log: RunLog) -> None:
     Cancelled, LostClaim, InputError.
     """
     began = time.perf_counter()
-    begun = simulations.begin(run)
-    simulation, recorded = begun.simulation, begun.recorded
-    run.cycles_total = len(simulation.pods)
-    nodes = list(simulation.nodes)
-    position = {pod: index for index, pod in enumerate(simulation.pods)}
-    stored = run.cycles_done
-    recorder = log.recorder = recorder_of(run, simulation, stored)
-    if run.last_seq == 0:
-        data = started(run, nodes, begun.warnings, begun.prepared)
-        log.add_events([event("run.started", 0.0, data=data)])
-        log.flush(node_names=nodes)
+    first = run.fork_at or 1
+    if run.is_fork:
+        simulation, log.recorder, recorded = forked.begin(run)
+        position = {}
+    else:
+        simulation, recorded = begin(run, log)
+        position = {pod: index for index, pod in enumerate(simulation.pods)}
+    run.cycles_total = first - 1 + len(simulation.pods)
+    recorder, nodes, stored = log.recorder, list(simulation.nodes), run.cycles_done
     logger.info(
-        "Run %s: %s pods, %s nodes, loaded in %.1f s", run.pk, len(position), len(nodes), time.perf_counter() - began
+        "Run %s: %s pods, %s nodes, loaded in %.1f s",
+        run.pk,
+        len(simulation.pods),
+        len(nodes),
+        time.perf_counter() - began,
     )
     before = time.perf_counter()
-    for number, trace in enumerate(simulation.run(), 1):
+    for number, trace in enumerate(simulation.run(), first):
         took = time.perf_counter() - before
         if recorder is not None:
             recorder.cycle(trace)
@@ -92,12 +94,30 @@ def record(run: Run, log: RunLog) -> None:
             result = pod_result(events, place, recorded.get(trace.pod, ""), took)
             log.add_cycle(cycle, result, events, trace.victims)
         before = time.perf_counter()
+    if run.is_fork and recorder is not None:
+        run.cycles_total = run.cycles_done  # its changes may have brought pods, or taken some away
+        recorder.rest()
     log.finish(Run.State.DONE)
+
+
+def begin(run: Run, log: RunLog) -> tuple[Simulation, dict[str, str]]:
+    """A run in one pass at its beginning, which is written if it is not yet; and what the real cluster said of pods.
+    Raises InputError."""
+    begun = simulations.begin(run)
+    simulation = begun.simulation
+    run.cycles_total = len(simulation.pods)
+    log.recorder = recorder_of(run, simulation, run.cycles_done)
+    if run.last_seq == 0:
+        nodes = list(simulation.nodes)
+        data = started(run, nodes, begun.warnings, begun.prepared)
+        log.add_events([event("run.started", 0.0, data=data)])
+        log.flush(node_names=nodes)
+    return simulation, begun.recorded
 
 
 def record_in_time(run: Run, log: RunLog) -> None:
     """The same for a run in time: every record of the core becomes events, from the beginning or where it was left."""
-    in_time, recorded = simulations.begin_in_time(run)
+    in_time, recorded = simulations.begin_in_time(forking.beginning_of(run) if run.is_fork else run)
     nodes = list(in_time.simulation.nodes)
     stored = run.last_seq
     chronicle = Chronicle(nodes, intime.slow_binding(run), recorded, stored)
@@ -110,8 +130,13 @@ def record_in_time(run: Run, log: RunLog) -> None:
         log.add_moves(beginning)
         log.flush(node_names=nodes)
     logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
+    fork = forked.InTime(run, log, chronicle) if run.is_fork else None
+    if fork is not None:
+        fork.plan(in_time)
     cycle = None
     for happened in in_time.run():
+        if fork is not None:
+            fork.before(happened.seq)
         entry = chronicle.take(happened)
         if recorder is not None:
             recorder.record(happened, entry.seq)
@@ -124,6 +149,8 @@ def record_in_time(run: Run, log: RunLog) -> None:
             check_same_event(run, entry.seq, entry.events[-1])
             if cycle is not None:
                 check_same(run, cycle.number, f"{cycle.namespace}/{cycle.name}", cycle.result)
+    if fork is not None:
+        fork.before(None)
     if chronicle.seq < stored:
         raise RuntimeError(f"there are {chronicle.seq} events, not the {stored} stored")
     run.clock = run.until or 0.0

@@ -65,6 +65,7 @@ class Scheduler:
     def try_pod(self, pod: PodInfo, attempt: int = 1) -> tuple[Framework, CycleState, CycleTrace]:
         """The scheduling cycle alone, for a caller who has the binding cycle take its time."""
         framework = self._framework(pod)
+        framework.picker.begin(pod.key, attempt)
         trace = self._begin(pod, attempt)
         state = CycleState()
         trace.preenqueue = framework.run_pre_enqueue(pod)

@@ -84,6 +84,8 @@ def _selection(trace: CycleTrace) -> tuple[int, int, int, int]:
         return 0, 0, 0, 1
     total = trace.total()
     row = trace.selected_row
+    if row >= 0 and trace.feasible is not None and row not in trace.feasible:  # it was placed whatever is scored
+        return 0, 0, 0, 1
     if row < 0:  # Reserve or Permit refused it: one of the best
         place = int(total.argmax())
     else:

@@ -90,7 +90,7 @@ class Block(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Pod:
+class Known:
     """A pod by its key. `stored`, `placed`: rows of what exists and of what counts on a node, -1 for none; they differ
     while a pod is updated that is being bound. `shown`, `said`: what was written last."""
 
@@ -122,7 +122,7 @@ class Recorder:
         self._objects: list[tuple[str, bytes]] = []
         self._counts = {"pods": 0, "nodes": 0, "objects": 0, "cycles": 0}
         self._given = {"moves": stored + 1, "cycles": 0, "objects": 0}
-        self._pods: dict[str, _Pod] = {}
+        self._pods: dict[str, Known] = {}
         self._t = -1.0
         self._open(simulation)
         self._cluster.journal.entries = []
@@ -144,6 +144,12 @@ class Recorder:
                 changes.append(change)
         self._apply(self._moment, changes)
         self._cycle(trace.number, 0.0, trace, None)
+
+    def rest(self) -> None:
+        """What changed after the last cycle of a run in one pass."""
+        heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
+        self._tell(self._counts["cycles"] + 1)
+        self._apply(self._moment, [change for change in heard if change.kind != journal.TRIED])
 
     def record(self, record: Record, at: int | None = None) -> None:
         """The next record of a run in time, once its instant is over. `at`: the moment that it is to be, its own number
@@ -230,7 +236,7 @@ class Recorder:
     def _move(self, kind: str, key: str, subject: Any, node: str) -> None:
         pod = self._pods.get(key)
         if pod is None:
-            pod = self._pods[key] = _Pod()
+            pod = self._pods[key] = Known()
         match kind:
             case journal.POD:
                 pod.stored, pod.stored_info = self._version(pod, subject), subject
@@ -246,7 +252,7 @@ class Recorder:
             case journal.BOUND:
                 pod.assumed = False
 
-    def _version(self, pod: _Pod, info: PodInfo) -> int:
+    def _version(self, pod: Known, info: PodInfo) -> int:
         """The row of a pod as it is; a new one if it was not known like this."""
         if info is pod.stored_info:
             return pod.stored
@@ -330,20 +336,20 @@ class Recorder:
         blocks = []
         if any(self._rows.values()):
             tables = {name: pack(TABLES[name], rows) for name, rows in self._rows.items() if rows}
-            data = _encode({"version": VERSION, "names": self._new_names, **tables})
+            data = encode({"version": VERSION, "names": self._new_names, **tables})
             blocks.append(Block(MOVES_PART, self._given["moves"], self._told, data))
             self._given["moves"] = self._told + 1
             self._rows = {name: [] for name in TABLES}
             self._new_names = []
         if self._facts:
-            data = _encode((pack(FACTS, self._facts), b"".join(self._bits)))
+            data = encode((pack(FACTS, self._facts), b"".join(self._bits)))
             blocks.append(Block(FACTS_PART, self._given["cycles"] + 1, self._counts["cycles"], data))
             self._facts, self._bits = [], []
         self._given["cycles"] = self._counts["cycles"]
         first = self._given["objects"]
         for begin in range(0, len(self._objects), OBJECTS_PER_BLOCK):
             some = self._objects[begin : begin + OBJECTS_PER_BLOCK]
-            blocks.append(Block(OBJECTS_PART, first + begin, first + begin + len(some) - 1, _encode(some)))
+            blocks.append(Block(OBJECTS_PART, first + begin, first + begin + len(some) - 1, encode(some)))
         self._objects = []
         self._given["objects"] = self._counts["objects"]
         return blocks
@@ -356,7 +362,8 @@ def _kind_and_key(obj: Object | dict[str, Any]) -> tuple[str, str]:
     return obj["kind"], f"{meta.get('namespace') or 'default'}/{meta['name']}"
 
 
-def _encode(value: Any) -> bytes:
+def encode(value: Any) -> bytes:
+    """A block's bytes."""
     return zlib.compress(msgspec.msgpack.encode(value), 1)
 
 

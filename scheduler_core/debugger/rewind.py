@@ -1,7 +1,7 @@
 """A run's cluster as it was before any moment, as a Simulation that can go on from there.
 
 Nothing is scheduled again: what was where is in the recording. A cycle that is tried in the rewound cluster decides
-what it decided in the run (a tie by seed excepted: whoever goes on sets the picker, too).
+what it decided in the run.
 """
 
 from __future__ import annotations

@@ -72,6 +72,15 @@ class BackoffQueue:
     def remove(self, key: str) -> QueuedPod | None:
         return self._pods.remove(key) or self._errors.remove(key)
 
+    @property
+    def has_early(self) -> bool:
+        """Whether `pop_early` would give a pod."""
+        return bool(len(self._pods))
+
+    def configure(self, initial: float, maximum: float) -> None:
+        """Other seconds, for backoffs that begin from now on."""
+        self._initial, self._maximum = initial, maximum
+
     def pop_early(self) -> QueuedPod | None:
         """The first to end its backoff, though it has not yet; never one that failed by an error."""
         return self._pods.pop()

@@ -184,6 +184,11 @@ class SchedulingQueue:
 
     # ---- a cycle
 
+    @property
+    def ready(self) -> bool:
+        """Whether `pop` would give a pod."""
+        return bool(len(self.active)) or (self.pops_early and self.backoff.has_early)
+
     def pop(self) -> QueuedPod | None:
         """The pod to try next: the first of activeQ; an idle scheduler may take one of backoffQ early."""
         pod, label = self.active.pop(), "Pop"

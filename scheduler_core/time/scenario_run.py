@@ -125,6 +125,13 @@ class ScenarioRun:
         """What happens, in order, to the end."""
         return self.timeline.run(self.until)
 
+    def change(self, operation: str, what: Any) -> None:
+        """Does at once what an entry of the timeline does at its time. Raises InputError for what cannot be done."""
+        entry = Entry(at=0, **{operation: what})
+        action, about = self._step_of(entry, self._read(entry, operation))
+        with self.timeline.caused(self.timeline.record("scenario.step", step=0, operation=operation, **about)):
+            action()
+
     def _extenders(self, allowed: Collection[str]) -> Extenders | None:
         configs = self.simulation.configuration.extenders
         return Extenders(configs, self.simulation.cluster, allowed) if allowed and configs else None

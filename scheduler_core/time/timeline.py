@@ -95,10 +95,12 @@ class Timeline:
         self._count = count()
         self._records: list[Record] = []
         self._early: list[Change] = []  # what changed since the last record, and is the next one's
-        self._seq = self._cause = 0
+        self.seq = self._cause = 0  # the number of the last record
         self._listed: list[str] | None = None
         self.max_records: float = math.inf  # of a run, so that it cannot grow without bounds
         self.max_pods: float = math.inf  # that exist at a time
+        self.before_cycle: dict[int, Action] = {}  # number of a cycle -> what is done right before it
+        self.after_second: list[tuple[float, Action]] = []  # in order: what is done once all at that second is over
         self.at(0.0, lambda: self.api.begin(simulation.pending))
 
     # ---- the loop
@@ -112,28 +114,52 @@ class Timeline:
 
     def run(self, until: float) -> Iterator[Record]:
         """Goes on until that second (included); yields what happens."""
-        while self.next_instant() <= until:
-            self.step()
-            records, self._records = self._records, []
-            yield from records
-        self.clock.advance(until)
+        while True:
+            while self.next_instant() <= until:
+                self.step()
+                records, self._records = self._records, []
+                yield from records
+            self.clock.advance(until)
+            if not self._stage():
+                break
+        yield from self._records
+        self._records = []
 
     def next_instant(self) -> float:
         """When something happens next; infinite when nothing will."""
+        return min(self._next(), self.after_second[0][0] if self.after_second else math.inf)
+
+    def _next(self) -> float:
         return min(self._due[0][0] if self._due else math.inf, max(self.queue.next_flush(), self.clock.now))
 
     def step(self) -> None:
         """The next instant: what is due, the flushes, then cycles while a pod can be popped."""
         now = self.next_instant()
         self.clock.advance(now)
-        self._happen(now)
-        if now == int(now):
-            self.queue.flush_backoff()
-            if now % LEFTOVER_PERIOD == 0:
-                self.queue.flush_leftovers()
-        while (pod := self.queue.pop()) is not None:
+        if self.after_second and self.after_second[0][0] == now < self._next():
+            self._apart()
+            self.after_second.pop(0)[1]()
+        else:
+            self._happen(now)
+            if now == int(now):
+                self.queue.flush_backoff()
+                if now % LEFTOVER_PERIOD == 0:
+                    self.queue.flush_leftovers()
+        while True:
+            if self.before_cycle and self.queue.ready:
+                self._stage()
+            if (pod := self.queue.pop()) is None:
+                break
             self._attempt(pod)
             self._happen(now)
+
+    def _stage(self) -> bool:
+        """Does what is to be done before the next cycle; whether there was anything."""
+        action = self.before_cycle.pop(self.scheduler.cycles + 1, None)
+        if action is not None:
+            self._apart()
+            action()
+        return action is not None
 
     def _happen(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
@@ -153,14 +179,14 @@ class Timeline:
         self.cluster.journal.entries = self._early
 
     def _note(self, kind: str, data: Mapping[str, Any], trace: CycleTrace | None = None) -> int:
-        self._seq += 1
-        if self._seq > self.max_records or len(self.api.pods) > self.max_pods:
-            what = f"{self.max_records:,} things happen" if self._seq > self.max_records else f"{self.max_pods:,} pods"
+        self.seq += 1
+        if self.seq > self.max_records or len(self.api.pods) > self.max_pods:
+            what = f"{self.max_records:,} things happen" if self.seq > self.max_records else f"{self.max_pods:,} pods"
             raise InputError("run", "", f"stopped at {self.clock.now:,.3f} s: more than {what}")
         changes, self._early = self._early, []
-        self._records.append(Record(self._seq, self.clock.now, kind, data, self._cause, trace, changes))
+        self._records.append(Record(self.seq, self.clock.now, kind, data, self._cause, trace, changes))
         self.cluster.journal.entries = changes  # what changes from here on is this record's doing
-        return self._seq
+        return self.seq
 
     @contextmanager
     def caused(self, seq: int) -> Iterator[None]:

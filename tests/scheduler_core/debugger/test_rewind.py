@@ -100,7 +100,7 @@ def at_the_first(make: Callable[[], ScenarioRun]) -> ScenarioRun:
     """Ties go to the first by name: what a seed picks depends on all picks before."""
     run = make()
     for framework in run.simulation.scheduler.profiles.values():
-        framework.picker._random = None
+        framework.picker._seed = None
     return run
 
 

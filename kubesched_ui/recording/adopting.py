@@ -1,0 +1,122 @@
+"""What a fork takes over from its parent: rows are copied as they are, nothing of them is computed again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+from django.db import connection, transaction
+from django.db.models import Model
+
+from kubesched_ui.fields import pack, unpack
+from kubesched_ui.models import Cycle, EventBlock, PodResult, RecordingBlock, Run
+from kubesched_ui.recording.eventlog import LostClaim, insert
+from kubesched_ui.recording.rows import COUNTS, CycleRow, ResultRow
+from scheduler_core.debugger.recording import Block
+from scheduler_core.errors import InputError
+
+CYCLE, EVENTS = CycleRow._fields, ("first_seq", "last_seq", "pod", "data")
+
+
+def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str]) -> None:
+    """Gives a fork in one pass all that its parent has from before the fork's cycle. `blocks`: the beginning of its
+    recording. `rest`: the pods to be tried. Raises LostClaim."""
+    number = run.fork_at or 1
+    before = Cycle.objects.filter(run=parent, number__lt=number)
+    tried = {f"{namespace}/{name}" for namespace, name in before.values_list("namespace", "name")}
+    counts: Counter[str] = Counter()
+    for result in before.values_list("result", flat=True):
+        counts[COUNTS[result]] += 1
+    for column in set(COUNTS.values()):
+        setattr(run, column, counts[column])
+    run.cycles_done, run.last_seq, run.node_names = number - 1, last_event(parent, number), parent.node_names
+    run.remaining = rest
+    with transaction.atomic():
+        held = Run.objects.held(run).update(
+            cycles_done=run.cycles_done,
+            last_seq=run.last_seq,
+            node_names=run.node_names,
+            remaining=run.remaining,
+            **{column: counts[column] for column in set(COUNTS.values())},
+        )
+        if not held:
+            raise LostClaim
+        copy(Cycle, CYCLE, run, parent, "number < %s", number)
+        copy(EventBlock, EVENTS, run, parent, "last_seq <= %s", run.last_seq)
+        insert(RecordingBlock, ("run_id", *Block._fields), ((run.pk, *block) for block in blocks))
+        adopt_results(run, parent, tried)
+
+
+def adopt_results(run: Run, parent: Run, tried: set[str]) -> None:
+    """The outcomes of these pods as they were then: who was evicted later was not yet."""
+    rows = PodResult.objects.filter(run=parent).order_by("position").values_list(*ResultRow._fields)
+    kept = []
+    for row in (ResultRow(*values) for values in rows.iterator(chunk_size=2000)):
+        if f"{row.namespace}/{row.name}" in tried:
+            evicted = row.evicted_by if row.evicted_by in tried else ""
+            reasons = msgspec.json.encode(row.reasons).decode()
+            kept.append(row._replace(evicted_by=evicted, reasons=reasons))
+    insert(PodResult, ("run_id", *ResultRow._fields), ((run.pk, *row) for row in kept))
+
+
+def last_event(parent: Run, number: int) -> int:
+    """The number of the last event before a cycle of a run in one pass."""
+    cycle = Cycle.objects.filter(run=parent, number=number).only("namespace", "name").first()
+    blocks = EventBlock.objects.filter(run=parent).order_by("first_seq")
+    if cycle is not None:
+        first = blocks.filter(pod=f"{cycle.namespace}/{cycle.name}").first()
+    else:
+        first = blocks.filter(pod="").last()  # run.finished; of a run that has none, it began and that was all
+        first = first if first is not None and first.first_seq > 1 else None
+    return first.first_seq - 1 if first is not None else parent.last_seq
+
+
+def adopt_in_time(run: Run, parent_id: int, number: int, seq: int) -> None:
+    """Puts the parent's cycles before `number` and its events up to `seq` in the place of those that were made again.
+    Raises InputError if they are not the same."""
+    table = Cycle._meta.db_table
+    with transaction.atomic():
+        if not Run.objects.held(run).exists():
+            raise LostClaim
+        if not Run.objects.filter(pk=parent_id).exists():
+            return  # deleted meanwhile: what was made again stays
+        check_same(run.pk, parent_id, seq)
+        with connection.cursor() as cursor:
+            theirs = f"FROM {table} p WHERE p.run_id = %s AND p.number = {table}.number"
+            cursor.execute(
+                f"UPDATE {table} SET trace = (SELECT p.trace {theirs}) WHERE run_id = %s AND number < %s "
+                f"AND EXISTS (SELECT 1 {theirs})",
+                [parent_id, run.pk, number, parent_id],
+            )
+        EventBlock.objects.filter(run=run, last_seq__lte=seq).delete()
+        copy(EventBlock, EVENTS, run, Run(pk=parent_id), "last_seq <= %s", seq)
+        cut = EventBlock.objects.filter(run_id=parent_id, first_seq__lte=seq, last_seq__gt=seq).first()
+        if cut is not None:
+            events = [event for event in msgspec.json.decode(unpack(cut.data)) if event["seq"] <= seq]
+            data = pack(msgspec.json.encode(events))
+            EventBlock.objects.create(run=run, first_seq=cut.first_seq, last_seq=seq, pod=cut.pod, data=data)
+
+
+def check_same(run_id: int, parent_id: int, seq: int) -> None:
+    """Raises InputError unless the event of that number is the same in both runs."""
+    found = []
+    for pk in (run_id, parent_id):
+        block = EventBlock.objects.filter(run_id=pk, first_seq__lte=seq, last_seq__gte=seq).first()
+        events = msgspec.json.decode(unpack(block.data)) if block is not None else []
+        found.append(next((event for event in events if event["seq"] == seq), None))
+    if seq > 1 and found[0] != found[1]:
+        problem = (
+            f"run {parent_id} was recorded by another version, which decided otherwise; run it again and fork that"
+        )
+        raise InputError("Fork", "", problem)
+
+
+def copy(model: type[Model], columns: Sequence[str], run: Run, parent: Run, where: str, value: int) -> None:
+    """Copies rows of the parent to the run."""
+    table, names = model._meta.db_table, ", ".join(columns)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} (run_id, {names}) SELECT %s, {names} FROM {table} WHERE run_id = %s AND {where}",
+            [run.pk, parent.pk, value],
+        )

@@ -1,0 +1,119 @@
+"""Forks at work: the beginning is taken over from the parent, then the run goes on with its changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from kubesched_ui.models import Cycle, PodResult, RecordingBlock, Run
+from kubesched_ui.recording.adopting import adopt_in_time, adopt_once
+from kubesched_ui.recording.chronicle import Chronicle
+from kubesched_ui.recording.eventlog import RunLog
+from kubesched_ui.runs import forking, simulations
+from scheduler_core.config import load_configuration
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.changes import Edit
+from scheduler_core.debugger.fork.prefix import Continuing, Prefix, next_start_index, prefix_of, simulation_from
+from scheduler_core.debugger.fork.stages import decisions, plan_in_time, plan_once, tell_again
+from scheduler_core.debugger.objects import Fetch
+from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, facts_from, objects_from
+from scheduler_core.errors import InputError
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario_run import ScenarioRun
+
+GONE = "the run that it is a fork of was deleted before it began"
+
+
+def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
+    """A fork in one pass, as it is before its first own cycle; who records on; and what the real cluster said of pods.
+
+    What the parent has from before is copied if that was not done yet; `run` has its progress then. Raises InputError,
+    LostClaim.
+    """
+    parent = run.parent
+    if not run.last_seq:
+        if parent is None:
+            raise InputError("Fork", "", GONE)
+        adopt_once(run, parent, prefix_in(parent, run.fork_at or 1)[0].blocks, rest_of(parent, run.fork_at or 1))
+    prefix, fetch = prefix_in(run, run.fork_at or 1, own=True)
+    settings = forking.settings_before(run)
+    release = get_release(settings.release)
+    known, unknown = known_plugins(PLUGINS), simulations.unknown_of(run)
+    make = partial(
+        Simulation,
+        release=release.name,
+        config=load_configuration(settings.config or None, release, known=known, unknown=unknown),
+        seed=settings.seed,
+        tie_break=settings.tie_break,
+        preemption=settings.preemption,
+        percentage=settings.percentage,
+    )
+    last = Cycle.objects.filter(run=run, number=prefix.cycle - 1).first()
+    start = 0 if last is None else next_start_index(CycleTrace.decode(bytes(last.trace)))
+    simulation = simulation_from(prefix, fetch, make, release, run.remaining, start)
+    stages, own = forking.stages_of(run), forking.own_stage(run)
+    tell_again(Edit(simulation), decisions(stages[:own]))
+    recorder = Continuing(simulation, prefix, run.cycles_done)
+    plan_once(simulation, stages, own)
+    said = PodResult.objects.filter(run=parent).exclude(recorded_message="") if parent else PodResult.objects.none()
+    rows = said.values_list("namespace", "name", "recorded_message")
+    return simulation, recorder, {f"{namespace}/{name}": message for namespace, name, message in rows}
+
+
+def prefix_in(run: Run, cycle: int, own: bool = False) -> tuple[Prefix, Fetch]:
+    """The beginning of a recording, and who reads its objects. `own`: what a fork took over, without its changes."""
+    blocks: dict[str, list[bytes]] = {MOVES_PART: [], FACTS_PART: [], OBJECTS_PART: []}
+    rows = RecordingBlock.objects.filter(run=run).order_by("part", "first").values_list("part", "first", "data")
+    for part, first, data in rows:
+        if not own or part == OBJECTS_PART or first == (0 if part == MOVES_PART else 1):
+            blocks[part].append(bytes(data))
+    objects = [one for data in blocks[OBJECTS_PART] for one in objects_from(data)]
+    fetch = objects.__getitem__
+    return prefix_of(Recording(blocks[MOVES_PART]), facts_from(blocks[FACTS_PART]), fetch, cycle), fetch
+
+
+def rest_of(parent: Run, cycle: int) -> list[str]:
+    """The pods that a run in one pass tried from a cycle on, or would have, in order."""
+    rows = Cycle.objects.filter(run=parent).order_by("number").values_list("number", "namespace", "name")
+    tried = [(number, f"{namespace}/{name}") for number, namespace, name in rows]
+    rest = [pod for number, pod in tried if number >= cycle]
+    if parent.state != Run.State.DONE:  # it was ended before its end
+        order = parent.remaining if parent.is_fork else simulations.begin(parent).simulation.pods
+        known = {pod for _, pod in tried}
+        rest += [pod for pod in order if pod not in known]
+    return list(dict.fromkeys(rest))
+
+
+@dataclass
+class InTime:
+    """A fork in time is played from the beginning; what was the parent's is put in the place of what was made again.
+
+    `at`: the number of the last record before its changes, once that is known.
+    """
+
+    run: Run
+    log: RunLog
+    chronicle: Chronicle
+    at: int | None = None
+    adopted: bool = field(default=False)
+
+    def plan(self, in_time: ScenarioRun) -> None:
+        """Puts the stages where they belong."""
+        own = forking.own_stage(self.run)
+
+        def hear(number: int) -> None:
+            if number == own:
+                self.at = in_time.timeline.seq
+
+        plan_in_time(in_time, forking.stages_of(self.run), hear)
+
+    def before(self, record: int | None) -> None:
+        """Is told the number of each record before it is taken, None at the end."""
+        if self.adopted or (record is not None and (self.at is None or record <= self.at)):
+            return
+        self.adopted = True
+        if self.run.last_seq <= self.chronicle.seq and self.run.parent_id is not None:
+            self.log.flush()
+            adopt_in_time(self.run, self.run.parent_id, self.chronicle.cycles + 1, self.chronicle.seq)

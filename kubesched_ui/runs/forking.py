@@ -1,0 +1,145 @@
+"""Forks: a run that goes on from a moment of another, its changes and settings checked and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from django.db import transaction
+
+from kubesched_ui.models import MAX_NAME, RecordingBlock, Run
+from kubesched_ui.runs import configuring
+from kubesched_ui.runs.lifecycle import RunSettings, enqueue, settings_of, validate
+from kubesched_ui.runs.summary import differences
+from scheduler_core.debugger.changes import read_changes
+from scheduler_core.debugger.fork.refit import SETTINGS
+from scheduler_core.debugger.fork.stages import Stage
+from scheduler_core.debugger.recording import MOVES_PART, Recording
+from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
+
+FORKED = ("release", "config", "seed", "tie_break", "preemption", "percentage", "until")
+MOST_STAGES = 20  # how deep forks of forks go
+MOST_FORKS = 500  # of one run
+
+
+def create_fork(
+    parent: Run, at: int | None, t: float | None, changes: Any, settings: Mapping[str, Any], name: str = ""
+) -> Run:
+    """A queued run that is `parent` up to before cycle `at`, or up to second `t`, and then goes on with `changes` and
+    `settings` (those of FORKED that are given). Its message is sent once the transaction is committed. Raises
+    InputError before anything is stored."""
+    cycle = moment_of(parent, at, t)
+    read_changes(changes)
+    before = parent.stages
+    if len(before) >= MOST_STAGES:
+        raise InputError(
+            "Fork", "", f"run {parent.pk} is a fork of a fork, {MOST_STAGES} deep; that is as far as it goes"
+        )
+    if parent.forks.count() >= MOST_FORKS:
+        raise InputError("Fork", "", f"run {parent.pk} has {MOST_FORKS} forks already; delete some of them")
+    wanted, given = chosen(parent, settings)
+    stage = {"at": cycle if t is None else None, "t": t, "changes": changes, "settings": given}
+    early = [one for one in before if is_before(one, at, t)]
+    late = [one for one in before if not is_before(one, at, t)]
+    values = asdict(wanted) | {"stages": [*early, stage, *late], "changes": changes, "fork_at": cycle, "fork_t": t}
+    told = differences(wanted, RunSettings())
+    origin = parent.origin or asdict(settings_of(parent))
+    run = Run.objects.create(
+        scenario=parent.scenario,
+        parent=parent,
+        name=name[:MAX_NAME],
+        summary="\n".join(told),
+        origin=origin,
+        notes=parent.notes,
+        **values,
+    )
+    transaction.on_commit(lambda: enqueue(run.pk))
+    return run
+
+
+def moment_of(parent: Run, at: int | None, t: float | None) -> int:
+    """The first cycle that is not the parent's. Raises InputError for a moment that it does not have."""
+    if parent.active:
+        raise InputError("Fork", "", f"run {parent.pk} is still under way; fork it once it is over")
+    if (at is None) == (t is None):
+        raise InputError("Fork", "at", "or t must be given, one of them")
+    opening = RecordingBlock.objects.filter(run=parent, part=MOVES_PART)
+    if not opening.filter(first=0).exists():
+        raise InputError(
+            "Fork", "", f"nothing that could be gone on from was recorded of run {parent.pk}; run it again"
+        )
+    if t is None:
+        assert at is not None
+        if not 1 <= at <= parent.cycles_done + 1:
+            raise InputError("Fork", "at", f"must be in 1..{parent.cycles_done + 1}, got {at}")
+        return at
+    if not parent.in_time:
+        raise InputError("Fork", "t", "is for runs in time; say before which cycle")
+    if not 0 <= t <= (parent.until or 0):
+        raise InputError("Fork", "t", f"must be in 0..{parent.until or 0:g}, got {t:g}")
+    recording = Recording([bytes(data) for data in opening.order_by("first").values_list("data", flat=True)])
+    return recording.cycle_after(recording.after_time(t))
+
+
+def is_before(stage: Mapping[str, Any], at: int | None, t: float | None) -> bool:
+    """Whether a stage of an ancestor comes before a fork; where one is by cycle and one by second it is taken to."""
+    if at is not None and stage["at"] is not None:
+        return bool(stage["at"] <= at)
+    return t is None or stage["t"] is None or bool(stage["t"] <= t)
+
+
+def chosen(parent: Run, settings: Mapping[str, Any]) -> tuple[RunSettings, dict[str, Any]]:
+    """The settings of the fork, and of `settings` those that differ from the parent's. Raises InputError."""
+    if unknown := settings.keys() - set(FORKED):
+        raise InputError("Fork", f"settings.{min(unknown)}", f"must be one of {', '.join(FORKED)}")
+    own = settings_of(parent)
+    wanted = replace(own, **settings)
+    wanted = replace(wanted, release=get_release(wanted.release).name, config=wanted.config or "")
+    if wanted.until is None and own.until is not None:
+        wanted = replace(wanted, until=own.until)
+    validate(parent.scenario, wanted)
+    if "config" in settings or "release" in settings:
+        configuring.check(wanted.config or "", wanted.release, wanted.unknown_plugins)
+    given = {name: getattr(wanted, name) for name in FORKED if getattr(wanted, name) != getattr(own, name)}
+    return wanted, given
+
+
+# ---- what the core goes by
+
+
+def stages_of(run: Run) -> list[Stage]:
+    """The stages of a fork, in order; each with all settings if it changes one that another scheduler is made for."""
+    now = dict(run.origin)
+    found = []
+    for one in run.stages:
+        now |= one["settings"]
+        whole = {name: now.get(name) for name in SETTINGS} if one["settings"].keys() & set(SETTINGS) else {}
+        until = {name: one["settings"][name] for name in ("until",) if name in one["settings"]}
+        found.append(Stage(one["at"], one["t"], read_changes(one["changes"]), whole | until))
+    return found
+
+
+def own_stage(run: Run) -> int:
+    """Which of them is its own."""
+    mine = {"at": None if run.fork_t is not None else run.fork_at, "t": run.fork_t, "changes": run.changes}
+    return max(i for i, one in enumerate(run.stages) if {name: one[name] for name in mine} == mine)
+
+
+def settings_before(run: Run) -> RunSettings:
+    """The settings that it goes on from, before any of its own."""
+    now = dict(run.origin)
+    for one in run.stages[: own_stage(run)]:
+        now |= one["settings"]
+    known = {field.name for field in fields(RunSettings)}
+    return RunSettings(**{name: value for name, value in now.items() if name in known})
+
+
+def beginning_of(run: Run) -> Run:
+    """A run in time as its first ancestor was, to be played from the beginning; not to be saved."""
+    first = Run(pk=run.pk, scenario=run.scenario, created_at=run.created_at)
+    for name, value in run.origin.items():
+        setattr(first, name, value)
+    first.until = run.until
+    return first

@@ -1,0 +1,162 @@
+"""The beginning of a recording, to be gone on from: what was recorded before a cycle, and a recorder that continues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger import facts as told
+from scheduler_core.debugger.columns import Table, pack
+from scheduler_core.debugger.facts import Facts
+from scheduler_core.debugger.objects import Fetch
+from scheduler_core.debugger.recording import (
+    ASSUMED,
+    BOUND,
+    FACTS_PART,
+    GONE,
+    MOVES_PART,
+    OBJECTS_PART,
+    OBJECTS_PER_BLOCK,
+    PENDING,
+    TABLES,
+    VERSION,
+    Block,
+    Known,
+    Recorder,
+    Recording,
+    encode,
+)
+from scheduler_core.debugger.rewind import Make, rewind
+from scheduler_core.debugger.state import State
+from scheduler_core.errors import InputError
+from scheduler_core.releases import Release
+from scheduler_core.simulation import Simulation
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """What was recorded of a run in one pass before a cycle. `recording`: its moves alone; `objects`: how many there
+    are; `placed`: cycles that placed a pod."""
+
+    cycle: int
+    recording: Recording
+    objects: int
+    placed: int
+    blocks: list[Block]
+
+
+def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> Prefix:
+    """Everything before a cycle of a run in one pass; `cycles + 1` for all. Raises InputError for a cycle that there is
+    not, or before which Permit held a pod."""
+    moment = recording.before_cycle(cycle)
+    begun = np.sort(recording.tables["cycles"]["at"][: cycle - 1])
+    if not np.array_equal(begun, np.arange(1, cycle)):
+        at = recording.tables["cycles"]["at"]
+        free = next(k for k in range(cycle - 1, 0, -1) if np.array_equal(np.sort(at[: k - 1]), np.arange(1, k)))
+        raise InputError("at", "", f"Permit held a pod before cycle {cycle}; the last cycle without is {free}")
+    moves = _moves(recording, moment, facts, cycle)
+    shortened = Recording([moves])
+    tables = shortened.tables
+    numbers = [tables[name]["object"] for name in ("pods", "nodes", "others")]
+    objects = max((int(column.max()) + 1 for column in numbers if len(column)), default=0)
+    blocks = [Block(MOVES_PART, 0, cycle - 1, moves)]
+    if cycle > 1:
+        blocks.append(Block(FACTS_PART, 1, cycle - 1, _facts(facts, cycle - 1)))
+    for first in range(0, objects, OBJECTS_PER_BLOCK):
+        some = [fetch(number) for number in range(first, min(first + OBJECTS_PER_BLOCK, objects))]
+        blocks.append(Block(OBJECTS_PART, first, first + len(some) - 1, encode(some)))
+    results = facts.table.texts["result"]
+    placed = sum(results[i] == "scheduled" for i in facts.table["result"][: cycle - 1].tolist())
+    return Prefix(cycle, shortened, objects, placed, blocks)
+
+
+def _moves(recording: Recording, moment: int, facts: Facts, cycle: int) -> bytes:
+    """One block of all that was so until the moment."""
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    for name, schema in TABLES.items():
+        table = recording.tables[name]
+        if "at" in schema:
+            rows[name] = _rows(table, schema, int(np.searchsorted(table["at"], moment, "right")))
+    pods = [row[1] for row in rows["places"]] + facts.table["pod"][: cycle - 1].tolist()
+    rows["pods"] = _rows(recording.tables["pods"], TABLES["pods"], max(pods, default=-1) + 1)
+    nodes = max((row[2] for row in rows["presence"]), default=-1) + 1
+    rows["nodes"] = _rows(recording.tables["nodes"], TABLES["nodes"], nodes)
+    tables = {name: pack(TABLES[name], found) for name, found in rows.items() if found}
+    used = [row[0] for row in rows["nodes"]] + [row[2] for row in [*rows["places"], *rows["nominated"]]]
+    names = recording.names[: max(used, default=-1) + 1]
+    return encode({"version": VERSION, "names": names, **tables})
+
+
+def _rows(table: Table, schema: Any, count: int) -> list[tuple[Any, ...]]:
+    return list(zip(*(table.all(name)[:count] for name in schema), strict=True))
+
+
+def _facts(facts: Facts, count: int) -> bytes:
+    rows = _rows(facts.table, told.SCHEMA, count)
+    some = facts.table["mask"][:count] == told.SOME
+    size = int(((facts.table["nodes"][:count] + 7) // 8)[some].sum())
+    return encode((pack(told.SCHEMA, rows), facts.bits[:size].tobytes()))
+
+
+def simulation_from(
+    prefix: Prefix, fetch: Fetch, make: Make, release: Release, pods: Sequence[str], start_index: int
+) -> Simulation:
+    """The run as it was when the prefix ended, to be gone on with. `make`, `release`: with the settings it had then.
+    `pods`: still to be tried, in order; those that are not pending are left out. `start_index`: of the next cycle's
+    trace. Raises InputError."""
+    recording = prefix.recording
+    simulation = rewind(recording, fetch, recording.end, make, release, pods=(), start_index=start_index)
+    waiting = {pod.key: pod for pod in simulation.pending}
+    simulation.to_try = [waiting[key] for key in pods if key in waiting]
+    simulation.scheduler.cycles = prefix.cycle - 1
+    simulation.placed = prefix.placed
+    return simulation
+
+
+def next_start_index(trace: CycleTrace) -> int:
+    """The node that the cycle after this one looks at first."""
+    looked = trace.looked  # of a node that the pod was nominated to before, that one alone, and then nothing moves on
+    if trace.preenqueue is not None or trace.prefilter is not None or not trace.nodes:
+        return trace.start_index
+    if looked is not None and np.count_nonzero(looked) == 1:
+        return trace.start_index
+    if looked is not None:
+        return (trace.start_index + int(np.count_nonzero(looked))) % trace.nodes
+    processed = trace.nodes if trace.subset is None else len(trace.subset)
+    return (trace.start_index + processed) % trace.nodes
+
+
+class Continuing(Recorder):
+    """Records on where a prefix ended. `stored`: so many cycles are stored already (at least those of the prefix)."""
+
+    def __init__(self, simulation: Simulation, prefix: Prefix, stored: int) -> None:
+        self._prefix = prefix
+        super().__init__(simulation, stored)
+
+    def _open(self, simulation: Simulation) -> None:
+        prefix, cluster = self._prefix, simulation.cluster
+        recording = prefix.recording
+        tables = recording.tables
+        self._counts = {
+            "pods": len(tables["pods"]),
+            "nodes": len(tables["nodes"]),
+            "objects": prefix.objects,
+            "cycles": prefix.cycle - 1,
+        }
+        self._given |= {"cycles": prefix.cycle - 1, "objects": prefix.objects}
+        self._names = {name: number for number, name in enumerate(recording.names)}
+        self._moment, self._t = prefix.cycle - 1, 0.0
+        self._tell(prefix.cycle)
+        state = State(recording, recording.end)
+        pending = {pod.key: pod for pod in simulation.pending}
+        for row in np.flatnonzero(state.state != GONE).tolist():
+            key, where = tables["pods"].at("key", row), int(state.state[row])
+            pod = self._pods[key] = Known(stored=row, shown=row, said=(int(state.node[row]), where))
+            pod.stored_info = cluster.pods[key] if where != PENDING else pending[key]
+            if where in (ASSUMED, BOUND):
+                pod.placed, pod.placed_info = row, pod.stored_info
+                pod.node, pod.assumed = int(state.node[row]), where == ASSUMED

@@ -1,0 +1,108 @@
+"""Another scheduler for a cluster that is running: other settings from a moment on, everything else stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config import Configuration, load_configuration
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.plugins import known_plugins
+from scheduler_core.queue.hints import Hints
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.timeline import Timeline
+
+SETTINGS = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
+
+
+def refit(
+    simulation: Simulation,
+    settings: Mapping[str, Any],
+    timeline: Timeline | None = None,
+    pods: Mapping[str, PodInfo] | None = None,
+) -> None:
+    """Puts another scheduler in place. `settings`: all of SETTINGS, as the run is to have them from now on. `timeline`,
+    `pods`: of a run in time, with the pods that exist. Raises InputError.
+
+    Pods that Permit holds stay held. Skipped plugins and weights are the new scheduler's, that is none.
+    """
+    release = get_release(settings["release"])
+    configuration = settings["config"]
+    if not isinstance(configuration, Configuration):
+        known = known_plugins(simulation.registry)
+        unknown = settings.get("unknown_plugins", "error")
+        configuration = load_configuration(configuration or None, release, known=known, unknown=unknown)
+    if release is not simulation.release:
+        simulation.release = simulation.cluster.release = release
+        everyone = pods if pods is not None else {pod.key: pod for pod in simulation.pending} | simulation.cluster.pods
+        _read_again(simulation, everyone.values())
+    simulation.configuration = configuration
+    scheduler = simulation.scheduler
+    seed = settings["seed"] if settings["tie_break"] == "seed" else None
+    old = dict(scheduler.profiles)
+    scheduler.preemption = settings["preemption"]
+    scheduler.own_frameworks.clear()
+    profiles = dict(simulation.frameworks(seed, settings["percentage"]))
+    scheduler.profiles = profiles
+    if timeline is not None:
+        timeline.queue.profiles = profiles
+    like = next(iter(old.values()))
+    for name, framework in scheduler.profiles.items():
+        framework.list_pods, framework.extenders = like.list_pods, like.extenders
+        if name in old:
+            framework.waiting_pods = old[name].waiting_pods
+    if timeline is not None and pods is not None:
+        _fit_queue(simulation, timeline, old, pods)
+    else:
+        _fit_order(simulation, old)
+
+
+def _read_again(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
+    """Pods as another release sees them: what they request and which ports they take."""
+    cluster = simulation.cluster
+    for pod in list(pods):
+        new = PodInfo(pod.pod, cluster.release)
+        alike = (new.requests, new.nonzero_cpu, new.nonzero_memory, new.host_ports)
+        pod.release = cluster.release
+        if alike == (pod.requests, pod.nonzero_cpu, pod.nonzero_memory, pod.host_ports):
+            continue
+        node = pod.node
+        placed = pod.key in cluster.pods
+        if placed:
+            cluster.remove_pod(pod)
+        pod.requests, pod.nonzero_cpu, pod.nonzero_memory, pod.host_ports = alike
+        if placed:
+            cluster.add_pod(pod, node)
+
+
+def _fit_order(simulation: Simulation, old: Mapping[str, Framework]) -> None:
+    """Of one pass: pods whose scheduler is gone are left, those of a new one are tried after all others."""
+    profiles = simulation.scheduler.profiles
+    simulation.to_try[:] = [pod for pod in simulation.to_try if pod.pod.spec.scheduler_name in profiles]
+    added = profiles.keys() - old.keys()
+    simulation.to_try += [
+        pod
+        for pod in simulation.pending
+        if not pod.node and not pod.terminating and pod.pod.spec.scheduler_name in added
+    ]
+
+
+def _fit_queue(
+    simulation: Simulation, timeline: Timeline, old: Mapping[str, Framework], pods: Mapping[str, PodInfo]
+) -> None:
+    queue, release, profiles = timeline.queue, simulation.release, simulation.scheduler.profiles
+    queue.with_hints = release.queueing_hints
+    queue.hints = Hints(profiles, queue.with_hints)
+    queue.backoff.configure(
+        simulation.configuration.pod_initial_backoff_seconds, simulation.configuration.pod_max_backoff_seconds
+    )
+    for pod in list(pods.values()):
+        name = pod.pod.spec.scheduler_name
+        if pod.node or pod.terminating:
+            continue
+        if name in old and name not in profiles:
+            queue.delete(pod)
+        elif name in profiles and name not in old and not queue.in_flight(pod.key) and queue.get(pod.key) is None:
+            queue.add(pod)

@@ -1,0 +1,145 @@
+"""The stages of a forked run: what is changed in it, and before which cycle or after which second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduler_core.debugger.changes import OBJECTS, Change, Edit
+from scheduler_core.debugger.fork.refit import SETTINGS, refit
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario_run import ScenarioRun
+
+
+@dataclass(frozen=True)
+class Stage:
+    """`at`: before this cycle; or `t`: after everything until that second. `settings`: those of SETTINGS, and `until`,
+    that are others from there on."""
+
+    at: int | None = None
+    t: float | None = None
+    changes: Sequence[Change] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def refits(self) -> dict[str, Any]:
+        """The settings that another scheduler has to be made for."""
+        return {name: value for name, value in self.settings.items() if name in SETTINGS}
+
+
+def decisions(stages: Sequence[Stage]) -> list[Change]:
+    """The changes of those that no object shows."""
+    return [change for stage in stages for change in stage.changes if change.operation[0] not in OBJECTS]
+
+
+# ---- in one pass
+
+
+def apply_once(simulation: Simulation, stage: Stage, before: Sequence[Stage] = ()) -> None:
+    """Does a stage to a run in one pass, between two cycles. `before`: the stages that are done already. Raises
+    InputError."""
+    if stage.refits:
+        refit(simulation, stage.refits)
+        tell_again(Edit(simulation), decisions(before))
+    Edit(simulation).apply(stage.changes)
+
+
+def tell_again(edit: Edit, changes: Sequence[Change]) -> None:
+    """Decisions that another scheduler has to be told, too; about what is there no more there are none."""
+    for change in changes:
+        try:
+            edit.apply([change])
+        except InputError:
+            continue
+
+
+# ---- in time
+
+
+class _EditInTime(Edit):
+    """The pods are the API server's."""
+
+    def __init__(self, run: ScenarioRun) -> None:
+        super().__init__(run.simulation)
+        self.run = run
+
+    def find(self, kind: str, key: str) -> Any:
+        return self.run.api.pods.get(key) if kind == "Pod" else super().find(kind, key)
+
+
+def apply_in_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] = ()) -> None:
+    """Does a stage to a run in time, now. Whoever waits for what changed is tried again. Raises InputError."""
+    edit = _EditInTime(run)
+    queue = run.timeline.queue
+    if stage.refits:
+        refit(run.simulation, stage.refits, run.timeline, run.api.pods)
+        tell_again(edit, decisions(before))
+    if stage.settings.get("until") is not None:
+        run.until = float(stage.settings["until"])
+    for number, change in enumerate(stage.changes):
+        name, what = change.operation
+        try:
+            if name in OBJECTS:
+                run.change(name, what)
+                continue
+            edit.apply([change])
+            about = {"object": what.plugin} if name != "place" else {"object": f"Pod {what.pod}", "node": what.node}
+            pod = getattr(what, "pod", None)
+            run.timeline.record("scenario.step", step=0, operation=name, **about, **({"pod": pod} if pod else {}))
+            queue.activate(_concerned(queue.unschedulable, name, what), run.api.pods)
+        except InputError as problem:
+            raise InputError(f"changes[{number}]", name, problem.problem) from None
+
+
+def _concerned(waiting: Mapping[str, Any], name: str, what: Any) -> list[str]:
+    """The pods that a decision may help."""
+    if name == "weight":
+        return []
+    if what.pod is not None:
+        return [what.pod]
+    return [key for key, pod in waiting.items() if what.plugin in pod.rejectors or pod.gating_plugin == what.plugin]
+
+
+def plan_once(simulation: Simulation, stages: Sequence[Stage], done: int) -> None:
+    """Puts the stages from the one numbered `done` on where they belong. Of one pass."""
+    for number in range(done, len(stages)):
+        stage, earlier = stages[number], stages[:number]
+        simulation.stages[_number(stage)] = _joined(
+            simulation.stages.get(_number(stage)), lambda s=stage, e=earlier: apply_once(simulation, s, e)
+        )
+
+
+def plan_in_time(run: ScenarioRun, stages: Sequence[Stage], hear: Any = lambda number: None) -> None:
+    """Puts all stages where they belong. `hear` is told the number of a stage before it is done."""
+    timeline = run.timeline
+    for number, stage in enumerate(stages):
+
+        def action(number: int = number, stage: Stage = stage) -> None:
+            hear(number)
+            apply_in_time(run, stage, stages[:number])
+
+        if stage.t is not None:
+            timeline.after_second.append((stage.t, action))
+        else:
+            timeline.before_cycle[_number(stage)] = _joined(timeline.before_cycle.get(_number(stage)), action)
+    timeline.after_second.sort(key=lambda entry: entry[0])
+    if stages and stages[-1].settings.get("until") is not None:
+        run.until = float(stages[-1].settings["until"])
+
+
+def _number(stage: Stage) -> int:
+    assert stage.at is not None
+    return stage.at
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if first is None:
+        return second
+
+    def both() -> None:
+        first()
+        second()
+
+    return both

@@ -1,0 +1,257 @@
+"""Forks over HTTP: the beginning is the parent's rows, and without changes the whole run is the parent's."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import msgspec
+import pytest
+from django.test import Client
+
+from kubesched_ui.asking.recordings import recording_of
+from kubesched_ui.fields import unpack
+from kubesched_ui.models import Cycle, EventBlock, Marks, Moves, NodeList, PodResult, Run
+from kubesched_ui.recording import lanes as stored_lanes
+from kubesched_ui.runs import forking, lifecycle
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios.samples import FOLDER
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.state import State
+from tests.kubesched_ui.api.test_debugger import ran
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+def asked(client: Client, run: Run, status: int = 202, **wanted: Any) -> Any:
+    answer = client.post(f"{run.url}/fork", json.dumps(wanted), content_type="application/json")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def forked(client: Client, run: Run, **wanted: Any) -> Run:
+    number = asked(client, run, **wanted)["id"]
+    execute_run(number)
+    fork = Run.objects.get(pk=number)
+    assert fork.state == "done", fork.error
+    return fork
+
+
+def events_of(run: Run) -> list[Any]:
+    rows = EventBlock.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True)
+    return [event for data in rows for event in msgspec.json.decode(unpack(data))]
+
+
+def cycles_of(run: Run, before: int | None = None) -> list[Any]:
+    rows = Cycle.objects.filter(run=run).order_by("number")
+    rows = rows if before is None else rows.filter(number__lt=before)
+    return list(rows.values_list("number", "namespace", "name", "attempt", "result", "nodes_version", "trace"))
+
+
+def decided(rows: list[Any]) -> list[Any]:
+    """Cycles without how long they took."""
+    found = []
+    for *head, data in rows:
+        trace = CycleTrace.decode(bytes(data))
+        trace.durations = {}
+        found.append((head, trace.encode()))
+    return found
+
+
+def alike(run: Run, other: Run) -> None:
+    """Everything that was recorded, but for durations."""
+    assert decided(cycles_of(run)) == decided(cycles_of(other))
+    mine, theirs = events_of(run), events_of(other)
+    assert mine == theirs
+    rows = [PodResult.objects.filter(run=r).order_by("position", "name").values() for r in (run, other)]
+    assert [without(row) for row in rows[0]] == [without(row) for row in rows[1]]
+    for model in (NodeList,):
+        assert list(model.objects.filter(run=run).values_list("names")) == list(
+            model.objects.filter(run=other).values_list("names")
+        )
+    for name in ("placed", "unschedulable", "gated", "errors", "cycles_done", "cycles_total", "last_seq", "node_names"):
+        assert getattr(run, name) == getattr(other, name), name
+    assert moves_of(run) == moves_of(other)
+    assert marks_of(run) == marks_of(other)
+    for r in (recording_of(run), recording_of(other)):
+        assert r.cycles == run.cycles_done
+    a, b = recording_of(run), recording_of(other)
+    for number in range(1, run.cycles_done + 2):
+        states = [State(r, r.before_cycle(number)).as_dict() for r in (a, b)]
+        assert states[0] == states[1]
+
+
+def without(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("id", "run_id", "duration")}
+
+
+def moves_of(run: Run) -> Any:
+    rows = Moves.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True)
+    return [column if isinstance(column, list) else column.tolist() for column in stored_lanes.decode(list(rows))]
+
+
+def marks_of(run: Run) -> list[Any]:
+    rows = Marks.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True)
+    return [mark for data in rows for mark in data]
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml"))[::2], ids=lambda path: path.stem)
+def test_without_changes_the_whole_run_is_the_parents(client: Client, path: Any) -> None:
+    run = ran(client, path.read_bytes(), seed=3)
+    chance = random.Random(path.stem)
+    for at in {chance.randint(1, run.cycles_done + 1), run.cycles_done + 1}:
+        fork = forked(client, run, at=at)
+        alike(fork, run)
+        assert cycles_of(fork, at) == cycles_of(run, at), "byte for byte"
+    name = (run.node_names or ["none"])[0]
+    at = chance.randint(1, run.cycles_done + 1)
+    changed = forked(client, run, at=at, changes=[{"cordon": name}], name="  try it ")
+    assert cycles_of(changed, at) == cycles_of(run, at)
+    assert (changed.parent, changed.fork_at, changed.name) == (run, at, "try it")
+    detail = client.get(changed.url).json()
+    assert (detail["parent"], detail["fork_at"], detail["changes"]) == (run.pk, at, [{"cordon": name}])
+    recording = recording_of(changed)
+    state = State(recording, recording.end).as_dict()
+    assert next(n for n in state["nodes"] if n["name"] == name)["unschedulable"]
+    # a fork of the fork at another moment has its changes, too
+    alike(forked(client, changed, at=chance.randint(1, changed.cycles_done + 1)), changed)
+
+
+@pytest.fixture
+def small(client: Client) -> Run:
+    pods = [pod(f"p{i}", cpu="1") for i in range(4)]
+    return ran(client, as_list(node("n1", cpu="2"), node("n2", cpu="2"), *pods), tie_break="name")
+
+
+def nodes_of(run: Run) -> list[str]:
+    return list(PodResult.objects.filter(run=run).order_by("name").values_list("node", flat=True))
+
+
+def test_changes_and_settings(client: Client, small: Run) -> None:
+    assert nodes_of(small) == ["n1", "n2", "n1", "n2"]
+    placed = forked(client, small, at=3, changes=[{"place": {"pod": "default/p2", "node": "n2"}}])
+    assert nodes_of(placed) == ["n1", "n2", "n2", "n1"]
+    made = forked(client, small, at=5, changes=[{"create": node("n3", cpu="8")}, {"create": pod("more", cpu="4")}])
+    assert made.cycles_done == made.cycles_total == 5
+    assert nodes_of(made) == ["n3", "n1", "n2", "n1", "n2"]
+    end = forked(client, small, at=5, changes=[{"delete": {"kind": "Pod", "namespace": "default", "name": "p0"}}])
+    recording = recording_of(end)
+    assert State(recording, recording.end).as_dict()["nodes"][0]["pods"] == ["default/p2"]
+    older = forked(client, small, at=2, settings={"release": "1.27", "seed": 4, "tie_break": "seed", "percentage": 50})
+    assert (older.release, older.seed, older.tie_break, older.percentage) == ("1.27", 4, "seed", 50)
+    assert older.stages == [
+        {
+            "at": 2,
+            "t": None,
+            "changes": [],
+            "settings": {"release": "1.27", "seed": 4, "tie_break": "seed", "percentage": 50},
+        }
+    ]
+    alike(forked(client, older, at=4), older)
+    alike(forked(client, older, at=1), older)
+
+
+def test_after_a_second(client: Client) -> None:
+    run = ran(client, sorted(FOLDER.glob("13-*.yaml"))[0].read_bytes(), until=60)
+    fork = forked(client, run, t=20.5, changes=[{"cordon": run.node_names[0]}], settings={"until": 90})
+    (step,) = [e for e in events_of(fork) if e["type"] == "scenario.step" and e["data"]["step"] == 0]
+    assert step["t"] == 20.5
+    assert [e for e in events_of(fork) if e["seq"] < step["seq"]] == [
+        e for e in events_of(run) if e["seq"] < step["seq"]
+    ]
+    assert (fork.until, fork.clock) == (90, 90)
+    assert asked(client, run, 400, t=61.0)["error"] == "Fork: t: must be in 0..60, got 61"
+
+
+def test_a_worker_that_was_lost(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.RUN_BATCH_CYCLES = 1
+    number = asked(client, small, at=2, changes=[{"cordon": "n1"}])["id"]
+    add, count = lifecycle.RunLog.add_cycle, iter(range(10))
+
+    def dying(log: Any, *args: Any) -> None:
+        add(log, *args)
+        if next(count) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(lifecycle.RunLog, "add_cycle", dying)
+    with pytest.raises(KeyboardInterrupt):
+        execute_run(number)
+    monkeypatch.undo()
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    Run.objects.filter(pk=number).update(heartbeat_at=None)
+    parent = small.pk
+    whole = forked(client, small, at=2, changes=[{"cordon": "n1"}])
+    Run.objects.filter(pk=parent).delete()
+    execute_run(number)
+    fork = Run.objects.get(pk=number)
+    assert (fork.state, fork.starts, fork.parent_id) == ("done", 2, None)
+    alike(fork, whole)
+
+
+def test_a_parent_that_is_gone(client: Client, small: Run) -> None:
+    number = asked(client, small, at=2)["id"]
+    done = forked(client, small, at=2)
+    small.delete()
+    execute_run(number)
+    waiting = Run.objects.get(pk=number)
+    assert (waiting.state, "was deleted before it began" in waiting.error) == ("failed", True)
+    done.refresh_from_db()
+    assert (done.parent, done.is_fork) == (None, True)
+    alike(forked(client, done, at=3), done)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "problem"),
+    [
+        ({}, "Fork: at: or t must be given, one of them"),
+        ({"at": 1, "t": 1}, "Fork: at: or t must be given, one of them"),
+        ({"at": 6}, "Fork: at: must be in 1..5, got 6"),
+        ({"t": 1}, "Fork: t: is for runs in time; say before which cycle"),
+        ({"at": 1, "changes": [{"explode": "n1"}]}, "changes[0]"),
+        ({"at": 1, "changes": [{}]}, "changes[0]: must have exactly one of"),
+        ({"at": 1, "settings": {"release": "0.1"}}, "'0.1' is not available"),
+        ({"at": 1, "settings": {"config": "kind: Nonsense"}}, "kind"),
+        ({"at": 1, "settings": {"until": 5}}, "Run: until: is for runs in time"),
+    ],
+)
+def test_what_cannot_be_asked(client: Client, small: Run, wanted: Any, problem: str) -> None:
+    assert problem in asked(client, small, 400, **wanted)["error"]
+    assert Run.objects.count() == 1
+
+
+def test_a_change_that_cannot_be_done(client: Client, small: Run) -> None:
+    number = asked(client, small, at=3, changes=[{"cordon": "n1"}, {"cordon": "nowhere"}])["id"]
+    execute_run(number)
+    fork = Run.objects.get(pk=number)
+    assert (fork.state, fork.error) == ("failed", "changes[1]: cordon: Node nowhere: does not exist")
+
+
+def test_bounds(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forking, "MOST_STAGES", 2)
+    deep = forked(client, forked(client, small, at=2), at=3)
+    assert "as far as it goes" in asked(client, deep, 400, at=1)["error"]
+    monkeypatch.setattr(forking, "MOST_FORKS", 1)
+    assert "delete some" in asked(client, small, 400, at=1)["error"]
+    queued = Run.objects.create(scenario=small.scenario)
+    assert "still under way" in asked(client, queued, 400, at=1)["error"]
+    assert asked(client, Run(pk=10**9), 404, at=1)["error"].startswith("There is no run")
+    assert "at: Input should be" in asked(client, small, 422, at=0)["error"]
+
+
+def test_a_fork_is_compared_with_its_parent(client: Client, small: Run) -> None:
+    fork = forked(client, small, at=3, changes=[{"skip": {"pod": None, "plugin": "NodeResourcesFit"}}])
+    told = client.get("/api/compare", {"a": small.pk, "b": fork.pk}).json()
+    assert {"path": "changes[0].skip", "a": None, "b": {"pod": None, "plugin": "NodeResourcesFit"}} in told["settings"]
+    assert told["divergence"] is None or told["divergence"]["cycle"] >= 3

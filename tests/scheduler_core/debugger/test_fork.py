@@ -1,0 +1,154 @@
+"""Forks: the beginning is the parent's; without changes all is; with changes it is a run that had them then."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from scheduler_core.debugger.changes import read_changes
+from scheduler_core.debugger.fork.stages import Stage
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario_run import ScenarioRun
+from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.debugger.forking import (
+    Kept,
+    forked,
+    from_scratch,
+    from_scratch_in_time,
+    played,
+    played_in_time,
+)
+from tests.scheduler_core.debugger.live import ROOT, SAMPLES, Raw, golden_cases, scenario_at
+
+GOLDEN = ROOT / "tests" / "golden"
+FORKS = 3
+
+
+def settings_of(case: Raw) -> dict[str, Any]:
+    return {
+        "release": case["kubernetes"],
+        "config": case.get("config"),
+        "seed": 5,
+        "preemption": bool(case.get("preempt")),
+        "percentage": case.get("percentage"),
+        "timer": lambda: 0,
+    }
+
+
+def cases() -> list[Any]:
+    found = [
+        (release, case) for release in ("v1.34", "v1.27") for case in golden_cases(GOLDEN / release / "cases.jsonl.gz")
+    ]
+    several = [(release, case) for release, case in found if len(case.get("pods") or ()) > 1]
+    return [pytest.param(case, id=f"{release}-{case['name']}") for release, case in several[::4]]
+
+
+def changes_for(kept: Kept, cycle: int, chance: random.Random) -> list[Raw]:
+    """Something of each kind, for the pod of that cycle."""
+    trace, names = kept.told[min(cycle, len(kept.told)) - 1]
+    scorers = [*trace.scores] or ["NodeResourcesFit"]
+    return [
+        {"skip": {"pod": trace.pod, "plugin": chance.choice([*trace.verdicts] or ["NodeResourcesFit"])}},
+        {"weight": {"plugin": chance.choice(scorers), "weight": chance.randrange(1, 9)}},
+        {"place": {"pod": trace.pod, "node": chance.choice(names)}},
+        {"cordon": chance.choice(names)},
+        {"taint": {"node": chance.choice(names), "key": "k", "value": "v", "effect": "PreferNoSchedule"}},
+        {"create": pod("made", requests={"cpu": "1"})},
+    ]
+
+
+def alike(a: Kept, b: Kept) -> None:
+    assert a.said == b.said
+    for mine, other in zip(a.states(), b.states(), strict=True):
+        assert mine == other
+
+
+@pytest.mark.parametrize("case", cases())
+def test_in_one_pass(case: Raw) -> None:
+    settings = settings_of(case)
+    kept = played(Simulation(case["objects"], pods=case.get("pods"), **settings))
+    chance = random.Random(case["name"])
+    for cycle in sorted(chance.sample(range(1, len(kept.told) + 2), min(FORKS, len(kept.told) + 1))):
+        alike(forked(kept, cycle, settings), kept)
+        if not kept.told[0][1]:
+            continue
+        some = chance.sample(changes_for(kept, cycle, chance), 2)
+        if cycle > len(kept.told):
+            some = [change for change in some if "place" not in change and "skip" not in change]
+        stages = [Stage(at=cycle, changes=read_changes(some))]
+        scratch = from_scratch(Simulation(case["objects"], pods=case.get("pods"), **settings), stages)
+        found = forked(kept, cycle, settings, stages)
+        assert found.said[: cycle - 1] == kept.said[: cycle - 1]
+        alike_decisions(found, scratch)
+
+
+def alike_decisions(found: Kept, scratch: Kept) -> None:
+    assert found.said == scratch.said
+
+
+def test_other_settings_from_a_cycle_on() -> None:
+    objects = [*(node(f"n{i}") for i in range(4)), *(pod(f"p{i}", requests={"cpu": "1"}) for i in range(8))]
+    settings: dict[str, Any] = {"tie_break": "name", "seed": 0, "timer": lambda: 0}
+    pack = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "pluginConfig": [
+                    {
+                        "name": "NodeResourcesFit",
+                        "args": {
+                            "scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
+                        },
+                    }
+                ],
+                "plugins": {"score": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}},
+            }
+        ],
+    }
+    kept = played(Simulation(objects, **settings))
+    assert [trace.node for trace, _ in kept.told] == ["n0", "n1", "n2", "n3"] * 2
+    other = {"release": "1.27", "config": pack, "seed": 0, "tie_break": "name", "preemption": True, "percentage": None}
+    fork = forked(kept, 3, settings, [Stage(at=3, settings=other)])
+    assert [trace.node for trace, _ in fork.told] == ["n0", "n1", "n0", "n0", "n0", "n1", "n1", "n1"]
+
+
+def test_decisions_stay_when_another_scheduler_comes() -> None:
+    objects = [node("n1"), node("n2"), pod("a"), pod("b"), pod("c")]
+    settings: dict[str, Any] = {"tie_break": "name", "seed": 0, "timer": lambda: 0}
+    kept = played(Simulation(objects, **settings))
+    first = Stage(at=1, changes=read_changes([{"weight": {"plugin": "NodeResourcesFit", "weight": 7}}]))
+    fitted = {
+        "release": "1.34",
+        "config": None,
+        "seed": 0,
+        "tie_break": "name",
+        "preemption": False,
+        "percentage": None,
+    }
+    fork = forked(kept, 1, settings, [first, Stage(at=2, settings=fitted)])
+    assert [trace.scores["NodeResourcesFit"].weight for trace, _ in fork.told] == [7, 7, 7]
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("1[3-8]-*.yaml")), ids=lambda path: path.stem)
+def test_in_time(path: Any) -> None:
+    kept = played_in_time(ScenarioRun(scenario_at(path)))
+    chance = random.Random(path.stem)
+    for cycle in sorted(chance.sample(range(1, len(kept.told) + 2), min(FORKS, len(kept.told) + 1))):
+        again = from_scratch_in_time(ScenarioRun(scenario_at(path)), [Stage(at=cycle)])
+        assert [(r.seq, r.time, r.kind) for r in again.records] == [(r.seq, r.time, r.kind) for r in kept.records]
+        alike(again, kept)
+        if cycle > len(kept.told):
+            continue
+        some = read_changes([{"cordon": kept.told[cycle - 1][1][0]}])
+        fork = from_scratch_in_time(ScenarioRun(scenario_at(path)), [Stage(at=cycle, changes=some)])
+        assert fork.said[: cycle - 1] == kept.said[: cycle - 1]
+        steps = [r for r in fork.records if r.kind == "scenario.step" and r.data["step"] == 0]
+        assert [step.data["operation"] for step in steps] == ["cordon"]
+        attempts = [r for r in fork.records if r.kind == "attempt"]
+        assert attempts[cycle - 2].seq < steps[0].seq if cycle > 1 else True
+        assert all(a.seq > steps[0].seq for a in attempts[cycle - 1 :])
+        name = kept.told[cycle - 1][1][0]
+        assert all(state["unschedulable"] for state in fork.states()[-1]["nodes"] if state["name"] == name)
