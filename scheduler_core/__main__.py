@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from scheduler_core.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scheduler_core.commands.asking import Played
+    from scheduler_core.debugger.fork.stages import Stage
     from scheduler_core.snapshot.outlook import Choices
 
 
@@ -176,6 +179,24 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     provenance.add_argument("--page", type=int, default=1, metavar="N", help="of sums over many pods")
     provenance.set_defaults(run=_provenance)
 
+    fork = commands.add_parser(
+        "fork",
+        help="what a change before some cycle of a run of a file would have made of it",
+        description="Runs a file, and again with something changed before a cycle, and prints what differs, as diff; "
+        "see docs/debugger.md.",
+        epilog="Exit code: 0 if every pod comes to the same, 1 if not, 2 for bad usage or input. "
+        'Example: python -m scheduler_core fork cluster.json --at 7 --change \'{"cordon": "n1"}\'',
+    )
+    _add_run(fork)
+    fork.add_argument("--at", type=int, metavar="K", help="before cycle K")
+    fork.add_argument("--t", type=float, metavar="SECONDS", help="of a run in time: after everything until that second")
+    fork.add_argument("--change", action="append", default=[], metavar="JSON", help="a change; may be repeated")
+    fork.add_argument("--to-release", help="another Kubernetes release from there on")
+    fork.add_argument("--to-config", metavar="FILE", help="another KubeSchedulerConfiguration from there on")
+    fork.add_argument("--to-seed", type=int, help="another seed from there on")
+    fork.add_argument("--pod", metavar="NS/NAME", help="this pod alone, plugin by plugin")
+    fork.set_defaults(run=_fork)
+
 
 def _add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for stdin")
@@ -266,7 +287,16 @@ def _remedies(args: argparse.Namespace) -> int:
     return remedies.run(_played(args), sys.stdout, args.pod, args.attempt, args.node, args.json)
 
 
-def _played(args: argparse.Namespace, keep: bool = False) -> "Played":
+def _fork(args: argparse.Namespace) -> int:
+    from scheduler_core.commands import comparing
+
+    a = _played(args, keep=True)
+    others = {"release": args.to_release, "config": args.to_config, "seed": args.to_seed}
+    stage = comparing.stage_of(a, args.at, args.t, args.change, others)
+    return comparing.diff(a, _played(args, keep=True, stages=[stage]), sys.stdout, args.pod or "", args.json)
+
+
+def _played(args: argparse.Namespace, keep: bool = False, stages: "Sequence[Stage]" = ()) -> "Played":
     from scheduler_core.commands.asking import play
 
     return play(
@@ -278,6 +308,7 @@ def _played(args: argparse.Namespace, keep: bool = False) -> "Played":
         unknown="leave_out" if args.leave_out_unknown else "error",
         choices=_choices(args),
         keep=keep,
+        stages=stages,
     )
 
 

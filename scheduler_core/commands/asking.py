@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
@@ -15,6 +16,7 @@ from scheduler_core.config import Configuration, Unknown, load_configuration
 from scheduler_core.debugger import moments
 from scheduler_core.debugger.facts import Facts
 from scheduler_core.debugger.find import Search
+from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
 from scheduler_core.debugger.moments import Asked
 from scheduler_core.debugger.recording import (
     FACTS_PART,
@@ -62,16 +64,17 @@ def play(
     unknown: Unknown = "error",
     choices: Choices = AS_UPSTREAM,
     keep: bool = False,
+    stages: Sequence[Stage] = (),
 ) -> Played:
     """Runs a snapshot in one pass or a scenario in time (`one_pass`: that, too, in one pass), recording it.
-    `keep`: its cycles, too.
+    `keep`: its cycles, too. `stages`: what is changed in it on the way.
 
     `release`, `config` (a file), `seed`: instead of what the file says. `unknown`: what to do with plugins that do not
     exist here. `choices`: about what the snapshot leaves open. Raises InputError.
     """
     data = read_bytes(path)
     if not one_pass and API_VERSION.encode() in data and _SCENARIO.search(data):
-        return _in_time(data, path, release, config, seed, unknown, choices, keep)
+        return _in_time(data, path, release, config, seed, unknown, choices, keep, stages)
     raws = objects_in(data, path)
     name = get_release(release or "1.34").name
     load = partial(load_configuration, release=get_release(name), known=known_plugins(PLUGINS), unknown=unknown)
@@ -81,10 +84,12 @@ def play(
     simulation = Simulation(found.objects, release=name, config=configuration, seed=seed or 0, tie_break=tie_break)
     tell(found, simulation.warnings)
     recorder, cycles, nodes = Recorder(simulation), [], list(simulation.nodes)
+    plan_once(simulation, stages, 0)
     for trace in simulation.run():
         recorder.cycle(trace)
         if keep:
-            cycles.append((trace.encode(), nodes))
+            cycles.append((trace.encode(), list(simulation.nodes) if stages else nodes))
+    recorder.rest()
     settings = {"in_time": False, "release": name, "seed": seed or 0, "tie_break": tie_break}
     return _played(recorder, simulation, settings, cycles)
 
@@ -98,6 +103,7 @@ def _in_time(
     unknown: Unknown,
     choices: Choices,
     keep: bool,
+    stages: Sequence[Stage],
 ) -> Played:
     scenario = load_scenario(data, path)
     spec = scenario.spec
@@ -107,6 +113,7 @@ def _in_time(
     run = ScenarioRun(scenario, data, timer=time.perf_counter_ns, unknown_plugins=unknown, choices=choices)
     tell(run.prepared, run.simulation.warnings)
     recorder, cycles, nodes = Recorder(run.simulation), [], list(run.simulation.nodes)
+    plan_in_time(run, stages)
     for record in run.run():
         recorder.record(record)
         if record.kind == "nodes.listed":

@@ -1,18 +1,22 @@
-"""python -m scheduler_core diff: two runs of files, or of one with other settings, side by side."""
+"""python -m scheduler_core diff, fork: two runs of files, or of one with other settings, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 import msgspec
 
 from scheduler_core.commands.asking import Played
+from scheduler_core.commands.loading import read_config
 from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import SAME, Comparison
 from scheduler_core.debugger.compare.side import Cycle, Side
+from scheduler_core.debugger.fork.stages import Stage
+from scheduler_core.errors import InputError
 from scheduler_core.explain.words import count
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import get_release
@@ -35,6 +39,37 @@ def side_of(played: Played) -> Side:
         },
         played.objects.__getitem__,
     )
+
+
+def stage_of(
+    played: Played, at: int | None, t: float | None, changes: Sequence[str], others: Mapping[str, Any]
+) -> Stage:
+    """What is changed in a run: `changes` as JSON, `others` as settings that are not None. Raises InputError."""
+    if (at is None) == (t is None):
+        raise InputError("--at", "", "or --t must be given, one of them")
+    if at is not None:
+        played.recording.before_cycle(at)
+    elif not played.in_time:
+        raise InputError("--t", "", "is for runs in time; say before which cycle")
+    given = {name: value for name, value in others.items() if value is not None}
+    settings: dict[str, Any] = {}
+    if given:
+        settings = {"preemption": True, "percentage": None, "config": played.configuration} | played.settings
+        if "release" in given:
+            settings["config"] = None  # the release's own, unless another is given
+        if "config" in given:
+            settings["config"] = read_config(given.pop("config"))
+        if "seed" in given:
+            settings["tie_break"] = "seed"
+        settings |= given
+    return Stage(at, t, read_changes([_json(text) for text in changes]), settings)
+
+
+def _json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as problem:
+        raise InputError("--change", "", f"{text[:80]!r} is not JSON: {problem}") from None
 
 
 def diff(a: Played, b: Played, out: IO[str], pod: str = "", as_json: bool = False) -> int:

@@ -49,3 +49,21 @@ def test_two_files_and_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "p  moved  n1" in text
     assert said(capsys, "diff", PREEMPTION).startswith("All ")
     assert said(capsys, "diff", PREEMPTION, "--pod", "x/y", code=2) == ""
+
+
+def test_fork(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = snapshot(tmp_path, node("n1"), node("n2"), *(pod(f"p{i}", requests={"cpu": "1"}) for i in range(3)))
+    told = asked(capsys, "fork", file, "--at", "2", "--change", '{"cordon": "n2"}', code=1)
+    assert told["summary"]["moved"] == 1
+    assert (told["divergence"]["cycle"], told["divergence"]["plugin"]) == (2, "NodeUnschedulable")
+    assert said(capsys, "fork", file, "--at", "4", "--change", '{"cordon": "n2"}').startswith("All 3 pods")
+    assert said(capsys, "fork", file, "--at", "1", "--to-release", "1.27").startswith("All 3 pods")
+    assert said(capsys, "fork", PREEMPTION, "--t", "1.5", "--to-seed", "9")
+    for wrong in (
+        ["--at", "9"],
+        ["--t", "1"],
+        [],
+        ["--at", "1", "--change", "{"],
+        ["--at", "1", "--change", '{"x": 1}'],
+    ):
+        assert said(capsys, "fork", file, *wrong, code=2) == ""
