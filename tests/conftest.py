@@ -1,10 +1,21 @@
-"""Fixtures for all tests."""
+"""Fixtures for all tests. Hypothesis runs the same examples every time, however slow, and keeps nothing between runs."""
 
 from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
 from django.db import connections
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "same",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    # `in_process` is made once per test, not per example; it does not matter to them.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")
