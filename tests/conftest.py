@@ -1,4 +1,4 @@
-"""Fixtures for all tests. Hypothesis runs the same examples every time, however slow, and keeps nothing between runs."""
+"""Fixtures for all tests. Hypothesis runs the same examples each time, however slow, and keeps nothing between runs."""
 
 from pathlib import Path
 
