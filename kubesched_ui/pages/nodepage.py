@@ -23,10 +23,10 @@ EVENTS_SHOWN = 500
 
 def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Everything node.html needs; None if the cluster has no such node. Raises WrongMoment, InputError."""
-    then = about_then(run, name, query) or about_now(run, name)
+    versions = {0: run.node_names or []} | dict(run.node_lists.values_list("version", "names"))
+    then = about_then(run, name, query) or about_now(run, name, any(name in names for names in versions.values()))
     if then is None:
         return None
-    versions = {0: run.node_names or []} | dict(run.node_lists.values_list("version", "names"))
     cycles = Cycle.objects.filter(run=run).order_by("number")
     page = Paginator(cycles, CYCLES_SHOWN).get_page(query.get("page"))
     rows = {version: names.index(name) for version, names in versions.items() if name in names}
@@ -83,10 +83,10 @@ def story(run: Run, then: NodeThen) -> list[dict[str, Any]]:
     return [line | {"at": clock(line["t"]), "now": line["t"] == then.t} for line in told]
 
 
-def about_now(run: Run, name: str) -> dict[str, Any] | None:
-    """The node after a run of which no moments were recorded."""
+def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:
+    """The node after a run of which no moments were recorded. `listed`: some cycle had a node of that name."""
     view = clusterview.of_scenario(run.scenario)
-    node = view.nodes.get(name)
+    node = view.nodes.get(name) or (NodeLine(name, {}, {}, [], cordoned=False, ready=True) if listed else None)
     if node is None:
         return None
     requests = occupancy.requests_of(run, view)

@@ -79,6 +79,12 @@ def test_a_run_of_which_no_moments_were_recorded(client: Client) -> None:
     assert "2 of 4 · 50%" in page(client, run, "n1")
 
 
+def test_a_node_that_came_later_in_a_run_of_which_no_moments_were_recorded(client: Client, in_time: Run) -> None:
+    RecordingBlock.objects.filter(run=in_time).delete()
+    assert "n2" in page(client, in_time, "n2")
+    page(client, in_time, "n3", status=404)
+
+
 def test_the_yaml_of_a_pod_that_was_created_later(client: Client, in_time: Run) -> None:
     source = client.get(reverse("pod", args=[in_time.pk, "default", "late"])).content.decode()
     assert "name: late" in source
