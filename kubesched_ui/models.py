@@ -386,6 +386,20 @@ class RecordingBlock(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "part", "first"], name="recording_block_once")]
 
 
+class Breakpoint(models.Model):
+    """Where playing stops: an expression over a cycle (docs/debugger.md, Find) with a name."""
+
+    MOST = 50  # of a run
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="breakpoints")
+    name = models.CharField(max_length=MAX_NAME)
+    where = models.TextField(help_text="CEL over a cycle.")
+
+    class Meta:
+        ordering = ["run", "pk"]
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="breakpoint_name_once")]
+
+
 class NodeList(models.Model):
     """The nodes of a run in time after they changed, in row order; version 0 is the run's `node_names`."""
 

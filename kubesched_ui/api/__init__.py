@@ -13,7 +13,19 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Swagger
 from ninja.errors import HttpError, ValidationError
 
-from kubesched_ui.api import compare, debugger, events, pods, provenance, remedies, runs, scenarios, time
+from kubesched_ui.api import (
+    breakpoints,
+    compare,
+    cycles,
+    debugger,
+    events,
+    pods,
+    provenance,
+    remedies,
+    runs,
+    scenarios,
+    time,
+)
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.ingest import IngestError
@@ -31,7 +43,7 @@ api = NinjaAPI(
     docs=Swagger(settings={"deepLinking": False}),  # its links would stand inside buttons, out of a keyboard's reach
 )
 
-for resource in (scenarios, runs, events, pods, time, debugger, provenance, compare, remedies):
+for resource in (scenarios, runs, events, pods, time, debugger, provenance, compare, remedies, cycles, breakpoints):
     api.add_router("", resource.router)
 
 

@@ -12,7 +12,7 @@ from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
 from kubesched_ui.asking.finder import FINDER
 from kubesched_ui.asking.recordings import object_at, recording_of
 from kubesched_ui.models import Run
-from scheduler_core.debugger import moments
+from scheduler_core.debugger import moments, tape
 from scheduler_core.debugger.find import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
 from scheduler_core.debugger.moments import Asked
 from scheduler_core.errors import InputError
@@ -32,6 +32,8 @@ Since = Annotated[
     float | None,
     Field(ge=0, le=MAX_ID, allow_inf_nan=False, description="Only what changed since then, in the unit of the moment."),
 ]
+
+Moment = Annotated[int | None, Field(ge=0, le=MAX_ID, description="As `moment` of the map counts.")]
 
 
 class NodeState(Schema):
@@ -88,6 +90,36 @@ def state(
     any of them at the end. With `since` only what changed between the two moments, in either direction."""
     run = asked(run_id, seq)
     return encoded(moments.tell(recording_of(run), Asked(cycle, t, seq), since))
+
+
+@router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **ASKED})
+def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None) -> HttpResponse:
+    """The state of a moment in columns, with what a picture shows beside it: labels of nodes, requests, owners and
+    priorities of pods (scheduler_core/debugger/tape.py)."""
+    recording = recording_of(asked(run_id, seq))
+    found = tape.picture(recording, Asked(cycle, t, seq).moment(recording))
+    return encoded(found | ({"cycle": cycle} if cycle is not None else {}))
+
+
+@router.get("/runs/{int:run_id}/map/tape", response={200: dict[str, Any], **ASKED})
+def piece_of_tape(request: HttpRequest, run_id: int, after: Moment = None, until: Moment = None) -> HttpResponse:
+    """What happened after a moment of the map, or until one: as much of it as one answer holds, to be followed in both
+    directions."""
+    run = asked(run_id, None)
+    found = tape.tape(recording_of(run), after, until)
+    return encoded(found | {"cycles": named(run, found["cycles"])})
+
+
+def named(run: Run, cycles: dict[str, list[int]]) -> dict[str, list[Any]]:
+    """Cycles (columns `number`, in order, and `at`) with the columns `pod`, `attempt`, `result`."""
+    if not cycles["number"]:
+        return cycles | {"pod": [], "attempt": [], "result": []}
+    span = (cycles["number"][0], cycles["number"][-1])
+    rows = run.cycles.filter(number__range=span).values_list("number", "namespace", "name", "attempt", "result")
+    found = {number: (f"{namespace}/{name}", *rest) for number, namespace, name, *rest in rows}
+    each = [found.get(number, ("", 0, "")) for number in cycles["number"]]
+    pod, attempt, result = zip(*each, strict=True)
+    return cycles | {"pod": list(pod), "attempt": list(attempt), "result": list(result)}
 
 
 @router.get("/runs/{int:run_id}/object", response={200: dict[str, Any], **ASKED})

@@ -1,0 +1,63 @@
+"""Breakpoints of a run: named expressions at which playing stops."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest
+from ninja import Field, ModelSchema, Router, Schema, Status
+
+from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
+from kubesched_ui.api.debugger import ASKED, Wrong
+from kubesched_ui.asking.finder import FINDER
+from kubesched_ui.models import MAX_NAME, Breakpoint, Run
+from scheduler_core.debugger.find import MAX_LENGTH
+from scheduler_core.errors import InputError
+
+router = Router(tags=["debugger"])
+
+
+class BreakpointIn(Schema):
+    model_config = {"extra": "forbid", "str_strip_whitespace": True}
+
+    name: Annotated[Text, Field("", max_length=MAX_NAME, description="Empty: the expression is its name.")]
+    where: Annotated[Text, Field(min_length=1, max_length=MAX_LENGTH, description="As of `find`.")]
+
+
+class BreakpointOut(ModelSchema):
+    class Meta:
+        model = Breakpoint
+        fields = ["id", "name", "where"]
+
+
+@router.get("/runs/{int:run_id}/breakpoints", response={200: list[BreakpointOut], **REFUSALS})
+def breakpoints(request: HttpRequest, run_id: int) -> QuerySet[Breakpoint]:
+    """In the order in which they were made."""
+    found: QuerySet[Breakpoint] = find(Run, run_id).breakpoints.all()
+    return found
+
+
+@router.post("/runs/{int:run_id}/breakpoints", response={201: BreakpointOut, **ASKED, 400: Wrong, 503: Refusal})
+def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> Status[Breakpoint]:
+    """Keeps an expression with the run, if it is one; a wrong one is refused with its place, as by `find`."""
+    run: Run = find(Run, run_id)
+    FINDER.find(run, wanted.where, None, "all", 1)
+    name = wanted.name or wanted.where[:MAX_NAME]
+    if run.breakpoints.count() >= Breakpoint.MOST:
+        raise InputError("breakpoints", "", f"are {Breakpoint.MOST} already, which is the most a run may have")
+    try:
+        with transaction.atomic():
+            return Status(201, run.breakpoints.create(name=name, where=wanted.where))
+    except IntegrityError:
+        raise InputError("breakpoint", "name", f"{name!r} is taken by another one of this run") from None
+
+
+@router.delete("/runs/{int:run_id}/breakpoints/{int:number}", response={204: None, **REFUSALS})
+def drop_breakpoint(request: HttpRequest, run_id: int, number: int) -> Status[None]:
+    """Playing does not stop there any more."""
+    deleted, _ = find(Run, run_id).breakpoints.filter(pk=min(number, MAX_ID)).delete()
+    if not deleted:
+        raise Http404(f"Run {run_id} has no breakpoint {number}.")
+    return Status(204, None)

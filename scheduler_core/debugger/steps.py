@@ -1,0 +1,208 @@
+"""One cycle as it is stepped through: each plugin's answer in the order of the framework, compactly over the nodes.
+
+Rows of nodes are ranges [first, last], both included; columns of scores are over the feasible nodes in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import Status
+
+Rows = npt.NDArray[np.intp]
+
+
+def told(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
+    """A cycle for a picture of the nodes.
+
+    `steps`: see `steps`. `filters`: [{plugin, decisive, also: [{code, reasons, rows}]}] in the order asked; `decisive`
+    are the nodes that it decided against, `also` what it says of others that it refuses. `left_out`: by PreFilter,
+    {reasons, rows} or None. `feasible`, `unlooked`: rows. `total`: points of the feasible nodes, [] if nothing was
+    scored. `weights`: Score plugin -> weight. `scores`: {raw, normalized} of the plugin that is asked for.
+    `postfilter`: {status, nominated, rule, any_of, candidates: [{node, victims, violations}]} or None. Raises
+    InputError for a plugin that did not score.
+    """
+    rows = trace.feasible_rows()
+    looked = _unlooked(trace)
+    return {
+        "steps": list(steps(trace)),
+        "nodes": trace.nodes,
+        "rejected": _status(trace.preenqueue or trace.prefilter),
+        "filters": [_filter(trace, plugin) for plugin in trace.verdicts],
+        "nominated": [{"row": row, "status": _status(said)} for row, said in trace.nominated.items()],
+        "left_out": _left_out(trace),
+        "unlooked": ranges(looked),
+        "feasible": ranges(rows),
+        "selected": trace.selected_row if trace.node else -1,
+        "total": trace.total().tolist() if trace.scores else [],
+        "weights": {plugin: score.weight for plugin, score in trace.scores.items()},
+        "scores": _scores(trace, scores_of) if scores_of else None,
+        "postfilter": _postfilter(trace),
+        "victims": trace.victims,
+    }
+
+
+def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
+    """{point, plugin, node, said}: each single answer in order. `plugin` is "" for what the framework itself does,
+    `node` "" where it is about the pod or about all nodes."""
+    if trace.preenqueue is not None:
+        yield _step("preenqueue", trace.preenqueue.plugin, said=_words(trace.preenqueue))
+        return
+    for plugin in trace.skipped_filter:
+        yield _step("prefilter", plugin, said="has nothing to say about this pod")
+    if trace.prefilter is not None:
+        yield _step("prefilter", trace.prefilter.plugin, said=_words(trace.prefilter))
+    elif trace.subset_status is not None and trace.subset is not None and len(trace.subset) < trace.nodes:
+        yield _step("prefilter", "", said=f"leaves {len(trace.subset):,} of {trace.nodes:,} nodes to be looked at")
+    if trace.prefilter is None:
+        yield from _filter_steps(trace)
+    yield from _postfilter_steps(trace)
+    for plugin in trace.skipped_score:
+        yield _step("prescore", plugin, said="has nothing to say about this pod")
+    for plugin, score in trace.scores.items():
+        yield _step("score", plugin, said=f"{_span(score.normalized)} points, weight {score.weight}")
+    if trace.scores:
+        total = trace.total()
+        yield _step("score", "", said=f"totals: {_span(total)}")
+    if trace.node:
+        yield from _binding_steps(trace)
+
+
+def _filter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
+    decisive = trace.decisive()
+    looked = trace.looked_mask()
+    for number, (plugin, verdict) in enumerate(trace.verdicts.items(), 1):
+        if verdict.codes is None or decisive is None:
+            yield _step("filter", plugin, said="passes every node")
+            continue
+        refused, first = int(np.count_nonzero(verdict.codes)), int(np.count_nonzero((decisive == number) & looked))
+        also = f", {refused - first:,} more that are out already or not looked at" if refused > first else ""
+        yield _step("filter", plugin, said=f"decides against {first:,} of {trace.nodes:,} nodes{also}")
+    if trace.nominated:
+        out = sum(said is not None for said in trace.nominated.values())
+        said = f"with the pods nominated there counted in, {out:,} of {len(trace.nominated):,} nodes are full"
+        yield _step("filter", "", said=said)
+
+
+def _postfilter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
+    found = trace.postfilter
+    if found is None:
+        return
+    plugin = found.status.plugin if found.status is not None and found.status.plugin else "DefaultPreemption"
+    for node, (victims, violations) in found.candidates.items():
+        broken = f", {violations} against a disruption budget" if violations else ""
+        yield _step(
+            "postfilter", plugin, node, f"{len(victims)} {'pod' if len(victims) == 1 else 'pods'} would go{broken}"
+        )
+    chosen = f"makes room on {found.nominated_node}" if found.nominated_node else "cannot make room"
+    yield _step("postfilter", plugin, said=chosen)
+
+
+def _binding_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
+    for point in ("reserve", "permit", "prebind", "bind"):
+        status: Status | None = getattr(trace, point)
+        if status is not None and status.rejected:
+            yield _step(point, status.plugin, trace.node, _words(status))
+            return
+        if point == "permit" and trace.permit_waits:
+            for plugin in trace.permit_waits:
+                yield _step(point, plugin, trace.node, "makes it wait")
+            return
+        if point in ("reserve", "bind"):
+            yield _step(point, "", trace.node)
+
+
+def _step(point: str, plugin: str, node: str = "", said: str = "") -> dict[str, Any]:
+    return {"point": point, "plugin": plugin, "node": node, "said": said}
+
+
+def _words(status: Status) -> str:
+    return "; ".join(status.reasons) or status.code
+
+
+def _span(values: npt.NDArray[np.int64]) -> str:
+    lowest, highest = int(values.min()), int(values.max())
+    return f"{lowest:,}" if lowest == highest else f"{lowest:,} to {highest:,}"
+
+
+def _status(status: Status | None) -> dict[str, Any] | None:
+    return None if status is None else {"plugin": status.plugin, "code": status.code, "reasons": list(status.reasons)}
+
+
+def _filter(trace: CycleTrace, plugin: str) -> dict[str, Any]:
+    verdict, decisive = trace.verdicts[plugin], trace.decisive()
+    if verdict.codes is None or decisive is None:
+        return {"plugin": plugin, "decisive": [], "also": []}
+    mine = decisive == list(trace.verdicts).index(plugin) + 1
+    looked = trace.looked_mask()
+
+    def told_of(mask: npt.NDArray[np.bool_]) -> list[dict[str, Any]]:
+        found = []
+        for code, status in enumerate(verdict.statuses, 1):
+            rows = np.flatnonzero(mask & (verdict.codes == code))
+            if len(rows):
+                found.append({"code": status.code, "reasons": list(status.reasons), "rows": ranges(rows)})
+        return found
+
+    return {"plugin": plugin, "decisive": told_of(mine & looked), "also": told_of(~(mine & looked))}
+
+
+def _left_out(trace: CycleTrace) -> dict[str, Any] | None:
+    if trace.subset is None or trace.subset_status is None:
+        return None
+    out = np.ones(trace.nodes, np.bool_)
+    out[trace.subset] = False
+    return {"reasons": list(trace.subset_status.reasons), "rows": ranges(np.flatnonzero(out))}
+
+
+def _unlooked(trace: CycleTrace) -> Rows:
+    """Nodes that the cycle did not look at though PreFilter left them."""
+    if trace.looked is None or trace.prefilter is not None:
+        return np.zeros(0, np.intp)
+    unlooked = ~trace.looked
+    if trace.subset is not None:
+        left = np.zeros(trace.nodes, np.bool_)
+        left[trace.subset] = True
+        unlooked &= left
+    return np.flatnonzero(unlooked)
+
+
+def _scores(trace: CycleTrace, plugin: str) -> dict[str, Any]:
+    score = trace.scores.get(plugin)
+    if score is None:
+        raise InputError("scores", "", f"{plugin[:100]!r} gave no scores in this cycle")
+    return {"plugin": plugin, "raw": score.raw.tolist(), "normalized": score.normalized.tolist()}
+
+
+def _postfilter(trace: CycleTrace) -> dict[str, Any] | None:
+    found = trace.postfilter
+    if found is None:
+        return None
+    return {
+        "status": _status(found.status),
+        "nominated": found.nominated_node,
+        "rule": found.rule,
+        "any_of": found.nominated_any_of,
+        "candidates": [
+            {"node": node, "victims": victims, "violations": violations}
+            for node, (victims, violations) in found.candidates.items()
+        ],
+    }
+
+
+def ranges(rows: Sequence[int] | Rows) -> list[list[int]]:
+    """Ascending rows as [first, last] pairs."""
+    column = np.asarray(rows, np.int64)
+    if not len(column):
+        return []
+    breaks = np.flatnonzero(np.diff(column) != 1)
+    starts = np.concatenate((column[:1], column[breaks + 1]))
+    ends = np.concatenate((column[breaks], column[-1:]))
+    pairs: list[list[int]] = np.column_stack((starts, ends)).tolist()
+    return pairs
