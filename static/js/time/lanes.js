@@ -104,12 +104,21 @@ class Player {
     this.go(t);
   }
 
+  // The map shows another moment.
+  seek(t) {
+    this.play(false);
+    this.following = false;
+    if (!this.axis) this.t = t;
+    else if (Math.abs(t - this.t) > 1e-6) this.go(t, { keep: false });
+  }
+
   go(t, { keep = true } = {}) {
     this.t = Math.min(this.axis.until, Math.max(0, t));
     this.look(showing(this.axis, this.t)).catch(() => {});
     this.slider.value = this.t;
     this.cursor();
     this.show();
+    if (keep) document.dispatchEvent(new CustomEvent("moment", { detail: { t: this.t } })); // the map shows it, too
     clearTimeout(this.settled);
     if (this.playing) return;
     this.settled = setTimeout(() => {
@@ -226,6 +235,7 @@ class Player {
     this.slider.addEventListener("input", () => this.move(rounded(Number(this.slider.value))));
     this.listenToKeys();
     this.listenToPointer();
+    document.addEventListener("seek", ({ detail: { t } }) => this.seek(t));
     document.addEventListener("swapped", () => {
       if (!this.following) remember(this.t);
     });

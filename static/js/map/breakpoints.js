@@ -1,0 +1,54 @@
+// @ts-check
+// Breakpoints: expressions over a cycle (docs/debugger.md, Find). Those that a click makes, and where they hit.
+
+/** @typedef {{ name: string, where: string }} Ready */
+
+/** A text as CEL writes it. @param {string} text */
+export const quoted = (text) => JSON.stringify(text);
+
+/** What can be waited for in any run. @type {Ready[]} */
+export const ALWAYS = [
+  { name: "the next preemption", where: "size(victims) > 0" },
+  { name: "the next tie", where: "tied > 1" },
+  { name: "the next pod that finds no node", where: 'result == "unschedulable"' },
+  { name: "the next close call", where: "margin <= 1 && tied == 1" },
+];
+
+/** @param {string} node @returns {Ready[]} */
+export const ofNode = (node) => [
+  { name: `${node} refuses`, where: `refused_on(${quoted(node)})` },
+  { name: `${node} is chosen`, where: `node == ${quoted(node)}` },
+];
+
+/** @param {string} pod @returns {Ready[]} */
+export const ofPod = (pod) => [
+  { name: `${pod} is tried`, where: `pod == ${quoted(pod)}` },
+  { name: `${pod} is evicted`, where: `${quoted(pod)} in victims` },
+];
+
+/** @param {string} plugin @returns {Ready[]} */
+export const ofPlugin = (plugin) => [{ name: `${plugin} refuses`, where: `refused_by(${quoted(plugin)})` }];
+
+/** @param {string} reason @returns {Ready[]} */
+export const ofReason = (reason) => [{ name: reason, where: `reason(${quoted(reason)})` }];
+
+/** A name that none of the others has: "a tie", "a tie (2)". @param {string} name @param {string[]} taken */
+export function unused(name, taken) {
+  const whole = name.slice(0, 190);
+  for (let number = 1; ; number += 1) {
+    const tried = number > 1 ? `${whole} (${number})` : whole;
+    if (!taken.includes(tried)) return tried;
+  }
+}
+
+/**
+ * Where playing stops next: the nearest cycle of all answers to /find, and the names of those that hit there.
+ * @param {{ name: string, cycle: number | null }[]} hits @param {1 | -1} by
+ * @returns {{ cycle: number, names: string[] } | null}
+ */
+export function nearest(hits, by) {
+  const cycles = hits.flatMap(({ cycle }) => (cycle === null ? [] : [cycle]));
+  if (!cycles.length) return null;
+  const cycle = by > 0 ? Math.min(...cycles) : Math.max(...cycles);
+  return { cycle, names: hits.filter((hit) => hit.cycle === cycle).map(({ name }) => name) };
+}

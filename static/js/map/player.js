@@ -1,0 +1,282 @@
+// Moves through a run: which moment is shown, step by step, played or chosen, and kept in the address.
+import { focusIn, stepOf, withFocus } from "./focus.js";
+import { MoveSteps } from "./moves.js";
+import { CALM, due, next, played } from "./transport.js";
+import { pictured } from "./verdicts.js";
+import { World } from "./world.js";
+
+const NEAR = 3000; // cycles or moments that are reached along the tape; farther ones are asked for at once
+const AHEAD = 600; // of the tape that is fetched before playing comes to its end
+const SETTLED = 250; // milliseconds until what is played stands in the address
+
+export class Player {
+  // `shown`: called when another moment or step is shown; `failed`: with an error.
+  constructor({ source, view, inTime, shown, failed }) {
+    Object.assign(this, { source, view, inTime, shown, failed });
+    this.moves = new MoveSteps(source);
+    this.world = null;
+    this.focus = {};
+    this.told = null; // the cycle in hand
+    this.step = -1;
+    this.turn = 0;
+    this.playing = 0; // 1, -1 or 0
+    this.unit = "cycle";
+    this.speed = CALM;
+    this.nextStop = async () => null; // (cycle, by) -> {cycle, names} or null
+  }
+
+  get cycle() {
+    return this.focus.cycle;
+  }
+
+  // The cycle in hand, or the one that comes next.
+  get cycleHere() {
+    return this.cycle ?? this.world.cycleAfter(this.world.moment) ?? this.world.cycles + 1;
+  }
+
+  get atEnd() {
+    return this.world.moment >= this.world.end && (this.cycle ?? Infinity) > this.world.cycles;
+  }
+
+  get second() {
+    if (this.focus.t !== undefined) return this.focus.t;
+    const { cycle, moment, timeOf } = this.world;
+    return timeOf.call(this.world, cycle.get(this.cycle)?.at ?? moment);
+  }
+
+  // The first moment: as the address says, else the end.
+  async open() {
+    const focus = focusIn(location.search);
+    if (!history.state?.swap) history.replaceState({ ...history.state, own: true }, "");
+    await this.to(focus, { address: "keep" });
+    if (!this.world) await this.to({}, { address: "keep" }); // the address named what there is not
+  }
+
+  // Shows a focus. `address`: push a step that can be taken back, replace, or keep it as it is. `seek`: whether lanes follow.
+  async to(focus, { address = "push", animate = false, playing = false, seek = true } = {}) {
+    this.turn += 1;
+    const mine = this.turn;
+    try {
+      const before = this.world;
+      const moment = await this.reach(focus);
+      if (mine !== this.turn) return;
+      const moved = this.world.go(moment);
+      this.focus = { node: this.focus.node, ...focus };
+      if (this.world === before) this.view.changed(moved, animate && moved.length > 0);
+      else this.view.arrange(this.world);
+      const asked = this.cycle !== undefined && this.cycle <= this.world.cycles && !(playing && this.speed > CALM);
+      const told = asked ? await this.tell(focus) : null;
+      if (mine !== this.turn) return;
+      this.told = told;
+      this.step = told ? (focus.last ? told.steps.length - 1 : (focus.step ?? stepOf(told.steps, focus))) : -1;
+      this.named();
+      this.view.show(told && pictured(told, this.step));
+      this.write(address);
+      this.shown();
+      if (seek && this.inTime) document.dispatchEvent(new CustomEvent("seek", { detail: { t: this.second } }));
+    } catch (error) {
+      if (mine !== this.turn) return;
+      this.pause();
+      this.failed(error);
+    }
+  }
+
+  // The cycle, with the points of the Score plugin whose step it is.
+  async tell(focus) {
+    const told = await this.source.cycle(focus.cycle);
+    const at = focus.last ? told.steps.length - 1 : (focus.step ?? stepOf(told.steps, focus));
+    const step = told.steps[at];
+    return step?.point === "score" && step.plugin ? this.source.cycle(focus.cycle, step.plugin) : told;
+  }
+
+  // The step that is shown, by its name.
+  named() {
+    const { cycle, t, seq, node } = this.focus;
+    const step = this.told?.steps[this.step];
+    this.focus = { cycle, t, seq, node: step?.node || node, ...(step && { point: step.point, plugin: step.plugin }) };
+  }
+
+  write(how) {
+    clearTimeout(this.settled);
+    if (how === "keep") return;
+    const put = () => {
+      const address = location.pathname + withFocus(location.search, this.focus) + location.hash;
+      if (address === location.pathname + location.search + location.hash) return;
+      const state = { own: true };
+      if (how === "push") history.pushState(state, "", address);
+      else history.replaceState(state, "", address);
+    };
+    if (how === "later") {
+      this.settled = setTimeout(() => {
+        how = "replace";
+        put();
+      }, SETTLED);
+    } else put();
+  }
+
+  // The moment of a focus, once the tape leads there.
+  async reach(focus) {
+    for (let tries = 0; tries < 3; tries += 1) {
+      const moment = this.world && this.wanted(focus);
+      if (moment !== undefined && moment !== null && this.world.covers(moment)) return moment;
+      const way = tries < 2 && this.world ? this.way(focus) : 0;
+      if (way) await this.more(way);
+      else await this.jump(focus);
+    }
+    return this.wanted(focus) ?? this.world.moment;
+  }
+
+  wanted({ cycle, t, seq }) {
+    const { world } = this;
+    if (cycle !== undefined) return world.beforeCycle(cycle);
+    if (seq !== undefined) return Math.min(seq, world.end);
+    return t === undefined ? world.end : world.afterTime(t);
+  }
+
+  // 1 or -1 if the focus lies near along the tape, else 0.
+  way({ cycle, t, seq }) {
+    const { world } = this;
+    const far = cycle !== undefined ? cycle - this.cycleHere : seq !== undefined ? seq - world.moment : 0;
+    const by =
+      t !== undefined && cycle === undefined && seq === undefined ? Math.sign(t - this.second) : Math.sign(far);
+    const room = by > 0 ? world.to < world.end : world.from > 0;
+    return Math.abs(far) <= NEAR && room ? by : 0;
+  }
+
+  // The next piece of tape; asked for once.
+  async more(by) {
+    const { world } = this;
+    if (by > 0 ? world.to >= world.end : world.from <= 0) return;
+    this.fetching ??= this.source.piece(by > 0 ? { after: world.to } : { until: world.from }).finally(() => {
+      this.fetching = null;
+    });
+    const piece = await this.fetching;
+    if (world === this.world && (piece.from === world.to || piece.to === world.from)) world.add(piece);
+  }
+
+  async jump({ cycle, t, seq }) {
+    const where = cycle !== undefined ? { cycle } : seq !== undefined ? { seq } : t !== undefined ? { t } : {};
+    const world = new World(await this.source.picture(where));
+    world.add(await this.source.piece({ after: world.moment }));
+    if (cycle !== undefined && world.moment > 0 && !world.cycle.has(cycle))
+      world.add(await this.source.piece({ until: world.from }));
+    this.world = world;
+  }
+
+  // ---- steps
+
+  // One step forth or back by a unit.
+  async go(unit, by, options = {}) {
+    if (!this.world) return;
+    const { cycles } = this.world;
+    if (unit === "move") {
+      const move = await this.moves.next(this.world.moment, by, this.world.end);
+      if (move) await this.to({ seq: move.seq, t: move.t }, options);
+      return;
+    }
+    const here = this.cycle === undefined;
+    const from = { cycle: this.cycleHere, step: this.step };
+    // Between two cycles the next one is the one that comes, the one before the one that was.
+    const to =
+      here && by > 0
+        ? { ...from, step: -1 }
+        : here
+          ? { cycle: Math.max(1, from.cycle - 1), step: -1 }
+          : next(from, this.told?.steps ?? [], unit, by, cycles);
+    await this.to(to, { animate: by > 0 && to.cycle !== from.cycle, ...options });
+  }
+
+  // To the nearest cycle where an expression is true. Returns whether there is one.
+  async find(where, by) {
+    const from = Math.max(1, this.cycleHere + (this.cycle === undefined && by > 0 ? 0 : by));
+    if (from > this.world.cycles) return false;
+    const { matches } = await this.source.find({ where, from, direction: by > 0 ? "next" : "previous" });
+    if (!matches.length || (by < 0 && this.cycleHere <= 1)) return false;
+    await this.to({ cycle: matches[0].cycle });
+    return true;
+  }
+
+  start() {
+    this.pause();
+    return this.to({ cycle: 1 });
+  }
+
+  end() {
+    this.pause();
+    return this.to(this.world.cycles ? { cycle: this.world.cycles + 1 } : {});
+  }
+
+  // ---- playing
+
+  pause() {
+    if (!this.playing) return;
+    this.playing = 0;
+    this.shown();
+    if (this.cycle !== undefined && !this.told) this.to(this.focus, { address: "replace" });
+    else this.write("replace");
+  }
+
+  async play(by) {
+    if (this.playing || !this.world) {
+      const same = this.playing === by;
+      this.pause();
+      if (same || !this.world) return;
+    }
+    this.playing = by;
+    this.stopped = "";
+    this.shown();
+    if (by > 0 && this.atEnd) await this.to({ cycle: 1 }, { address: "replace" });
+    const stop = await this.nextStop(this.cycleHere, by).catch((error) => this.failed(error));
+    let before = performance.now();
+    let owed = 0;
+    const frame = async (now) => {
+      if (this.playing !== by) return;
+      const [count, left] = due(owed, now - before, this.speed);
+      [owed, before] = [left, now];
+      if (count) {
+        const over = await this.advance(count, by, stop);
+        if (this.playing !== by) return;
+        if (over) {
+          this.pause();
+          if (over !== true) this.stopped = over;
+          this.shown();
+          return;
+        }
+      }
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  // Plays so many steps. Returns true at the end, or what it stopped for.
+  async advance(count, by, stop) {
+    const { cycles } = this.world;
+    const options = { address: "later", playing: true, animate: by > 0 && this.speed <= CALM };
+    if (this.unit === "cycle") {
+      const { cycle, stopped } = played(this.cycleHere, count, by, stop ? [stop.cycle] : [], cycles);
+      await this.to({ cycle }, options);
+      if (this.world.to - this.world.moment < AHEAD && by > 0) this.more(1).catch(() => {});
+      if (this.world.moment - this.world.from < AHEAD && by < 0) this.more(-1).catch(() => {});
+      if (this.speed <= CALM) this.source.cycle(Math.min(cycles, Math.max(1, cycle + by))).catch(() => {});
+      if (stop?.cycle === cycle) return stop.names.join(", ");
+      return stopped;
+    }
+    const before = `${this.world.moment} ${this.cycle} ${this.step}`;
+    const was = this.cycle;
+    await this.go(this.unit, by, options);
+    if (stop && this.cycle === stop.cycle && was !== stop.cycle) return stop.names.join(", ");
+    return before === `${this.world.moment} ${this.cycle} ${this.step}` || (by > 0 && this.atEnd);
+  }
+
+  // The run goes on: what is new is appended; whoever is at the end stays there.
+  async follow() {
+    if (!this.world) return this.open();
+    const last = this.atEnd;
+    if (this.world.to < this.world.end && !last) return undefined;
+    const piece = await this.source.piece({ after: this.world.to });
+    if (piece.from === this.world.to) this.world.add(piece);
+    if (!last) return this.shown();
+    if (this.world.to < this.world.end) return this.jump({}).then(() => this.to({}, { address: "keep", seek: false }));
+    return this.to({}, { address: "keep", seek: false });
+  }
+}

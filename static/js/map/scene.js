@@ -1,0 +1,95 @@
+// @ts-check
+// What is drawn of a world: each node's blocks, how full it is, and of closed groups what they come to together.
+
+import { blocks } from "./amounts.js";
+
+/**
+ * @typedef {import("./world.js").World} World
+ * @typedef {import("./world.js").Pod} Pod
+ * @typedef {import("./layout.js").Tile} Tile
+ * @typedef {{ node: string, share: number, pods: Pod[], parts: [number, number][], classes: number[] }} Box `share`: of
+ *   the resource that is requested; `parts`: from and to of each pod's block; `classes`: of their colours
+ * @typedef {{ nodes: number, pods: number, share: number, bins: number[] }} Sum `bins`: nodes that are 0 to 10% full,
+ *   10 to 20% ..., the last those that are more than full
+ */
+
+export const BINS = 11;
+
+export class Scene {
+  /** @param {World} world @param {string} resource @param {import("./colours.js").Colouring} colouring */
+  constructor(world, resource, colouring) {
+    this.world = world;
+    this.resource = resource;
+    this.colouring = colouring;
+    /** @type {Map<string, Box>} */
+    this.boxes = new Map();
+    /** @type {Map<string, Sum>} */
+    this.sums = new Map();
+  }
+
+  /** Forgets what was known of these nodes, of all if none are named. @param {Iterable<string>} [nodes] */
+  forget(nodes) {
+    if (nodes) for (const name of nodes) this.boxes.delete(name);
+    else this.boxes.clear();
+    this.sums.clear();
+  }
+
+  /** @param {string} name of a node @returns {Box} */
+  box(name) {
+    const known = this.boxes.get(name);
+    if (known) return known;
+    const pods = this.world.on.get(name) ?? [];
+    const has = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
+    const parts = blocks(pods, this.resource, has);
+    const made = {
+      node: name,
+      pods: [...pods],
+      parts,
+      share: parts.at(-1)?.[1] ?? 0,
+      classes: pods.map(this.colouring.of),
+    };
+    this.boxes.set(name, made);
+    return made;
+  }
+
+  /** What a group comes to. @param {Tile} tile @returns {Sum} */
+  sum(tile) {
+    const known = this.sums.get(tile.name);
+    if (known) return known;
+    const bins = new Array(BINS).fill(0);
+    let [pods, asked, has] = [0, 0, 0];
+    for (const name of tile.nodes) {
+      const box = this.box(name);
+      const allocatable = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
+      pods += box.pods.length;
+      if (!(allocatable > 0)) continue;
+      has += allocatable;
+      asked += box.share * allocatable;
+      bins[binOf(box.share)] += 1;
+    }
+    const made = { nodes: tile.nodes.length, pods, share: has > 0 ? asked / has : 0, bins };
+    this.sums.set(tile.name, made);
+    return made;
+  }
+}
+
+/** @param {number} share */
+export const binOf = (share) =>
+  share > 1 + 1e-9 ? BINS - 1 : Math.min(BINS - 2, Math.floor(share * (BINS - 1) + 1e-9));
+
+/**
+ * How a group's nodes came out of a step: so many refused by each plugin, so many that fit, the best score.
+ * @param {Tile} tile @param {import("./verdicts.js").Picture} picture
+ */
+export function tally(tile, { plugins, of }) {
+  const refused = plugins.map(() => 0);
+  let [fit, unseen, best] = [0, 0, -1];
+  for (const name of tile.nodes) {
+    const verdict = of.get(name);
+    if (verdict?.kind === "refused") refused[verdict.by ?? 0] += 1;
+    else if (verdict?.kind === "unseen") unseen += 1;
+    else fit += 1;
+    if (verdict?.kind === "heat") best = Math.max(best, verdict.value ?? 0);
+  }
+  return { refused, fit, unseen, best };
+}

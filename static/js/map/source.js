@@ -1,0 +1,63 @@
+// Where the map has its numbers from.
+export class Source {
+  constructor(base) {
+    this.base = base;
+    this.cycles = new Map();
+    this.names = new Map(); // version -> names of the rows
+  }
+
+  async get(path, options = {}) {
+    const response = await fetch(this.base + path, {
+      headers: { Accept: "application/json", ...options.headers },
+      ...options,
+    });
+    const found = response.status === 204 ? null : await response.json().catch(() => ({}));
+    if (response.ok) return found;
+    throw Object.assign(new Error(found?.error || "The run could not be asked."), found);
+  }
+
+  // `where`: {cycle}, {t} or {seq}.
+  picture(where) {
+    return this.get(`/map?${new URLSearchParams(where)}`);
+  }
+
+  // `where`: {after} or {until}.
+  piece(where) {
+    return this.get(`/map/tape?${new URLSearchParams(where)}`);
+  }
+
+  // A cycle step by step, with the points of a Score plugin; a few are kept.
+  async cycle(number, scores = "") {
+    const key = `${number} ${scores}`;
+    const known = this.cycles.get(key);
+    if (known) return known;
+    const latest = [...this.names.keys()].at(-1) ?? -1;
+    const found = await this.get(`/cycles/${number}?${new URLSearchParams({ scores, known: latest })}`);
+    if (found.names) this.names.set(found.nodes_version, found.names);
+    found.names = this.names.get(found.nodes_version);
+    this.cycles.set(key, found);
+    if (this.cycles.size > 40) this.cycles.delete(this.cycles.keys().next().value);
+    return found;
+  }
+
+  find(query) {
+    return this.get(`/find?${new URLSearchParams(query)}`);
+  }
+
+  events(since, limit) {
+    return this.get(`/events?${new URLSearchParams({ since, limit })}`);
+  }
+
+  breakpoints() {
+    return this.get("/breakpoints");
+  }
+
+  keep(breakpoint) {
+    const body = JSON.stringify(breakpoint);
+    return this.get("/breakpoints", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+  }
+
+  drop(number) {
+    return this.get(`/breakpoints/${number}`, { method: "DELETE" });
+  }
+}

@@ -1,0 +1,92 @@
+// The facts of the map as a table: every node with what it holds and what the step made of it.
+import { el } from "../dom.js";
+import { nodeAddress } from "../time/names.js";
+import { counted } from "../words.js";
+import { amount, resourceName } from "./amounts.js";
+import { words } from "./verdicts.js";
+
+const PAGE = 100;
+
+export class NodeTable {
+  constructor(box, view, player) {
+    Object.assign(this, { box, view, player });
+    this.shown = PAGE;
+    this.search = el("input", {
+      type: "search",
+      placeholder: "Search nodes, groups, verdicts",
+      "aria-label": "Search nodes, groups, verdicts",
+    });
+    this.count = el("span", { class: "small muted", role: "status" });
+    this.head = el("thead");
+    this.body = el("tbody");
+    this.more = el("button", { type: "button", text: "Show more" });
+    const table = el(
+      "table",
+      {},
+      el("caption", { class: "visually-hidden", text: "The nodes at this moment" }),
+      this.head,
+      this.body,
+    );
+    box.append(
+      el("div", { class: "row" }, this.search, this.count),
+      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Nodes as a table" }, table),
+      this.more,
+    );
+    this.search.addEventListener("input", () => this.show());
+    this.more.addEventListener("click", () => {
+      this.shown += PAGE;
+      this.show();
+    });
+  }
+
+  get open() {
+    return !this.box.hidden;
+  }
+
+  show() {
+    if (!this.open || !this.view.layout) return;
+    const { view, player } = this;
+    const { world } = player;
+    const fill = view.by.fill;
+    const sought = this.search.value.trim().toLowerCase();
+    const rows = view.layout.tiles.flatMap((tile) =>
+      tile.nodes.map((name) => ({ group: tile.name, name, said: words(view.picture.of.get(name), view.picture) })),
+    );
+    const found = sought
+      ? rows.filter(({ group, name, said }) => `${group} ${name} ${said}`.toLowerCase().includes(sought))
+      : rows;
+    const names = ["Group", "Node", `${resourceName(fill)} requested`, "of", "Pods", "In this step"];
+    this.head.replaceChildren(
+      el(
+        "tr",
+        {},
+        ...names.map((text, index) => el("th", { scope: "col", text, class: index > 1 && index < 5 ? "num" : "" })),
+      ),
+    );
+    this.body.replaceChildren(
+      ...found.slice(0, this.shown).map(({ group, name, said }) => {
+        const node = world.nodes.get(name);
+        const there = world.on.get(name) ?? [];
+        const link = el("a", { href: nodeAddress(this.box.dataset.nodes, name), text: name });
+        const marks = [node?.unschedulable ? "cordoned" : "", ...(node?.taints ?? [])].filter(Boolean).join(", ");
+        return el(
+          "tr",
+          { "aria-current": name === view.chosen ? "true" : undefined },
+          el("td", { text: group }),
+          el(
+            "th",
+            { scope: "row", class: "name" },
+            link,
+            ...(marks ? [el("span", { class: "tiny muted", text: ` ${marks}` })] : []),
+          ),
+          el("td", { class: "num", text: amount(world.requested(name, fill), fill) }),
+          el("td", { class: "num", text: amount(node?.allocatable[fill] ?? 0, fill) }),
+          el("td", { class: "num", text: String(there.length) }),
+          el("td", { class: "wrap small", text: said }),
+        );
+      }),
+    );
+    this.count.textContent = counted(found.length, "node");
+    this.more.hidden = found.length <= this.shown;
+  }
+}

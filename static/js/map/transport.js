@@ -1,0 +1,93 @@
+// @ts-check
+// How one moves through a run: from cycle to cycle, point to point, plugin to plugin, in both directions.
+
+/**
+ * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
+ * @typedef {{ cycle: number, step: number }} Position `cycle`: 1, 2, ..., one more than there are is the end; `step`:
+ *   index of a single answer in it, -1 for before the first
+ */
+
+/** Steps a second; above CALM what a cycle says of the nodes is not fetched on the way. */
+export const SPEEDS = [0.5, 1, 2, 5, 10, 30, 100, 500];
+export const USUAL_SPEED = 5;
+export const CALM = 5;
+const IN_A_MINUTE = 60;
+
+/** The speed at which a run is over within a minute, the usual one if that is enough. @param {number} cycles */
+export const speedFor = (cycles) =>
+  SPEEDS.find((speed) => speed >= USUAL_SPEED && speed >= cycles / IN_A_MINUTE) ??
+  /** @type {number} */ (SPEEDS.at(-1));
+
+/**
+ * The index of the next step by `unit` within a cycle, or null where it is beyond its first or last one.
+ * @param {Step[]} steps @param {number} at index, -1 for before the first
+ * @param {"point" | "plugin"} unit @param {1 | -1} by
+ */
+export function within(steps, at, unit, by) {
+  if (unit === "plugin") {
+    const next = at + by;
+    return next >= -1 && next < steps.length ? next : null;
+  }
+  const begins = [
+    -1,
+    ...steps.map((_, index) => index).filter((index) => steps[index].point !== steps[index - 1]?.point),
+  ];
+  if (by > 0) return begins.find((index) => index > at) ?? null;
+  return begins.findLast((index) => index < at) ?? null;
+}
+
+/**
+ * Where a step leads that may leave the cycle. `lengths`: how many steps a cycle has, once it is known.
+ * @param {Position} from @param {Step[]} steps of its cycle @param {"cycle" | "point" | "plugin"} unit @param {1 | -1} by
+ * @param {number} cycles of the run
+ * @returns {Position & { last?: boolean }} `last`: the last step of that cycle, whichever that is
+ */
+export function next({ cycle, step }, steps, unit, by, cycles) {
+  if (unit !== "cycle") {
+    const inside = within(steps, step, unit, by);
+    if (inside !== null) return { cycle, step: inside };
+    if (by < 0) return cycle > 1 ? { cycle: cycle - 1, step: -1, last: true } : { cycle, step: -1 };
+    return { cycle: Math.min(cycles + 1, cycle + 1), step: -1 };
+  }
+  if (by < 0 && step >= 0) return { cycle, step: -1 };
+  return { cycle: Math.max(1, Math.min(cycles + 1, cycle + by)), step: -1 };
+}
+
+/**
+ * How many whole steps are due, and what is left of the next one.
+ * @param {number} owed parts of a step @param {number} passed milliseconds since the last frame @param {number} speed steps a second
+ * @returns {[number, number]}
+ */
+export function due(owed, passed, speed) {
+  const now = owed + (Math.min(passed, 250) / 1000) * speed;
+  return [Math.floor(now), now - Math.floor(now)];
+}
+
+/**
+ * The cycle that playing comes to: `count` cycles on, or the first place to stop on the way.
+ * @param {number} from @param {number} count @param {1 | -1} by @param {number[]} stops cycles @param {number} cycles of the run
+ * @returns {{ cycle: number, stopped: boolean }}
+ */
+export function played(from, count, by, stops, cycles) {
+  const to = Math.max(1, Math.min(cycles + 1, from + by * count));
+  const between = stops.filter((stop) => (by > 0 ? stop > from && stop <= to : stop < from && stop >= to));
+  if (!between.length) return { cycle: to, stopped: to === (by > 0 ? cycles + 1 : 1) };
+  return { cycle: by > 0 ? Math.min(...between) : Math.max(...between), stopped: true };
+}
+
+/** "PreFilter", as upstream writes the points. @param {string} point */
+export const pointName = (point) => NAMES[point] ?? point;
+
+/** @type {Record<string, string>} */
+const NAMES = {
+  preenqueue: "PreEnqueue",
+  prefilter: "PreFilter",
+  filter: "Filter",
+  postfilter: "PostFilter",
+  prescore: "PreScore",
+  score: "Score",
+  reserve: "Reserve",
+  permit: "Permit",
+  prebind: "PreBind",
+  bind: "Bind",
+};

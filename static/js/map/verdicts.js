@@ -1,0 +1,138 @@
+// @ts-check
+// What a step of a cycle says of each node. The cycle is the answer of /cycles/{K}: rows index its nodes, in ranges.
+
+/**
+ * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
+ * @typedef {{ kind: "refused" | "left" | "unseen" | "heat" | "fits" | "chosen" | "candidate", by?: number, now?: boolean,
+ *   value?: number, score?: number, why?: string, victims?: string[] }} Verdict `by`: index into `plugins`; `now`: this
+ *   very step says so; `value`: a score from 0 to 1
+ * @typedef {{ plugins: { name: string, nodes: number, now: boolean }[], of: Map<string, Verdict>, scored: [number, number] | null }} Picture
+ */
+
+const REFUSING = ["preenqueue", "prefilter"];
+const CHOSEN = ["reserve", "permit", "prebind", "bind"];
+export const PREFILTER = "PreFilter";
+
+/** @param {number[][]} ranges @returns {Generator<number>} */
+export function* rowsOf(ranges) {
+  for (const [first, last] of ranges) for (let row = first; row <= last; row += 1) yield row;
+}
+
+/**
+ * The nodes as a step leaves them: what was decided up to it counts.
+ * @param {any} cycle with `names`
+ * @param {number} at index of the step; -1 for what the whole cycle came to
+ * @returns {Picture}
+ */
+export function pictured(cycle, at) {
+  /** @type {Map<string, Verdict>} */
+  const of = new Map();
+  /** @type {Picture} */
+  const picture = { plugins: [], of, scored: null };
+  const whole = at < 0;
+  /** @type {Step | undefined} */
+  const step = whole ? outcome(cycle) : cycle.steps[at];
+  if (!step) return picture;
+  /** @type {Step[]} */
+  const done = whole ? cycle.steps : cycle.steps.slice(0, at + 1);
+  if (cycle.rejected && REFUSING.includes(step.point) && step.plugin === cycle.rejected.plugin) {
+    const why = cycle.rejected.reasons.join("; ");
+    add(picture, cycle, [[0, cycle.nodes - 1]], { name: cycle.rejected.plugin, now: true }, why);
+    return picture;
+  }
+  if (cycle.left_out && done.some(({ point, plugin }) => point !== "prefilter" || !plugin))
+    add(
+      picture,
+      cycle,
+      cycle.left_out.rows,
+      { name: PREFILTER, now: step.point === "prefilter" },
+      cycle.left_out.reasons.join("; "),
+    );
+  for (const row of rowsOf(cycle.unlooked)) of.set(cycle.names[row], { kind: "unseen" });
+  filters(picture, cycle, done, step);
+  if (step.point === "postfilter") preempting(picture, cycle, step);
+  if (step.point === "score") scoring(picture, cycle, step);
+  if (["prescore", "score", ...CHOSEN].includes(step.point))
+    for (const row of rowsOf(cycle.feasible)) if (!of.has(cycle.names[row])) of.set(cycle.names[row], { kind: "fits" });
+  if (CHOSEN.includes(step.point)) of.set(cycle.node, { ...of.get(cycle.node), kind: "chosen" });
+  return picture;
+}
+
+/** The last step, as one that no plugin speaks in: of a pod that got a node, that it did. @param {any} cycle @returns {Step | undefined} */
+function outcome({ steps, node, postfilter }) {
+  const last = steps.at(-1);
+  if (node) return { point: "bind", plugin: "", node, said: "" };
+  return postfilter ? { ...last, point: "postfilter", node: "" } : last;
+}
+
+/** @param {Picture} picture @param {any} cycle @param {number[][]} ranges @param {{ name: string, now: boolean }} plugin @param {string} why */
+function add(picture, cycle, ranges, { name, now }, why) {
+  let by = picture.plugins.findIndex((known) => known.name === name);
+  if (by < 0) by = picture.plugins.push({ name, nodes: 0, now }) - 1;
+  for (const row of rowsOf(ranges)) {
+    picture.of.set(cycle.names[row], { kind: "refused", by, now, why });
+    picture.plugins[by].nodes += 1;
+  }
+}
+
+/** @param {Picture} picture @param {any} cycle @param {Step[]} done @param {Step} step */
+function filters(picture, cycle, done, step) {
+  const asked = new Set(done.filter(({ point }) => point === "filter").map(({ plugin }) => plugin));
+  for (const { plugin, decisive } of cycle.filters) {
+    if (!asked.has(plugin)) continue;
+    const now = step.point === "filter" && step.plugin === plugin;
+    for (const { reasons, rows } of decisive) add(picture, cycle, rows, { name: plugin, now }, reasons.join("; "));
+  }
+  if (!asked.has("")) return;
+  // Nominated pods counted in: what that gave is the last word of a node.
+  for (const { row, status } of cycle.nominated) {
+    const now = step.point === "filter" && !step.plugin;
+    if (status) add(picture, cycle, [[row, row]], { name: status.plugin, now }, status.reasons.join("; "));
+    else picture.of.delete(cycle.names[row]);
+  }
+}
+
+/** @param {Picture} picture @param {any} cycle @param {Step} step */
+function preempting({ of }, cycle, step) {
+  for (const { node, victims } of cycle.postfilter?.candidates ?? []) {
+    if (step.node && node !== step.node) continue;
+    const chosen = !step.node && node === cycle.postfilter.nominated;
+    of.set(node, { kind: chosen ? "chosen" : "candidate", victims, why: `${victims.length} would have to go` });
+  }
+}
+
+/** @param {Picture} picture @param {any} cycle @param {Step} step */
+function scoring(picture, cycle, step) {
+  const total = !step.plugin;
+  const points = total ? cycle.total : cycle.scores?.plugin === step.plugin ? cycle.scores.normalized : null;
+  if (!points?.length) return;
+  const [low, high] = points.reduce(
+    (/** @type {[number, number]} */ [least, most], /** @type {number} */ value) => [
+      Math.min(least, value),
+      Math.max(most, value),
+    ],
+    [Infinity, -Infinity],
+  );
+  picture.scored = [low, high];
+  let index = 0;
+  for (const row of rowsOf(cycle.feasible)) {
+    const score = points[index];
+    index += 1;
+    picture.of.set(cycle.names[row], { kind: "heat", score, value: high > low ? (score - low) / (high - low) : 1 });
+  }
+}
+
+/** A verdict in words, for tables and tips. @param {Verdict | undefined} verdict @param {Picture} picture */
+export function words(verdict, { plugins }) {
+  if (!verdict) return "";
+  const said = {
+    refused: `${plugins[verdict.by ?? 0]?.name} refuses: ${verdict.why}`,
+    left: "left out",
+    unseen: "not looked at",
+    heat: `${verdict.score?.toLocaleString("en")} points`,
+    fits: "fits",
+    chosen: "chosen",
+    candidate: `candidate: ${verdict.why}`,
+  };
+  return said[verdict.kind];
+}

@@ -1,0 +1,300 @@
+// The map under a person's hands: pan, zoom, open a group, choose a node; drawn when something changed, once a frame.
+import { counted } from "../words.js";
+import { amount, resourceName } from "./amounts.js";
+import { between, onto, panned, toMap, whole, within, zoomed } from "./camera.js";
+import { colouring } from "./colours.js";
+import { grouped } from "./grouping.js";
+import { at, layout, placeOf } from "./layout.js";
+import { middleOf, Painter } from "./paint.js";
+import { Scene } from "./scene.js";
+import { words } from "./verdicts.js";
+
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const LOWEST = 240; // pixels
+const MOVED = 4; // pixels that a pointer goes before it drags
+const FLIGHT = 420; // milliseconds
+const MOST_FLIGHTS = 60;
+const GLIDE = 320;
+const NOTHING = { plugins: [], of: new Map(), scored: null };
+
+export class View {
+  // `choose`: called with the name of a node, or "".
+  constructor(box, choose) {
+    this.box = box;
+    this.canvas = box.querySelector("canvas");
+    this.tip = box.querySelector(".tip");
+    this.painter = new Painter(this.canvas);
+    this.choose = choose;
+    this.camera = whole();
+    this.picture = NOTHING;
+    this.flights = [];
+    this.by = { group: "", fill: "cpu", colour: "namespace" };
+    this.chosen = "";
+    this.pointers = new Map();
+    this.listen();
+  }
+
+  get size() {
+    return { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
+  }
+
+  // The world anew, or other groups: everything is placed again.
+  arrange(world) {
+    this.world = world;
+    this.shape = world.shape;
+    const groups = grouped(world.nodes.values(), this.by.group);
+    const width = this.box.clientWidth;
+    if (!width) return;
+    const tallest = Math.max(300, Math.min(620, innerHeight * 0.62));
+    this.layout = layout(groups, width, tallest);
+    this.canvas.style.height = `${Math.max(LOWEST, Math.min(tallest, Math.ceil(this.layout.height)))}px`;
+    this.camera = within(this.camera, this.size, this.layout);
+    this.recolour();
+  }
+
+  recolour(victims = this.victims ?? new Set()) {
+    this.victims = victims;
+    const { pods, before } = this.world;
+    let last = before;
+    for (const { came } of pods.values()) if (came > last) last = came;
+    const there = [...pods.values()].filter(({ state }) => state > 0);
+    this.colouring = colouring(this.by.colour, there, this.painter.theme, { before, last, victims });
+    this.scene = new Scene(this.world, this.by.fill, this.colouring);
+    this.draw();
+  }
+
+  // What changed in the world; `moved` as World.go gives it.
+  changed(moved, animate) {
+    if (this.world.shape !== this.shape) this.arrange(this.world);
+    const nodes = new Set();
+    for (const { from, to } of moved) {
+      if (from) nodes.add(from);
+      if (to) nodes.add(to);
+    }
+    if (this.by.colour === "verdict" && moved.length) this.scene.forget();
+    else this.scene.forget(nodes);
+    this.flights = [];
+    if (animate && !calm.matches && moved.length <= MOST_FLIGHTS)
+      this.flights = moved.map((move) => this.flight(move)).filter(Boolean);
+    this.draw();
+  }
+
+  flight({ pod, from, to }) {
+    const colour = this.colouring.classes[this.colouring.of(pod)]?.colour ?? "gray";
+    const hand = { view: true, x: 70, y: -10 };
+    const out = { view: true, x: this.size.width / 2, y: this.size.height + 30 };
+    const [begin, end] = [from ? middleOf(this.layout, from) : hand, to ? middleOf(this.layout, to) : out];
+    return begin && end && { from: begin, to: end, began: performance.now(), lasts: FLIGHT, colour, leaves: !to };
+  }
+
+  show(picture) {
+    this.picture = picture ?? NOTHING;
+    this.draw();
+  }
+
+  mark(name) {
+    this.chosen = name;
+    this.draw();
+  }
+
+  draw() {
+    if (this.due || !this.layout) return;
+    this.due = requestAnimationFrame((now) => {
+      this.due = 0;
+      this.frame(now);
+    });
+  }
+
+  frame(now) {
+    if (this.glide) {
+      const part = Math.min(1, (now - this.glide.began) / GLIDE);
+      this.camera = between(this.glide.from, this.glide.to, part);
+      if (part >= 1) this.glide = null;
+    }
+    this.flights = this.flights.filter(({ began, lasts }) => now < began + lasts);
+    const { layout, camera, scene, picture, chosen, flights } = this;
+    this.painter.draw({ layout, camera, scene, picture, chosen, flights, now });
+    this.box.classList.toggle("closed", this.painter.closed);
+    if (this.flights.length || this.glide) this.draw();
+  }
+
+  // ---- moving over the map
+
+  look(camera, glide = true) {
+    if (glide && !calm.matches) this.glide = { from: this.camera, to: camera, began: performance.now() };
+    else this.camera = camera;
+    this.draw();
+  }
+
+  zoom(factor, x = this.size.width / 2, y = this.size.height / 2, glide = true) {
+    this.look(zoomed(this.glide?.to ?? this.camera, factor, x, y, this.size, this.layout), glide);
+  }
+
+  whole() {
+    this.look(whole());
+  }
+
+  openGroup(tile) {
+    this.look(onto(tile, this.size, this.layout, 12));
+  }
+
+  // Brings a node into view, if it is not.
+  reveal(name) {
+    const middle = name && this.layout && middleOf(this.layout, name);
+    if (!middle) return;
+    const near = { x: middle.x - this.layout.pitch * 4, y: middle.y - this.layout.tall * 3 };
+    const box = { ...near, width: this.layout.pitch * 8, height: this.layout.tall * 6 };
+    if (this.layout.pitch * this.camera.zoom < 30) this.look(onto(box, this.size, this.layout));
+  }
+
+  listen() {
+    const { canvas } = this;
+    canvas.addEventListener("pointerdown", (event) => this.down(event));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    for (const over of ["pointerup", "pointercancel"]) canvas.addEventListener(over, (event) => this.up(event));
+    canvas.addEventListener("pointerleave", () => {
+      this.tip.hidden = true;
+    });
+    canvas.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
+        event.preventDefault();
+        const { x, y } = this.point(event);
+        this.zoom(2 ** (-event.deltaY / 200), x, y, false);
+      },
+      { passive: false },
+    );
+    canvas.addEventListener("dblclick", (event) => {
+      const { x, y } = this.point(event);
+      this.zoom(event.shiftKey ? 0.4 : 2.5, x, y);
+    });
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    this.box.parentElement.addEventListener("click", (event) => {
+      const { look } = event.target.closest("button")?.dataset ?? {};
+      if (look === "closer") this.zoom(1.6);
+      if (look === "farther") this.zoom(1 / 1.6);
+      if (look === "whole") this.whole();
+    });
+    document.addEventListener("themechange", () => this.restyle());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
+    new ResizeObserver(() => this.world && this.arrange(this.world)).observe(this.box);
+  }
+
+  restyle() {
+    this.painter.restyle();
+    if (this.world) this.recolour();
+    this.box.dispatchEvent(new Event("recoloured"));
+  }
+
+  point({ clientX, clientY }) {
+    const { left, top } = this.canvas.getBoundingClientRect();
+    return { x: clientX - left, y: clientY - top };
+  }
+
+  // {tile, index} under a pointer, index -1 for the group itself.
+  under(event) {
+    if (!this.layout) return null;
+    const { x, y } = this.point(event);
+    const place = toMap(this.camera, x, y);
+    const found = at(this.layout, place.x, place.y);
+    return found && this.painter.closed ? { ...found, index: -1 } : found;
+  }
+
+  down(event) {
+    if (event.button) return;
+    this.pointers.set(event.pointerId, this.point(event));
+    this.dragged = this.pointers.size > 1;
+    this.glide = null;
+  }
+
+  move(event) {
+    const before = this.pointers.get(event.pointerId);
+    const now = this.point(event);
+    if (!before) {
+      this.tell(event);
+      return;
+    }
+    const [dx, dy] = [now.x - before.x, now.y - before.y];
+    if (!this.dragged && Math.hypot(dx, dy) < MOVED) return;
+    this.dragged = true;
+    this.tip.hidden = true;
+    this.canvas.setPointerCapture(event.pointerId);
+    const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
+    if (other) {
+      const factor =
+        Math.hypot(now.x - other.x, now.y - other.y) / (Math.hypot(before.x - other.x, before.y - other.y) || 1);
+      this.camera = zoomed(this.camera, factor, (now.x + other.x) / 2, (now.y + other.y) / 2, this.size, this.layout);
+    } else this.camera = panned(this.camera, dx, dy, this.size, this.layout);
+    this.pointers.set(event.pointerId, now);
+    this.draw();
+  }
+
+  up(event) {
+    const held = this.pointers.delete(event.pointerId);
+    if (!held || this.dragged || event.type === "pointercancel") return;
+    const found = this.under(event);
+    if (!found) this.choose("");
+    else if (found.index >= 0) this.choose(found.tile.nodes[found.index]);
+    else this.openGroup(found.tile);
+  }
+
+  // Keys of the map itself; Shift with arrows pans.
+  key(event) {
+    const ways = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+    const way = event.shiftKey && ways[event.key];
+    if (way) this.look(panned(this.camera, ...way, this.size, this.layout), false);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.6);
+    else if (event.key === "-") this.zoom(1 / 1.6);
+    else if (event.key === "0") this.whole();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // What is under the pointer, in a few words.
+  tell(event) {
+    const found = this.under(event);
+    this.tip.hidden = !found;
+    this.canvas.style.cursor = found ? "pointer" : "";
+    if (!found) return;
+    this.tip.replaceChildren(
+      ...this.lines(found, event).map((text) => Object.assign(document.createElement("span"), { textContent: text })),
+    );
+    const { x, y } = this.point(event);
+    const { width, height } = this.size;
+    this.tip.style.left = `${Math.max(0, Math.min(width - this.tip.offsetWidth, x + 14))}px`;
+    this.tip.style.top = `${y + 18 + this.tip.offsetHeight > height ? y - this.tip.offsetHeight - 8 : y + 18}px`;
+  }
+
+  lines({ tile, index }, event) {
+    const { world, scene, by } = this;
+    const share = (value) => `${Math.round(value * 100)}% of ${resourceName(by.fill)}`;
+    if (index < 0) {
+      const sum = scene.sum(tile);
+      const hint = this.painter.closed ? ["click to open"] : [];
+      return [tile.name, `${counted(sum.nodes, "node")}, ${counted(sum.pods, "pod")}`, share(sum.share), ...hint];
+    }
+    const name = tile.nodes[index];
+    const box = scene.box(name);
+    const has = world.nodes.get(name)?.allocatable[by.fill] ?? 0;
+    const asked = world.requested(name, by.fill);
+    const lines = [
+      name,
+      `${amount(asked, by.fill)} of ${amount(has, by.fill)} ${resourceName(by.fill)}, ${counted(box.pods.length, "pod")}`,
+    ];
+    const said = words(this.picture.of.get(name), this.picture);
+    if (said) lines.push(said);
+    const pod = this.podUnder(tile, index, box, event);
+    if (pod) lines.push(`${pod.key}: ${amount(by.fill === "pods" ? 1 : (pod.requests[by.fill] ?? 0), by.fill)}`);
+    return lines;
+  }
+
+  podUnder(tile, index, box, event) {
+    const place = toMap(this.camera, this.point(event).x, this.point(event).y);
+    const high = this.layout.tall;
+    const level = 1 - (place.y - placeOf(this.layout, tile, index).y) / (high * 0.94);
+    const found = box.parts.findIndex(([from, to]) => level >= from && level < to);
+    return box.pods[found];
+  }
+}

@@ -1,0 +1,232 @@
+// @ts-check
+// The cluster of a run as a picture shows it, at one moment, and the tape that leads from there to others.
+// The numbers come from /map and /map/tape (docs/debugger.md); what each change undoes comes with it.
+
+/**
+ * @typedef {Record<string, number>} Amounts
+ * @typedef {{ id: number, key: string, requests: Amounts, owner: string, priority: number, node: string, state: number,
+ *   came: number }} Pod
+ * @typedef {{ name: string, allocatable: Amounts, taints: string[], unschedulable: boolean,
+ *   labels: Record<string, string> }} Node
+ * @typedef {{ at: number, undo: () => void, redo: () => void, node?: string, was?: string, pod?: Pod }} Change
+ * @typedef {{ number: number, at: number, pod: string, attempt: number, result: string }} Cycle
+ */
+
+export const GONE = 0;
+export const PENDING = 1;
+export const ASSUMED = 2;
+export const BOUND = 3;
+
+export class World {
+  /** @param {any} picture the answer of /map */
+  constructor(picture) {
+    this.moment = picture.moment;
+    this.end = picture.end;
+    this.cycles = picture.cycles;
+    this.before = picture.before;
+    this.from = picture.moment; // what the tape covers: the moments after `from` until `to`
+    this.to = picture.moment;
+    /** @type {Map<string, Node>} */
+    this.nodes = new Map();
+    /** @type {Map<number, Pod>} */
+    this.pods = new Map();
+    /** Pods by node, in order of arrival. @type {Map<string, Pod[]>} */
+    this.on = new Map();
+    /** @type {Map<string, string>} */
+    this.nominated = new Map(Object.entries(picture.nominated));
+    /** @type {Change[]} */
+    this.tape = [];
+    this.place = 0; // of the tape, so many changes are done
+    /** By number. @type {Map<number, Cycle>} */
+    this.cycle = new Map();
+    /** @type {{ at: number, t: number }[]} */
+    this.instants = [{ at: picture.moment, t: picture.t }];
+    this.shape = 0; // another number when nodes came, went or changed
+    this.#read(picture);
+  }
+
+  /** @param {any} picture */
+  #read({ nodes, pods }) {
+    const keys = Object.entries(nodes.labels);
+    nodes.name.forEach((/** @type {string} */ name, /** @type {number} */ row) => {
+      /** @type {Record<string, string>} */
+      const labels = {};
+      for (const [key, { values, of }] of keys) if (of[row] >= 0) labels[key] = values[of[row]];
+      this.nodes.set(name, {
+        name,
+        labels,
+        allocatable: nodes.amounts[nodes.allocatable[row]],
+        taints: nodes.taint_sets[nodes.taints[row]],
+        unschedulable: Boolean(nodes.unschedulable[row]),
+      });
+    });
+    this.#know(pods);
+    pods.id.forEach((/** @type {number} */ id, /** @type {number} */ row) => {
+      const node = pods.node[row] >= 0 ? nodes.name[pods.node[row]] : "";
+      this.#put(/** @type {Pod} */ (this.pods.get(id)), node, pods.state[row], pods.came[row]);
+    });
+  }
+
+  /** @param {any} told columns of pods */
+  #know(told) {
+    told.id.forEach((/** @type {number} */ id, /** @type {number} */ row) => {
+      if (this.pods.has(id)) return;
+      const [requests, owner] = [told.amounts[told.requests[row]], told.owners[told.owner[row]]];
+      const about = { id, key: told.key[row], requests, owner, priority: told.priority[row] };
+      this.pods.set(id, { ...about, node: "", state: GONE, came: 0 });
+    });
+  }
+
+  /** @param {Pod} pod @param {string} node @param {number} state @param {number} came */
+  #put(pod, node, state, came) {
+    if (pod.node) {
+      const there = /** @type {Pod[]} */ (this.on.get(pod.node));
+      there.splice(there.indexOf(pod), 1);
+    }
+    Object.assign(pod, { node, state, came });
+    if (!node) return;
+    const there = this.on.get(node);
+    if (!there) this.on.set(node, [pod]);
+    else {
+      let index = there.length;
+      while (index > 0 && there[index - 1].came > came) index -= 1;
+      there.splice(index, 0, pod);
+    }
+  }
+
+  /** Adds a piece of tape that begins or ends where the tape does. @param {any} piece the answer of /map/tape */
+  add(piece) {
+    this.end = piece.end;
+    this.cycles = piece.total;
+    this.#know(piece.pods);
+    const changes = [...this.#places(piece.places), ...this.#others(piece)];
+    changes.sort((a, b) => a.at - b.at);
+    const { number, at, pod, attempt, result } = piece.cycles;
+    number.forEach((/** @type {number} */ one, /** @type {number} */ row) => {
+      this.cycle.set(one, { number: one, at: at[row], pod: pod[row], attempt: attempt[row], result: result[row] });
+    });
+    const instants = piece.instants.at.map((/** @type {number} */ from, /** @type {number} */ row) => ({
+      at: from,
+      t: piece.instants.t[row],
+    }));
+    if (piece.from === this.to) {
+      this.tape.push(...changes);
+      this.instants.push(...instants);
+      this.to = piece.to;
+    } else if (piece.to === this.from) {
+      this.tape.unshift(...changes);
+      this.instants.unshift(...instants);
+      this.place += changes.length;
+      this.from = piece.from;
+    }
+  }
+
+  /** @param {any} places @returns {Change[]} */
+  #places(places) {
+    return places.at.map((/** @type {number} */ at, /** @type {number} */ row) => {
+      const pod = /** @type {Pod} */ (this.pods.get(places.pod[row]));
+      const [node, state, came] = [places.node[row], places.state[row], places.came[row]];
+      const [before, stood, since] = [places.was_node[row], places.was_state[row], places.was_came[row]];
+      const redo = () => this.#put(pod, node, state, came);
+      return { at, redo, undo: () => this.#put(pod, before, stood, since), pod, node, was: before };
+    });
+  }
+
+  /** @param {any} piece @returns {Change[]} */
+  #others({ nodes, nominated }) {
+    /** @type {Change[]} */
+    const found = [];
+    for (const { at, name, now, was } of nodes) {
+      const set = (/** @type {any} */ node) => {
+        this.shape += 1;
+        if (node) this.nodes.set(name, { ...node, name, unschedulable: Boolean(node.unschedulable) });
+        else this.nodes.delete(name);
+      };
+      found.push({ at, redo: () => set(now), undo: () => set(was) });
+    }
+    for (const { at, pod, now, was } of nominated) {
+      const set = (/** @type {string} */ node) => {
+        if (node) this.nominated.set(pod, node);
+        else this.nominated.delete(pod);
+      };
+      found.push({ at, redo: () => set(now), undo: () => set(was) });
+    }
+    return found;
+  }
+
+  /** Whether the tape leads to a moment. @param {number} moment */
+  covers(moment) {
+    return moment >= this.from && moment <= this.to;
+  }
+
+  /**
+   * Goes to a moment that the tape covers; returns what changed on the way.
+   * @param {number} moment
+   * @returns {{ pod: Pod, from: string, to: string }[]} pods that changed their place
+   */
+  go(moment) {
+    const moved = [];
+    while (this.place < this.tape.length && this.tape[this.place].at <= moment) {
+      const { redo, pod, node = "", was = "" } = this.tape[this.place];
+      redo();
+      if (pod && node !== was) moved.push({ pod, from: was, to: node });
+      this.place += 1;
+    }
+    while (this.place > 0 && this.tape[this.place - 1].at > moment) {
+      this.place -= 1;
+      const { undo, pod, node = "", was = "" } = this.tape[this.place];
+      undo();
+      if (pod && node !== was) moved.push({ pod, from: node, to: was });
+    }
+    this.moment = moment;
+    return moved;
+  }
+
+  /** The moment before a cycle, if the tape knows it; `cycles + 1` is the end. @param {number} number */
+  beforeCycle(number) {
+    if (number === this.cycles + 1) return this.end;
+    const at = this.cycle.get(number)?.at;
+    return at === undefined ? undefined : at - 1;
+  }
+
+  /** The first cycle after a moment, if the tape knows it. @param {number} moment */
+  cycleAfter(moment) {
+    let found = Infinity;
+    for (const { number, at } of this.cycle.values()) if (at > moment && number < found) found = number;
+    if (found < Infinity) return found;
+    return this.to >= this.end ? this.cycles + 1 : undefined;
+  }
+
+  /** The last moment until a second, if the tape knows it. @param {number} t */
+  afterTime(t) {
+    const next = this.instants.findIndex((instant) => instant.t > t);
+    if (next === 0 || (next < 0 && this.to < this.end)) return undefined;
+    return next < 0 ? this.end : this.instants[next].at - 1;
+  }
+
+  /** The second of a moment that the tape covers. @param {number} moment */
+  timeOf(moment) {
+    let [low, high] = [0, this.instants.length];
+    while (low + 1 < high) {
+      const middle = (low + high) >> 1;
+      if (this.instants[middle].at <= moment) low = middle;
+      else high = middle;
+    }
+    return this.instants[low].t;
+  }
+
+  /** How much of each resource is requested on a node. @param {string} name @param {string} resource */
+  requested(name, resource) {
+    const there = this.on.get(name) ?? [];
+    if (resource === "pods") return there.length;
+    return there.reduce((sum, pod) => sum + (pod.requests[resource] ?? 0), 0);
+  }
+
+  /** What can be filled: all resources of nodes, the usual ones first. */
+  resources() {
+    const found = new Set(["cpu", "memory"]);
+    for (const { allocatable } of this.nodes.values()) for (const name of Object.keys(allocatable)) found.add(name);
+    const usual = (/** @type {string} */ name) => ["cpu", "memory", "pods", "ephemeral-storage"].indexOf(name) + 1 || 9;
+    return [...found].sort((a, b) => usual(a) - usual(b) || a.localeCompare(b));
+  }
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ALWAYS, nearest, ofNode, ofPlugin, ofPod, ofReason, quoted, unused } from "../../static/js/map/breakpoints.js";
+
+test("what a click makes is an expression, whatever the name is", () => {
+  assert.equal(quoted('a "b" \\ c'), '"a \\"b\\" \\\\ c"');
+  assert.deepEqual(ofNode('n"1')[0], { name: 'n"1 refuses', where: 'refused_on("n\\"1")' });
+  assert.equal(ofPod("shop/web")[1].where, '"shop/web" in victims');
+  assert.equal(ofPlugin("NodeAffinity")[0].where, 'refused_by("NodeAffinity")');
+  assert.equal(ofReason("Insufficient cpu")[0].where, 'reason("Insufficient cpu")');
+  assert.ok(ALWAYS.every(({ name, where }) => name && where));
+});
+
+test("names are not given twice", () => {
+  assert.equal(unused("a tie", []), "a tie");
+  assert.equal(unused("a tie", ["a tie", "a tie (2)"]), "a tie (3)");
+  assert.ok(unused("x".repeat(500), []).length <= 200);
+});
+
+test("the nearest hit, with all that hit there", () => {
+  const hits = [
+    { name: "a", cycle: 9 },
+    { name: "b", cycle: 4 },
+    { name: "c", cycle: null },
+    { name: "d", cycle: 4 },
+  ];
+  assert.deepEqual(nearest(hits, 1), { cycle: 4, names: ["b", "d"] });
+  assert.deepEqual(nearest(hits, -1), { cycle: 9, names: ["a"] });
+  assert.equal(nearest([{ name: "c", cycle: null }], 1), null);
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BINS, binOf, Scene, tally } from "../../static/js/map/scene.js";
+
+const pod = (key, cpu) => ({ key, requests: { cpu } });
+const world = () => ({
+  nodes: new Map([
+    ["a", { allocatable: { cpu: 1000 } }],
+    ["b", { allocatable: { cpu: 3000 } }],
+    ["c", { allocatable: {} }],
+  ]),
+  on: new Map([
+    ["a", [pod("x/1", 400), pod("x/2", 600)]],
+    ["b", [pod("y/1", 1500)]],
+  ]),
+});
+const colouring = { classes: [], of: ({ key }) => (key.startsWith("x") ? 0 : 1) };
+const tile = { name: "all", nodes: ["a", "b", "c"] };
+
+test("a node's blocks and their colours", () => {
+  const { share, parts, classes } = new Scene(world(), "cpu", colouring).box("a");
+  assert.deepEqual(
+    [share, parts, classes],
+    [
+      1,
+      [
+        [0, 0.4],
+        [0.4, 1],
+      ],
+      [0, 0],
+    ],
+  );
+});
+
+test("a group comes to what its nodes come to", () => {
+  const { nodes, pods, share, bins } = new Scene(world(), "cpu", colouring).sum(tile);
+  assert.deepEqual([nodes, pods, share], [3, 3, 2500 / 4000]);
+  assert.equal(
+    bins.reduce((a, b) => a + b),
+    2,
+    "a node without the resource is in none",
+  );
+  assert.equal(bins[9], 1);
+  assert.equal(bins[5], 1);
+});
+
+test("what changed is looked at again, and nothing else", () => {
+  const changing = world();
+  const scene = new Scene(changing, "cpu", colouring);
+  const [a, b] = [scene.box("a"), scene.box("b")];
+  scene.sum(tile);
+  changing.on.set("a", []);
+  scene.forget(["a"]);
+  assert.notEqual(scene.box("a"), a);
+  assert.equal(scene.box("b"), b);
+  assert.equal(scene.sum(tile).share, 1500 / 4000);
+});
+
+test("how full, in tenths", () => {
+  assert.deepEqual([0, 0.05, 0.1, 0.3, 0.99, 1, 1.2].map(binOf), [0, 0, 1, 3, 9, 9, BINS - 1]);
+});
+
+test("how a group came out of a step", () => {
+  const of = new Map([
+    ["a", { kind: "refused", by: 1 }],
+    ["b", { kind: "heat", value: 0.5 }],
+    ["c", { kind: "unseen" }],
+  ]);
+  assert.deepEqual(tally(tile, { plugins: [{ name: "A" }, { name: "B" }], of }), {
+    refused: [0, 1],
+    fit: 1,
+    unseen: 1,
+    best: 0.5,
+  });
+});

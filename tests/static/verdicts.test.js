@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pictured, rowsOf, words } from "../../static/js/map/verdicts.js";
+
+const step = (point, plugin = "", node = "") => ({ point, plugin, node, said: "" });
+const said = (reason, ...rows) => ({ code: "Unschedulable", reasons: [reason], rows });
+// Six nodes: a is tainted, b and c are full, d was left out, e and f fit; f wins.
+const cycle = (more = {}) => ({
+  names: ["a", "b", "c", "d", "e", "f"],
+  nodes: 6,
+  rejected: null,
+  left_out: { reasons: ["left out"], rows: [[3, 3]] },
+  unlooked: [],
+  filters: [
+    { plugin: "Taints", decisive: [said("tainted", [0, 0])], also: [] },
+    { plugin: "Fit", decisive: [said("Insufficient cpu", [1, 2])], also: [] },
+  ],
+  nominated: [],
+  feasible: [[4, 5]],
+  total: [10, 30],
+  scores: null,
+  node: "f",
+  postfilter: null,
+  steps: [
+    step("prefilter", "Ports"),
+    step("filter", "Taints"),
+    step("filter", "Fit"),
+    step("score", "Least"),
+    step("score"),
+    step("reserve"),
+    step("bind"),
+  ],
+  ...more,
+});
+const kinds = (picture) =>
+  Object.fromEntries(
+    [...picture.of].map(([name, { kind, by, now }]) => [
+      name,
+      [kind, ...(kind === "refused" ? [picture.plugins[by].name, now] : [])].join(" "),
+    ]),
+  );
+
+test("rows of ranges", () => {
+  assert.deepEqual(
+    [
+      ...rowsOf([
+        [0, 2],
+        [5, 5],
+      ]),
+    ],
+    [0, 1, 2, 5],
+  );
+});
+
+test("what was decided up to a step counts", () => {
+  assert.deepEqual(kinds(pictured(cycle(), 0)), {});
+  assert.deepEqual(kinds(pictured(cycle(), 1)), { a: "refused Taints true", d: "refused PreFilter false" });
+  const fit = pictured(cycle(), 2);
+  assert.deepEqual(kinds(fit), {
+    a: "refused Taints false",
+    b: "refused Fit true",
+    c: "refused Fit true",
+    d: "refused PreFilter false",
+  });
+  assert.deepEqual(
+    fit.plugins.map(({ name, nodes }) => [name, nodes]),
+    [
+      ["PreFilter", 1],
+      ["Taints", 1],
+      ["Fit", 2],
+    ],
+  );
+  assert.equal(words(fit.of.get("b"), fit), "Fit refuses: Insufficient cpu");
+});
+
+test("scores are heat, from the least to the most", () => {
+  const total = pictured(cycle(), 4);
+  assert.deepEqual(total.scored, [10, 30]);
+  assert.deepEqual(
+    ["e", "f"].map((name) => total.of.get(name)),
+    [
+      { kind: "heat", score: 10, value: 0 },
+      { kind: "heat", score: 30, value: 1 },
+    ],
+  );
+  assert.equal(pictured(cycle(), 3).scored, null, "points of a plugin that were not asked for");
+  const least = pictured(cycle({ scores: { plugin: "Least", raw: [0, 0], normalized: [7, 7] } }), 3);
+  assert.deepEqual(least.scored, [7, 7]);
+  assert.equal(least.of.get("e").value, 1);
+});
+
+test("the winner, at the end and of the whole", () => {
+  for (const at of [6, -1]) {
+    const picture = pictured(cycle(), at);
+    assert.equal(picture.of.get("f").kind, "chosen");
+    assert.equal(picture.of.get("e").kind, "fits");
+    assert.equal(picture.of.get("a").kind, "refused");
+  }
+});
+
+test("nominated pods counted in", () => {
+  const full = { row: 4, status: { plugin: "Fit", reasons: ["full by then"] } };
+  const steps = [step("filter", "Taints"), step("filter", "Fit"), step("filter")];
+  const told = cycle({ steps, nominated: [full, { row: 1, status: null }], left_out: null, node: "" });
+  assert.equal(kinds(pictured(told, 1)).e, undefined);
+  const counted = kinds(pictured(told, 2));
+  assert.equal(counted.e, "refused Fit true");
+  assert.equal(counted.b, undefined);
+});
+
+test("preemption: each candidate, then the chosen one", () => {
+  const candidates = [
+    { node: "a", victims: ["x/1"], violations: 0 },
+    { node: "b", victims: ["x/2", "x/3"], violations: 1 },
+  ];
+  const postfilter = { status: null, nominated: "b", rule: "", any_of: [], candidates };
+  const steps = [
+    step("filter", "Taints"),
+    step("postfilter", "P", "a"),
+    step("postfilter", "P", "b"),
+    step("postfilter", "P"),
+  ];
+  const told = cycle({ steps, postfilter, node: "", left_out: null });
+  assert.deepEqual(kinds(pictured(told, 1)), { a: "candidate" });
+  assert.equal(pictured(told, 2).of.get("b").victims.length, 2);
+  for (const at of [3, -1])
+    assert.deepEqual([kinds(pictured(told, at)).a, kinds(pictured(told, at)).b], ["candidate", "chosen"]);
+});
+
+test("a pod that is refused as a whole", () => {
+  const rejected = { plugin: "Volumes", code: "Unschedulable", reasons: ["no claim"] };
+  const told = cycle({
+    rejected,
+    filters: [],
+    feasible: [],
+    node: "",
+    left_out: null,
+    steps: [step("prefilter", "Ports"), step("prefilter", "Volumes")],
+  });
+  assert.deepEqual(kinds(pictured(told, 0)), {});
+  for (const at of [1, -1]) assert.equal(pictured(told, at).plugins[0].nodes, 6);
+});
+
+test("nodes that were not looked at; a cycle of nothing", () => {
+  assert.equal(kinds(pictured(cycle({ unlooked: [[5, 5]], node: "e" }), 1)).f, "unseen");
+  assert.deepEqual(kinds(pictured(cycle({ steps: [], node: "" }), -1)), {});
+});
