@@ -67,7 +67,9 @@ def golden_cycles(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def jsonl_lines(run: Run) -> Iterator[bytes]:
-    yield encode({"run": run.pk, "kubernetes": run.release, "seed": run.seed, "node_order": run.node_names}) + b"\n"
+    head = {"run": run.pk, "kubernetes": run.release, "seed": run.seed, "node_order": run.node_names}
+    stops = [{"name": stop.name, "where": stop.where} for stop in run.breakpoints.all()]
+    yield encode(head | ({"breakpoints": stops} if stops else {})) + b"\n"
     for cycle in golden_cycles(run):
         yield encode(cycle) + b"\n"
 

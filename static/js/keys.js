@@ -1,7 +1,7 @@
 // Keys of a page: single ones, while nobody types and no dialog is open. `?` shows the list in <dialog id="keys">.
 // What scrolls a page (up, down, space, page up, page down, home, end) is never taken.
 const TYPED = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
-const SCROLLED = ".nodelist, pre, .scroll"; // arrows move what is in them
+const SCROLLED = ".nodelist, pre, .scroll, .track"; // arrows move what is in them
 
 const keys = {};
 
