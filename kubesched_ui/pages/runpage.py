@@ -1,4 +1,4 @@
-"""What the page of a run shows beside its progress: charts and the table of pods."""
+"""What the page of a run shows beside its progress and its map: reasons, the heatmap, the table of pods."""
 
 from __future__ import annotations
 
@@ -48,18 +48,6 @@ def progress(run: Run) -> dict[str, Any]:
     }
 
 
-def timeline(run: Run) -> figures.Bars:
-    """The chart of pods in the order in which they were taken."""
-    fields = ("position", "namespace", "name", "result", "score")
-    pods = list(PodResult.objects.filter(run=run).order_by("position").values(*fields))
-    base = reverse("run", args=[run.pk])
-    return figures.timeline(
-        pods,
-        lambda pod: f"{base}pods/{quote(pod['namespace'])}/{quote(pod['name'])}/",
-        lambda before: f"{base}?page={before // PODS_SHOWN + 1}#pods",
-    )
-
-
 def reasons(run: Run) -> list[tuple[str, str, int]]:
     """(plugin, reason, pods) of pods that found no node, each pod counted once a reason, most pods first."""
     counted: Counter[tuple[str, str]] = Counter()
@@ -98,11 +86,6 @@ def utilisation(run: Run) -> figures.Figure | None:
 def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:
     """The pods on a node by name, each with what the scenario knows of it (nothing for copies of a template)."""
     return [(key, view.pods.get(key)) for key in sorted(places) if places[key] == node]
-
-
-def charts(run: Run) -> dict[str, Any]:
-    """The chart of the run page, and why pods found no node; the heatmap is asked for when it comes into view."""
-    return {"timeline": timeline(run), "reasons": reasons(run)}
 
 
 def took(run: Run) -> float | None:

@@ -34,7 +34,7 @@ def find(run_id: int) -> Run:
 
 @require_GET
 def run(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Progress, charts and the table of pods."""
+    """Progress, the map, why pods found no node, the table of pods."""
     found = find(run_id)
     asked = {key: request.GET.get(key, "") for key in ("q", "result", "sort")}
     sort = runpage.sort_of(asked["sort"])
@@ -47,7 +47,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "warnings": recorded.warnings_of(found),
         "left": recorded.left_of(found),
     }
-    return render(request, "run.html", context | runpage.charts(found))
+    return render(request, "run.html", context | {"reasons": runpage.reasons(found)})
 
 
 @require_GET

@@ -1,18 +1,16 @@
 """Figures as plain dicts, pure functions of data. Colours of text, grid and paper come from the page's theme.
 
-Bars are drawn by the page itself (`parts/score_bars.html`, `static/js/bars.js`), the heatmap by Plotly.
+Bars are drawn by the page itself (`parts/score_bars.html`), the heatmap by Plotly.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kubesched_ui.reading.cycleview import ScoreCell, ScoreRow
 
 Figure = dict[str, Any]  # Plotly's: data, layout
-Bars = dict[str, Any]  # what static/js/bars.js draws
 
 # Readable on light and dark paper and to most colour-blind people; told apart by hover and table as well.
 SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
@@ -66,54 +64,6 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
             for row in best
         ],
     }
-
-
-def timeline(
-    pods: Sequence[Mapping[str, Any]],
-    address: Callable[[Mapping[str, Any]], str],
-    listed: Callable[[int], str],
-    most: int = 300,
-) -> Bars:
-    """The pods of a run in the order in which they were taken: the scores of their nodes, and a row for each outcome.
-
-    `pods`: {position, namespace, name, result, score}; `score` is None where no node was scored, and then there is no
-    bar. Up to `most` pods have a column each that leads to `address(pod)`. Of more, a column stands for several: the
-    mean of their scores, the share of each outcome; it leads to `listed(number of pods before them)`.
-    """
-    size = max(1, -(-len(pods) // most))
-    columns = [pods[start : start + size] for start in range(0, len(pods), size)]
-    scores = [[pod["score"] for pod in column if pod["score"] is not None] for column in columns]
-    return {
-        "pods": len(pods),
-        "size": size,
-        "scores": [round(sum(some) / len(some), 1) if some else None for some in scores],
-        "rows": [
-            {"name": name, "kind": result, "shares": shares}
-            for result, name in NAMES.items()
-            if any(shares := [sum(pod["result"] == result for pod in column) / size for column in columns])
-        ],
-        "text": [_told(column, number * size) for number, column in enumerate(columns)],
-        "address": [
-            address(column[0]) if size == 1 else listed(number * size) for number, column in enumerate(columns)
-        ],
-        "x": "pods in the order they were taken" + (f", {size} a column" if size > 1 else ""),
-        "y": "mean score" if size > 1 else "score",
-    }
-
-
-def _told(column: Sequence[Mapping[str, Any]], before: int) -> str:
-    """What a column shows, in words."""
-    if len(column) > 1:
-        counted = Counter(pod["result"] for pod in column)
-        told = ", ".join(f"{counted[result]} {name}" for result, name in NAMES.items() if counted[result])
-        return f"pods {before + 1:,} to {before + len(column):,}: {told}"
-    pod = column[0]
-    outcome = NAMES[pod["result"]]
-    if pod["result"] == "scheduled" and pod["score"] is None:
-        outcome += ", not scored: one node fitted"
-    return f"{pod['namespace']}/{pod['name']}: {outcome}" + (
-        f", score {pod['score']:,}" if pod["score"] is not None else ""
-    )
 
 
 def utilisation(

@@ -1,7 +1,5 @@
-// Draws <div class="chart" data-chart="id">. Bars by ourselves and at once, from the JSON of <script id="id">. What says
-// where Plotly is (data-library) with Plotly, once the page is there and the chart comes into view; that library is large,
-// so the figures (data-source) come with it and not with the page.
-import { Bars } from "./bars.js";
+// Draws <div class="chart" data-chart="id"> with Plotly (data-library), once the page is there and the chart comes into
+// view; that library is large, so the figures (data-source) come with it and not with the page.
 
 const drawn = new Map(); // holder -> how to show it anew
 const loaded = new Promise((resolve) => {
@@ -95,16 +93,7 @@ const seen = new IntersectionObserver(
 );
 
 export function drawCharts(root) {
-  for (const holder of root.querySelectorAll("[data-chart]")) {
-    if (holder.dataset.library) {
-      seen.observe(holder);
-      continue;
-    }
-    const bars = new Bars(holder);
-    const show = () => bars.show(JSON.parse(document.getElementById(holder.dataset.chart).textContent));
-    show();
-    drawn.set(holder, show);
-  }
+  for (const holder of root.querySelectorAll("[data-chart]")) seen.observe(holder);
 }
 
 // Shows a chart anew if it was shown: its figures have changed.

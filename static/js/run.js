@@ -40,13 +40,6 @@ async function refresh() {
   }
   const bar = fresh.getElementById("progress");
   if (inTime && bar) Object.assign(document.getElementById("progress"), { max: bar.max, value: bar.value });
-  for (const old of document.querySelectorAll('script[type="application/json"]')) {
-    const now = fresh.getElementById(old.id);
-    if (now && now.textContent !== old.textContent) {
-      old.textContent = now.textContent;
-      document.querySelectorAll(`[data-chart="${old.id}"]`).forEach(redraw);
-    }
-  }
   document.querySelectorAll("[data-source]").forEach(redraw);
   const table = document.querySelector("#pods");
   if (table && !table.contains(document.activeElement)) {

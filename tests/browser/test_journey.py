@@ -87,11 +87,6 @@ def test_edit_a_node_in_place(page: Page, recorded: dict[str, Any]) -> None:
 
 def test_charts_are_drawn(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
-    timeline = page.locator('[data-chart="timeline"]')
-    expect(timeline.locator("path")).to_have_count(4)  # scores, and a row each for placed, no node, gated
-    expect(timeline.get_by_text("no node")).to_be_visible()
-    numbers = [int(text) for text in timeline.locator("text").all_text_contents() if text.isdecimal()]
-    assert numbers[-3:] == [1, 2, 3], "the axis ends with the pods"
     page.locator('[data-chart="heat"]').scroll_into_view_if_needed()
     expect(page.locator('[data-chart="heat"] .hm image')).to_be_attached(timeout=20_000)
     page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/?point=score")
@@ -101,40 +96,6 @@ def test_charts_are_drawn(page: Page, recorded: dict[str, Any]) -> None:
         bars.nth(i).evaluate("bar => bar.lastElementChild.getBoundingClientRect().right") for i in range(bars.count())
     ]
     assert widths == sorted(widths, reverse=True)  # the best node on top has the longest bar
-
-
-def test_a_column_tells_its_pod_and_leads_to_it(page: Page, recorded: dict[str, Any]) -> None:
-    page.goto(f"/runs/{recorded['run']}/")
-    chart = page.locator('[data-chart="timeline"]')
-    for shape, told, name in (
-        (".score", "shop/front-3: placed, score", "front-3"),
-        (".outcome-unschedulable", "shop/search-1: no node", "search-1"),
-    ):
-        box = chart.locator(shape).bounding_box()
-        assert box
-        page.mouse.move(box["x"] + 3, box["y"] + box["height"] - 3)
-        expect(chart.locator(".tip")).to_contain_text(told)
-        page.mouse.click(box["x"] + 3, box["y"] + box["height"] - 3)
-        page.wait_for_url(f"**/pods/shop/{name}/")
-        page.go_back()
-
-
-def test_the_chart_of_many_pods_leads_to_their_page_of_the_table(
-    page: Page, site: Instance, recorded: dict[str, Any]
-) -> None:
-    template = "{kind: Pod, metadata: {name: copy}, spec: {containers: [{name: c}]}}"
-    wanted = {"pods": [], "template": template, "copies": 401}
-    run = site.finished(site.api("POST", f"/scenarios/{recorded['scenario']}/runs", wanted)["id"])["id"]
-    page.goto(f"/runs/{run}/")
-    chart = page.locator('[data-chart="timeline"]')
-    expect(chart.get_by_text("2 a column")).to_be_visible()
-    box = chart.locator(".outcome-unschedulable").bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + 5)
-    expect(chart.locator(".tip")).to_have_text("default/copy-401: no node")
-    page.mouse.click(box["x"] + box["width"] - 1, box["y"] + 5)
-    page.wait_for_url("**/?page=5#pods")
-    expect(page.locator("#pods tbody tr")).to_have_count(1)
 
 
 def test_the_chart_library_comes_last_and_only_where_it_draws(page: Page, recorded: dict[str, Any]) -> None:

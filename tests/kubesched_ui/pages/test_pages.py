@@ -176,7 +176,7 @@ def test_a_fault_of_ours_shows_no_traceback(run: Run, monkeypatch: pytest.Monkey
     def broken(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("kubesched_ui.pages.runpage.charts", broken)
+    monkeypatch.setattr("kubesched_ui.pages.runpage.reasons", broken)
     response = Client(raise_request_exception=False).get(f"/runs/{run.pk}/")
     assert response.status_code == 500
     assert "Something broke on our side" in response.content.decode()
