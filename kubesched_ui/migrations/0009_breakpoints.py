@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("kubesched_ui", "0007_choices"),
+        ("kubesched_ui", "0008_forks"),
     ]
 
     operations = [
