@@ -26,7 +26,7 @@ from scheduler_core.errors import InputError
 
 def find(run_id: int) -> Run:
     """The run with its scenario; a 404 that says so where there is none."""
-    run = Run.objects.select_related("scenario").filter(pk=run_id).first()
+    run = Run.objects.select_related("scenario", "parent").filter(pk=run_id).first()
     if run is None:
         raise Http404(f"There is no run {run_id}.")
     return run
@@ -46,6 +46,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "progress": runpage.progress(found),
         "warnings": recorded.warnings_of(found),
         "left": recorded.left_of(found),
+        "fork_changes": msgspec.json.format(msgspec.json.encode(found.changes)).decode(),
     }
     return render(request, "run.html", context | {"reasons": runpage.reasons(found)})
 
@@ -79,6 +80,8 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
     row = remedies.cycle_of(found, namespace, name, int(asked) if asked.isdecimal() and len(asked) < 10 else None)
     wanted = request.GET.get("node", "")[:253].strip()
     context: dict[str, Any] = {"run": found, "namespace": namespace, "name": name, "row": row, "wanted": wanted}
+    context["pod_key"] = f"{namespace}/{name}"
+    context["placing"] = msgspec.json.encode([{"place": {"pod": context["pod_key"], "node": wanted}}]).decode()
     try:
         context |= remedied(found, row, wanted)
     except (InputError, NotRecorded) as problem:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.ingest import IngestError, outlook
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.pages.naming import name_in
+from kubesched_ui.runs import pairs
 from kubesched_ui.runs.startform import StartForm
 from kubesched_ui.scenarios import clusterview, editing
 from scheduler_core.errors import InputError
@@ -40,6 +41,7 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
         "bound": [pod for pod in view.pods.values() if pod.state == "bound"][:2000],
         "totals": clusterview.totals(view),
         "runs": scenario.runs.listed()[:10],
+        "pairs": pairs.offered(),
         "form": form or empty_form(scenario, view, request.GET.get("like", "")),
     }
     return render(request, "scenario.html", context | remarks(scenario), status=status)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kubesched_ui.pages import home, lists, runs, scenarios
+from kubesched_ui.pages import compare, home, lists, runs, scenarios
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -25,6 +25,10 @@ urlpatterns = [
     path("scenarios/<int:scenario_id>/delete/", scenarios.delete, name="scenario-delete"),
     path("runs/", lists.runs, name="runs"),
     path("runs/<int:run_id>/", runs.run, name="run"),
+    path("runs/<int:run_id>/fork/", compare.fork, name="fork"),
+    path("scenarios/<int:scenario_id>/pair/", compare.pair, name="pair"),
+    path("compare/", compare.choose, name="compare-chosen"),
+    path("compare/<int:a>/<int:b>/", compare.compare, name="compare"),
     path("runs/<int:run_id>/heat/", runs.heat, name="run-heat"),
     path("runs/<int:run_id>/export/", runs.export, name="run-export"),
     path("runs/<int:run_id>/cancel/", runs.cancel, name="cancel"),

@@ -19,7 +19,15 @@ from scheduler_core.debugger.recording import MOVES_PART, Recording
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
-FORKED = ("release", "config", "seed", "tie_break", "preemption", "percentage", "until")
+FORKED: dict[str, tuple[type, ...]] = {
+    "release": (str,),
+    "config": (str,),
+    "seed": (int,),
+    "tie_break": (str,),
+    "preemption": (bool,),
+    "percentage": (int, type(None)),
+    "until": (int, float),
+}
 MOST_STAGES = 20  # how deep forks of forks go
 MOST_FORKS = 500  # of one run
 
@@ -94,6 +102,10 @@ def chosen(parent: Run, settings: Mapping[str, Any]) -> tuple[RunSettings, dict[
     """The settings of the fork, and of `settings` those that differ from the parent's. Raises InputError."""
     if unknown := settings.keys() - set(FORKED):
         raise InputError("Fork", f"settings.{min(unknown)}", f"must be one of {', '.join(FORKED)}")
+    for name, value in settings.items():
+        if not isinstance(value, FORKED[name]) or (isinstance(value, bool) and name != "preemption"):
+            problem = f"must be {' or '.join(kind.__name__ for kind in FORKED[name])}, got {value!r:.60}"
+            raise InputError("Fork", f"settings.{name}", problem)
     own = settings_of(parent)
     wanted = replace(own, **settings)
     wanted = replace(wanted, release=get_release(wanted.release).name, config=wanted.config or "")

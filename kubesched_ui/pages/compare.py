@@ -1,0 +1,292 @@
+"""Two runs side by side, and the ways there: two runs of a list, two settings of a scenario, a fork."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST
+
+from kubesched_ui.asking.comparisons import comparison_of
+from kubesched_ui.asking.recordings import NotRecorded
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.pages import runpage
+from kubesched_ui.pages.errors import readable
+from kubesched_ui.pages.naming import name_in
+from kubesched_ui.reading import flows
+from kubesched_ui.runs import forking, pairs
+from scheduler_core.cluster.nodes import ZONE
+from scheduler_core.debugger.compare.comparison import CHANGES, SAME, Comparison, Pod
+from scheduler_core.errors import InputError
+from scheduler_core.explain.words import amount
+
+ROWS = 100
+SHOWN = 50  # of settings and objects
+LABELS = 40
+NOBODY, ALIKE, UNKNOWN = "no owner", "nothing", "not looked at"
+
+SORTS: dict[str, Callable[[Pod], Any]] = {
+    "pod": lambda pod: pod.name,
+    "change": lambda pod: CHANGES.index(pod.change),
+    "a": lambda pod: (pod.a.node or pod.a.result) if pod.a else "",
+    "b": lambda pod: (pod.b.node or pod.b.result) if pod.b else "",
+    "owner": lambda pod: pod.owner,
+    "cause": lambda pod: cause_of(pod),
+    "cycle": lambda pod: pod.b.cycle if pod.b else 0,
+}
+
+
+def find(number: int) -> Run:
+    """The run with its scenario; a 404 that says so where there is none."""
+    run = Run.objects.select_related("scenario").filter(pk=number).first()
+    if run is None:
+        raise Http404(f"There is no run {number}; it may have been deleted.")
+    return run
+
+
+@require_GET
+@readable
+def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
+    """Two runs: what was different, what came of it, pod by pod; of one pod plugin by plugin."""
+    runs = find(a), find(b)
+    context: dict[str, Any] = {"a": runs[0], "b": runs[1], "runs": runs}
+    waiting = [run for run in runs if run.active]
+    if waiting:
+        context["waiting"] = [(run, runpage.progress(run)) for run in waiting]
+        return render(request, "compare.html", context)
+    try:
+        comparison = comparison_of(*runs)
+    except NotRecorded as problem:
+        return render(request, "compare.html", context | {"problem": str(problem)})
+    return render(request, "compare.html", context | told(comparison) | listed(comparison, request))
+
+
+def told(comparison: Comparison) -> dict[str, Any]:
+    """What the whole comes to."""
+    objects, more = comparison.objects
+    return {
+        "sentence": comparison.sentence,
+        "summary": [(change, comparison.summary[change]) for change in CHANGES if comparison.summary[change]],
+        "settings": [texts(found) for found in comparison.settings[:SHOWN]],
+        "more_settings": max(0, len(comparison.settings) - SHOWN),
+        "objects": [texts(found) for found in objects[:SHOWN]],
+        "more_objects": max(0, len(objects) - SHOWN) + more,
+        "figures": figures(comparison),
+        "parting": comparison.divergence and texts(comparison.divergence),
+    }
+
+
+def texts(found: dict[str, Any]) -> dict[str, Any]:
+    """With both sides as a person reads them."""
+    return found | {side: text_of(found.get(side)) for side in ("a", "b")}
+
+
+def text_of(value: Any) -> str:
+    if value is None or value == "":
+        return "none"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def figures(comparison: Comparison) -> list[tuple[str, str, str, bool]]:
+    """(what, a's, b's, whether they differ) of each figure."""
+    found = comparison.metrics
+    rows: list[tuple[str, list[Any], str]] = [
+        ("Nodes with a pod", found["nodes_used"], ""),
+        ("Pods without a node", found["pending"], ""),
+        ("Pods evicted for others", found["victims"], ""),
+    ]
+    for resource, shares in found["requested_share"].items():
+        rows += [(f"{resource}: {name}", shares[key], "%") for key, name in SHARES.items()]
+        if resource in found["stranded"]:
+            rows.append((f"{resource}: stranded", found["stranded"][resource], resource))
+    return [(name, *(_figure(value, unit) for value in pair), pair[0] != pair[1]) for name, pair, unit in rows]
+
+
+SHARES = {"mean": "requested, mean", "stddev": "requested, spread", "max": "requested, fullest node"}
+
+
+def _figure(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    return f"{100 * value:.1f}%" if unit == "%" else amount(unit, int(value)) if unit else f"{value:,}"
+
+
+def cause_of(pod: Pod) -> str:
+    """What differs first, in a word or two; groups the pods."""
+    if pod.first is None:
+        return ALIKE if pod.known else UNKNOWN
+    return " ".join(filter(None, (pod.first["point"], pod.first["plugin"])))
+
+
+def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
+    """The pods that the address asks for, the groups they fall into, and one of them plugin by plugin."""
+    names = ("q", "change", "owner", "cause", "sort", "group", "by", "pod")
+    asked = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in names}
+    comparison.look_at_most()
+    pods = [pod for pod in comparison.pods.values() if matches(pod, asked)]
+    key = asked["sort"].removeprefix("-")
+    if key in SORTS:
+        pods.sort(key=SORTS[key], reverse=asked["sort"].startswith("-"))
+    else:
+        pods.sort(key=lambda pod: pod.change == SAME)
+    page = Paginator(pods, ROWS).get_page(request.GET.get("page"))
+    comparison.look([pod.name for pod in page.object_list])
+    label = asked["by"] or ZONE
+    drawn = comparison.flows(label)
+    found: dict[str, Any] = {
+        **asked,
+        "page": page,
+        "rows": [(pod, cause_of(pod), pod.first and texts(pod.first)) for pod in page.object_list],
+        "changes": [(change, comparison.summary[change]) for change in CHANGES],
+        "groups": groups(pods, asked["group"]),
+        "flows": drawn[:LABELS],
+        "picture": flows.picture(drawn),
+        "by": label,
+        "labels": labels_of(comparison),
+        "kept": [(key, asked[key]) for key in ("owner", "cause", "sort", "by", "pod") if asked[key]],
+        "unknown": sum(not pod.known for pod in comparison.pods.values()),
+    }
+    return found | one(comparison, asked["pod"])
+
+
+def matches(pod: Pod, asked: dict[str, str]) -> bool:
+    """Whether a pod is among those asked for; unless a change is, the same ones are not."""
+    if asked["change"] and asked["change"] != "all" and pod.change != asked["change"]:
+        return False
+    if not asked["change"] and pod.change == SAME and not asked["q"]:
+        return False
+    if asked["owner"] and (pod.owner or NOBODY) != asked["owner"]:
+        return False
+    if asked["cause"] and cause_of(pod) != asked["cause"]:
+        return False
+    text = asked["q"].lower()
+    places = (outcome.node for outcome in (pod.a, pod.b) if outcome)
+    return not text or text in pod.name.lower() or any(text in node.lower() for node in places)
+
+
+def groups(pods: Sequence[Pod], by: str) -> list[tuple[str, int, list[tuple[str, int]]]]:
+    """(group, pods, [(change, pods)]) by owner or by cause, the largest first."""
+    if by not in ("owner", "cause"):
+        return []
+    counted: dict[str, Counter[str]] = {}
+    for pod in pods:
+        counted.setdefault((pod.owner or NOBODY) if by == "owner" else cause_of(pod), Counter())[pod.change] += 1
+    rows = [(name, sum(of.values()), of.most_common()) for name, of in counted.items()]
+    return sorted(rows, key=lambda row: (-row[1], row[0]))[:ROWS]
+
+
+def labels_of(comparison: Comparison) -> list[str]:
+    """The labels by which nodes can be grouped: those that several nodes share."""
+    nodes = comparison.b.recording.tables["nodes"]
+    values: dict[str, Counter[str]] = {}
+    for labels in nodes.distinct("labels")[:2000]:
+        for key, value in labels.items():
+            values.setdefault(key, Counter())[value] += 1
+    few = [key for key, found in values.items() if len(found) <= 50]
+    return sorted({ZONE, *few})[:LABELS]
+
+
+def one(comparison: Comparison, name: str) -> dict[str, Any]:
+    """Both cycles of a pod, plugin by plugin."""
+    if name not in comparison.pods:
+        return {"missing": name} if name else {}
+    comparison.look([name])
+    pod = comparison.pods[name]
+    steps = [{**step, "example": step["example"] and texts(step["example"])} for step in comparison.steps(name)]
+    differing = sum(not step["same"] for step in steps)
+    namespace, _, short = name.partition("/")
+    return {
+        "chosen": pod,
+        "namespace": namespace,
+        "short": short,
+        "steps": steps,
+        "differing": differing,
+        "first": pod.first and texts(pod.first),
+    }
+
+
+# ---- ways there
+
+
+@require_GET
+def choose(request: HttpRequest) -> HttpResponse:
+    """Two runs of a list, as `run=1&run=2`, the older one first."""
+    numbers = sorted({int(text) for text in request.GET.getlist("run") if text.isdecimal() and len(text) < 19})
+    if len(numbers) != 2:
+        messages.error(request, f"Choose two runs to compare; {len(numbers) or 'none'} was chosen.")
+        back = request.headers.get("Referer", "")
+        safe = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+        return redirect(back if safe else "runs")
+    return redirect("compare", *numbers)
+
+
+@require_POST
+def pair(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Two runs of a scenario that differ in one thing, started if there are none yet."""
+    scenario = Scenario.objects.filter(pk=scenario_id).first()
+    if scenario is None:
+        raise Http404(f"There is no scenario {scenario_id}.")
+    try:
+        with transaction.atomic():
+            a, b = pairs.runs_of(scenario, request.POST.get("pair", ""))
+    except InputError as error:
+        messages.error(request, str(error))
+        return redirect("scenario", scenario_id)
+    return redirect("compare", a.pk, b.pk)
+
+
+@require_POST
+def fork(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Forks a run as a form says (`at` or `t`, `changes` as JSON, `settings` as JSON, `name`), and goes to the
+    comparison."""
+    parent = find(run_id)
+    try:
+        at, t = number_in(request, "at"), number_in(request, "t")
+        changes, settings = json_in(request, "changes", "[]"), json_in(request, "settings", "{}")
+        if at is not None and not at.is_integer():
+            raise InputError("Fork", "at", f"must be a whole number, got {at:g}")
+        if not isinstance(settings, dict):
+            raise InputError("Fork", "settings", "must be a JSON object")
+        with transaction.atomic():
+            made = forking.create_fork(parent, None if at is None else int(at), t, changes, settings, name_in(request))
+    except InputError as error:
+        messages.error(request, f"Nothing was forked. {error}")
+        back = request.headers.get("Referer", "")
+        safe = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+        return redirect(back if safe else reverse("run", args=[run_id]))
+    pod = request.POST.get("pod", "")[:600]
+    address = reverse("compare", args=[parent.pk, made.pk])
+    return redirect(f"{address}?{urlencode({'pod': pod})}" if pod else address)
+
+
+def number_in(request: HttpRequest, field: str) -> float | None:
+    """A number of the form, None where it is empty. Raises InputError."""
+    text = request.POST.get(field, "").strip()
+    if not text:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        raise InputError("Fork", field, f"must be a number, got {text[:40]!r}") from None
+    if not abs(found) < 1e15:
+        raise InputError("Fork", field, f"must be a number, got {text[:40]!r}")
+    return found
+
+
+def json_in(request: HttpRequest, field: str, default: str) -> Any:
+    """A JSON value of the form. Raises InputError."""
+    text = request.POST.get(field, "").strip() or default
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise InputError("Fork", field, f"is not JSON: {problem}") from None

@@ -1,0 +1,47 @@
+"""From a run to a fork of it and on to the comparison; two runs of a list; a remedy that is tried; two releases."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+
+def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/")
+    page.get_by_text("Fork: what if …").click()
+    page.get_by_label("Before cycle").fill("1")
+    page.get_by_label("Changes, a JSON list").fill('[{"weight": {"plugin": "ImageLocality", "weight": 7}}]')
+    page.get_by_role("button", name="Fork and compare").click()
+    page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/"))
+    expect(page.locator(".answer")).to_contain_text("come to the same")
+    expect(page.locator("#compare")).to_contain_text("changes[0].weight")
+    page.get_by_label("What became of them").select_option("all")
+    page.locator("#pods").get_by_role("button", name="Show").click()
+    page.locator("#pods tbody a").first.click()
+    expect(page.locator("table.aligned")).to_be_visible()
+    page.reload()
+    expect(page.locator("table.aligned")).to_be_visible()
+    page.locator(".compared a[href^='/runs/']").last.click()
+    expect(page.get_by_role("heading", name="A fork")).to_be_visible()
+
+
+def test_a_remedy_is_tried(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/why/")
+    page.get_by_role("button", name="Try it").first.click()
+    page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2Fsearch-1"))
+    expect(page.locator("#pod")).to_contain_text("gained")
+
+
+def test_two_releases_are_two_clicks_away(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/scenarios/{recorded['scenario']}/")
+    page.get_by_role("button", name=re.compile(r"^1\.27 against")).first.click()
+    page.wait_for_url(re.compile(r"/compare/\d+/\d+/"))
+    expect(page.locator(".answer")).to_contain_text("come to the same")
+    page.goto("/runs/")
+    boxes = page.get_by_role("checkbox", name=re.compile("^Choose"))
+    boxes.nth(0).check()
+    boxes.nth(1).check()
+    page.get_by_role("button", name="Compare the two chosen").click()
+    page.wait_for_url(re.compile(r"/compare/\d+/\d+/"))

@@ -1,0 +1,154 @@
+"""The pages that compare: every way there, and what they show."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Run
+from kubesched_ui.reading import flows
+from kubesched_ui.runs import lifecycle, pairs
+from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+@pytest.fixture
+def run() -> Run:
+    return ran(
+        scenario(node("n1", cpu="2"), node("n2", cpu="2"), *(pod(f"p{i}") for i in range(4)), pod("<b>", cpu="64"))
+    )
+
+
+def page(client: Client, address: str, status: int = 200) -> str:
+    answer = client.get(address)
+    assert answer.status_code == status, answer.content[:2000]
+    text: str = re.sub(r"\s+", " ", answer.content.decode())
+    return text
+
+
+def forked(client: Client, run: Run, **form: Any) -> Run:
+    answer = client.post(f"/runs/{run.pk}/fork/", form)
+    assert answer.status_code == 302
+    made = Run.objects.latest("pk")
+    assert answer["Location"].split("?")[0] == f"/compare/{run.pk}/{made.pk}/"
+    execute_run(made.pk)
+    made.refresh_from_db()
+    return made
+
+
+def test_a_fork_and_its_comparison(client: Client, run: Run) -> None:
+    assert "No pod differs" in page(client, f"/compare/{run.pk}/{run.pk}/")
+    answer = client.post(f"/runs/{run.pk}/fork/", {"at": "3", "changes": '[{"cordon": "n1"}]', "pod": "default/p2"})
+    made = Run.objects.latest("pk")
+    assert answer["Location"] == f"/compare/{run.pk}/{made.pk}/?pod=default%2Fp2"
+    waiting = page(client, answer["Location"])
+    assert f'data-runs="{made.pk} "' in waiting
+    assert "queued" in waiting
+    execute_run(made.pk)
+    text = page(client, answer["Location"])
+    assert "Of 5 pods 3 come to the same; 1 moves and 1 loses its node." in text
+    assert "NodeUnschedulable" in text
+    assert "changes[0].cordon" in text
+    assert "node(s) were unschedulable" in text
+    assert "&lt;b&gt;" in page(client, f"/compare/{run.pk}/{made.pk}/?change=all")
+    head = page(client, f"/runs/{made.pk}/")
+    assert f'href="/compare/{run.pk}/{made.pk}/"' in head
+    run.delete()
+    assert "a run that has been deleted" in page(client, f"/runs/{made.pk}/")
+    assert "There is no run" in page(client, answer["Location"], 404)
+
+
+def test_groups_filters_and_sorting(client: Client, run: Run) -> None:
+    made = forked(
+        client, run, at="1", changes='[{"weight": {"plugin": "ImageLocality", "weight": 9}}, {"cordon": "n1"}]'
+    )
+    base = f"/compare/{run.pk}/{made.pk}/"
+    assert "filter NodeUnschedulable" in page(client, f"{base}?group=cause")
+    assert "no owner" in page(client, f"{base}?group=owner")
+    assert "No pod matches" in page(client, f"{base}?q=nothing")
+    assert "No pod matches" in page(client, f"{base}?cause=score+X")
+    for sort in ("pod", "-change", "a", "b", "-owner", "cause", "cycle", "nonsense"):
+        page(client, f"{base}?sort={sort}&change=all&by=kubernetes.io/hostname&page=7")
+    assert "Neither run knows a pod x/y" in page(client, f"{base}?pod=x/y")
+
+
+def test_two_runs_of_a_list(client: Client, run: Run) -> None:
+    other = ran(run.scenario, seed=2)
+    assert client.get("/compare/", {"run": [other.pk, run.pk]})["Location"] == f"/compare/{run.pk}/{other.pk}/"
+    assert client.get("/compare/", {"run": [run.pk]})["Location"] == "/runs/"
+    text = page(client, "/runs/")
+    assert "Choose two runs to compare; 1 was chosen." in text
+    assert f'name="run" value="{run.pk}"' in text
+
+
+def test_pairs_of_a_scenario(client: Client, run: Run) -> None:
+    text = page(client, f"/scenarios/{run.scenario_id}/")
+    assert len(pairs.offered()) >= 4
+    for key, _ in pairs.offered():
+        assert f'value="{key}"' in text
+        answer = client.post(f"/scenarios/{run.scenario_id}/pair/", {"pair": key})
+        assert answer["Location"].startswith("/compare/"), key
+        assert client.post(f"/scenarios/{run.scenario_id}/pair/", {"pair": key})["Location"] == answer["Location"]
+    for made in Run.objects.filter(state="queued"):
+        execute_run(made.pk)
+    assert set(Run.objects.values_list("state", flat=True)) == {"done"}
+    assert client.post(f"/scenarios/{run.scenario_id}/pair/", {"pair": "x"})["Location"].startswith("/scenarios/")
+    assert client.post("/scenarios/999/pair/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"at": "x"},
+        {"at": "1.5"},
+        {"at": "nan"},
+        {"at": "1", "changes": "{"},
+        {"at": "1", "changes": '{"a": 1}'},
+        {"at": "1", "changes": "[" * 5000},
+        {"at": "1", "settings": "[]"},
+        {"at": "1", "settings": '{"seed": "x"}'},
+        {"at": "1", "settings": '{"pods": []}'},
+        {"at": "1", "settings": '{"percentage": 400}'},
+    ],
+)
+def test_a_form_that_is_wrong(client: Client, run: Run, form: dict[str, str]) -> None:
+    assert client.post(f"/runs/{run.pk}/fork/", form)["Location"] == f"/runs/{run.pk}/"
+    assert "Nothing was forked." in page(client, f"/runs/{run.pk}/")
+    assert Run.objects.count() == 1
+
+
+def test_a_remedy_can_be_tried(client: Client, run: Run) -> None:
+    text = page(client, f"/runs/{run.pk}/pods/default/p1/why/?node=n1")
+    assert "Place it there and compare" in text
+    found = re.search(r'name="changes" value="([^"]*)"', text)
+    assert found
+    assert json.loads(found[1].replace("&quot;", '"'))
+
+
+def test_ribbons_are_as_wide_as_they_have_pods() -> None:
+    drawn = flows.picture([(f"g{i}", f"g{i % 3}", i + 1) for i in range(30)] + [("", "g1", 7)])
+    assert drawn
+    assert sum(ribbon["pods"] for ribbon in drawn["ribbons"]) == 7 + sum(range(1, 31))
+    for side in (0, 1):
+        bars = [bar for bar in drawn["bars"] if (bar["x"] > drawn["width"] / 2) == bool(side)]
+        assert sum(bar["pods"] for bar in bars) == 7 + sum(range(1, 31))
+        assert max(bar["y"] + bar["height"] for bar in bars) <= drawn["height"] + 0.1
+        assert len(bars) <= flows.MOST + 2
+    assert flows.picture([]) is None
