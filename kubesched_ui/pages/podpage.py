@@ -36,6 +36,8 @@ SCORES_SHOWN = 25
 TONES = {"scheduled": "ok", "waiting": "live", "binding": "live", "unschedulable": "bad", "refused": "bad"}
 TONES |= {"unreserved": "bad", "gated": "warn", "error": "odd", "unbound": "odd"}
 KEPT = ("point", "plugin", "t")
+# Points of a number whose tree is open (docs/debugger.md) -> the panel that has it.
+PANELS = dict.fromkeys(("raw", "normalized", "weighted", "total"), "score") | {"preemption": "postfilter"}
 # Which lines of a pod's YAML a Filter or Score plugin reads: key of the line -> plugins.
 READ_BY = {
     "schedulingGates": "SchedulingGates",
@@ -191,6 +193,7 @@ def about_cycle(
     cycle = recorded.cycle_dict(trace, nodes)
     verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario)
     wanted, after = query.get("point", ""), came_to.points
+    wanted = PANELS.get(wanted, wanted)
     return {
         "cycle": cycle,
         "cycle_at": clock(trace.time),
@@ -210,7 +213,24 @@ def about_cycle(
         "facts": facts(events, came_to),
         "there": there(cycle, verdicts, page_bound) if page_bound else "",
         "tie": "by name" if tie == "name" else "by the run's seed",
+        "asking": asking(cycle, verdicts, nodes),
     } | about_scores(score_rows(cycle), query)
+
+
+def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str]) -> dict[str, Any]:
+    """What can be asked where it comes from: point -> plugins; and about which node if none is named."""
+    scored = list(cycle.get("score") or {})
+    asked: dict[str, list[str]] = {}
+    if rejecting := (cycle.get("prefilter") or {}).get("plugin"):
+        asked["filter"] = [rejecting]
+    elif not cycle.get("prefilter") and verdicts.nodes:
+        asked["filter"] = list(verdicts.plugins)
+    if scored:
+        asked |= dict.fromkeys(("raw", "normalized", "weighted"), scored) | {"total": []}
+    if cycle.get("postfilter"):
+        asked["preemption"] = ["DefaultPreemption"]
+    nominated = (cycle.get("postfilter") or {}).get("nominated_node")
+    return {"points": asked, "node": cycle.get("selected") or nominated or (nodes[0] if nodes else "")}
 
 
 def answer(sentence: str, node: str, came_to: Attempt) -> str:

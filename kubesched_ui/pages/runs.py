@@ -14,7 +14,7 @@ from kubesched_ui.asking import remedies
 from kubesched_ui.asking.nodes import WrongMoment
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.pages import errors, nodepage, podpage, runpage
+from kubesched_ui.pages import errors, nodepage, objectpage, podpage, runpage
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in
 from kubesched_ui.pages.scenarios import overview
@@ -117,6 +117,20 @@ def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
     if context is None:
         raise Http404(f"The cluster of run {run_id} has no node {name}.")
     return render(request, "node.html", context)
+
+
+@require_GET
+def object_then(request: HttpRequest, run_id: int) -> HttpResponse:
+    """An object as it was at a moment of the run, with the line of a field."""
+    try:
+        context = objectpage.context(find(run_id), request.GET)
+    except InputError as error:
+        return errors.page(request, 400, f"{error}.")
+    except NotRecorded as error:
+        raise Http404(str(error)) from None
+    if context is None:
+        raise Http404(f"There was no such object in run {run_id} then.")
+    return render(request, "run_object.html", context)
 
 
 @require_GET

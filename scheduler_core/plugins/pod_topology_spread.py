@@ -411,8 +411,10 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             skew = subtract(total([here, own], "with this pod"), fewest, "skew")
             most = owner("maxSkew", missing=1, always=True)
             parts.append(less(most, skew, f"{key}: the skew would be too large"))
+            pods = "1 matching pod" if here.value == 1 else f"{here.value} matching pods"
             told.append(
-                f"{key} {value}: {here.value} + {own.value} less {fewest.value}, skew {skew.value} of {most.value}"
+                f"{key} {value} has {pods}, {here.value + own.value} with this one; "
+                f"the fewest are {fewest.value}: skew {skew.value} of at most {most.value}"
             )
         return some(parts).tells(f"{view.node.name}: {'; '.join(told) or 'nothing to spread'}")
 

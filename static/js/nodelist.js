@@ -86,6 +86,7 @@ export class NodeList {
       const cell = document.createElement("span");
       cell.className = `cell ${kind}`;
       cell.title = this.plugins[column];
+      Object.assign(cell.dataset, { from: "filter", plugin: this.plugins[column], node });
       const mark = document.createElement("i");
       mark.textContent = GLYPH[kind];
       cell.append(mark);

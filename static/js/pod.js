@@ -16,6 +16,8 @@ const POINTS = [
   "bind",
   "postbind",
 ];
+// Points of a number whose tree is open (provenance.js) are told in these panels.
+const PANELS = { raw: "score", normalized: "score", weighted: "score", total: "score", preemption: "postfilter" };
 let list = null;
 let first = document.getElementById("pod").dataset.point;
 
@@ -148,7 +150,7 @@ addEventListener("popstate", () => {
     visit(location.href, false);
     return;
   }
-  open(query.get("point") || first, false);
+  open(PANELS[query.get("point")] || query.get("point") || first, false);
   choosePlugin(query.get("plugin") || "", false);
 });
 

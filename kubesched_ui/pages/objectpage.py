@@ -1,0 +1,104 @@
+"""An object as it was at a moment of a run, or the run's configuration: its YAML, with the line that was asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from kubesched_ui.asking.recordings import object_at, recording_of
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.models import Run
+from scheduler_core.errors import InputError
+
+CONFIGURATION = "KubeSchedulerConfiguration"
+MAX_LINES = 20_000
+_STEP = re.compile(r"\['([^']*)'\]|\[(\d+)\]|\.?([^.\[\]]+)")
+
+Step = str | int
+
+
+def context(run: Run, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """Everything run_object.html needs; None if there is no such object then. Raises NotRecorded, InputError."""
+    kind, namespace, name = (query.get(key, "") for key in ("kind", "namespace", "name"))
+    path = query.get("path", "")[:1000]
+    page: dict[str, Any] = {"run": run, "kind": kind, "namespace": namespace, "name": name, "path": path}
+    if kind == CONFIGURATION:
+        text = run.config or ""
+        steps = _in_configuration(_loaded(text), query.get("profile", ""), query.get("plugin", ""), steps_of(path))
+        return page | {"plugin": query.get("plugin", ""), "lines": lines(text, steps), "default": not text}
+    cycle = query.get("cycle", "")
+    if cycle and not cycle.isdecimal():
+        raise InputError("cycle", "", f"must be a whole number, got {cycle[:40]!r}")
+    recording = recording_of(run)
+    moment = recording.before_cycle(int(cycle)) if cycle else recording.end
+    found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
+    if found is None:
+        return None
+    return page | {"cycle": int(cycle) if cycle else None, "lines": lines(to_yaml(found), steps_of(path))}
+
+
+def steps_of(path: str) -> list[Step]:
+    """`spec.containers[0]['a.b']` as keys and indexes."""
+    return [int(index) if index else quoted or plain for quoted, index, plain in _STEP.findall(path)]
+
+
+def lines(text: str, steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """The text's lines, with what stands at the path marked; the nearest place above it if nothing does."""
+    first, last = -1, -1
+    node = _composed(text) if steps else None
+    for step in steps:
+        node, mark = _below(node, step)
+        if mark is None:
+            break
+        first, last = mark.line, node.end_mark.line if isinstance(node, yaml.ScalarNode) else mark.line
+    shown = text.splitlines()[:MAX_LINES]
+    return [{"text": line, "hit": first <= i <= last} for i, line in enumerate(shown)]
+
+
+def _composed(text: str) -> yaml.Node | None:
+    try:
+        return yaml.compose(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return None
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return yaml.safe_load(text) if text else {}
+    except yaml.YAMLError:
+        return {}
+
+
+def _below(node: Any, step: Step) -> tuple[Any, Any]:
+    """(the value at a step, the mark of its line); (the same, None) if there is none."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == step:
+                return value, key.start_mark
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step].start_mark
+    return node, None
+
+
+def _in_configuration(config: Any, profile: str, plugin: str, steps: Sequence[Step]) -> list[Step]:
+    """Where an argument of a plugin stands in the configuration of a profile."""
+    profiles = config.get("profiles") if isinstance(config, dict) else None
+    named = [p.get("schedulerName") if isinstance(p, dict) else None for p in profiles or ()]
+    if not named:
+        return []
+    index = named.index(profile) if profile in named else 0
+    place: list[Step] = ["profiles", index]
+    if steps and steps[0] == "plugins":
+        return [*place, *steps]
+    entries = (
+        profiles[index].get("pluginConfig")
+        if isinstance(profiles, list) and isinstance(profiles[index], dict)
+        else None
+    )
+    for i, entry in enumerate(entries or ()):
+        if isinstance(entry, dict) and entry.get("name") == plugin:
+            return [*place, "pluginConfig", i, "args", *steps]
+    return place

@@ -1,0 +1,229 @@
+// Where a number comes from: a click on it opens its tree, sentence first. The tree in hand is in the address.
+import { el } from "./dom.js";
+
+const panel = document.getElementById("from");
+const asked = document.getElementById("from-asked");
+const told = document.getElementById("from-told");
+const POINTS = ["filter", "raw", "normalized", "weighted", "total", "preemption"];
+const WORDS = {
+  filter: "verdict",
+  raw: "raw score",
+  normalized: "normalised",
+  weighted: "weighted",
+  preemption: "choice",
+};
+const SIGNS = {
+  sum: "+",
+  subtract: "−",
+  multiply: "×",
+  divide_int: "÷, whole",
+  divide: "÷",
+  min: "smallest of",
+  max: "largest of",
+  count: "how many",
+  abs: "without sign",
+  sqrt: "√",
+  log: "ln",
+  round: "rounded",
+  truncate: "cut to whole",
+  if: "if, then, else",
+  and: "all of",
+  or: "any of",
+  not: "not",
+  equal: "=",
+  less: "<",
+  less_equal: "≤",
+  contains: "contains",
+};
+const SMALL = 80; // values of a tree that is shown whole; of larger ones the first levels are open
+const OPEN_LEVELS = 3;
+
+const page = () => document.getElementById("pod").dataset;
+const asking = () => JSON.parse(document.getElementById("asking")?.textContent ?? "{}");
+const focusOf = (address) =>
+  Object.fromEntries(["point", "plugin", "node"].map((key) => [key, address.searchParams.get(key) ?? ""]));
+
+// ---- values as a person reads them
+
+function amount(value, unit) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "string") return value === "" ? "“”" : value;
+  if (typeof value !== "number") return JSON.stringify(value);
+  if (unit === "B") {
+    for (const [name, size] of [
+      ["Gi", 2 ** 30],
+      ["Mi", 2 ** 20],
+      ["Ki", 2 ** 10],
+    ])
+      if (Math.abs(value) >= size) return `${Number((value / size).toFixed(2)).toLocaleString("en")}${name}`;
+  }
+  const shown = Number.isInteger(value) ? value : Number(value.toPrecision(6));
+  return `${shown.toLocaleString("en", { maximumFractionDigits: 6 })}${unit === "m" ? "m" : ""}`;
+}
+
+function links(tree) {
+  const found = [];
+  const base = location.pathname.split("/pods/")[0];
+  const { source, cycle } = tree;
+  if (source) {
+    const query = new URLSearchParams({ ...source, cycle: page().cycle });
+    const title = `${source.kind} ${source.namespace ? `${source.namespace}/` : ""}${source.name}: ${source.path}`;
+    const name = `${source.kind} ${source.name} · ${source.path}`;
+    found.push(el("a", { href: `${panel.dataset.object}?${query}#asked`, text: name, title, class: "field" }));
+  }
+  if (cycle && source?.kind === "Pod") {
+    const [namespace, name] = [source.namespace, source.name].map(encodeURIComponent);
+    found.push(
+      el("a", { href: `${base}/pods/${namespace}/${name}/?cycle=${cycle}`, text: `cycle ${cycle}`, class: "chip" }),
+    );
+  }
+  if (tree.op === "argument") {
+    const { plugin, profile, path } = tree;
+    const query = new URLSearchParams({ kind: "KubeSchedulerConfiguration", plugin, profile, path });
+    found.push(
+      el("a", { href: `${panel.dataset.object}?${query}#asked`, text: path, title: `${plugin}, profile ${profile}` }),
+    );
+    if (tree.default) found.push(el("span", { class: "chip", text: "default" }));
+  }
+  if (tree.op === "over" && tree.node) {
+    const node = encodeURIComponent(tree.node);
+    found.push(el("a", { href: `${base}/nodes/${node}/`, text: tree.node, class: "chip" }));
+  }
+  if (tree.op === "rest" && tree.page)
+    found.push(el("button", { type: "button", class: "quiet tiny", "data-page": tree.page, text: "show them" }));
+  return found;
+}
+
+// A value, what it is, how it was computed; for an operation its arguments below.
+function row(tree) {
+  const value = el("b", {
+    class: "value",
+    text: amount(tree.value, tree.unit),
+    title: `${tree.value}${tree.unit ?? ""}`,
+  });
+  const how = el("span", { class: "op", text: SIGNS[tree.op] ?? tree.op, title: tree.op });
+  return [value, how, el("span", { text: tree.label ?? "" }), ...links(tree)];
+}
+
+const size = (tree) => 1 + (tree.args ?? []).reduce((sum, arg) => sum + size(arg), 0);
+
+function branch(tree, depth) {
+  if (!tree.args?.length) return el("li", { class: "leaf" }, ...row(tree));
+  const below = el(
+    "details",
+    {},
+    el("summary", {}, ...row(tree)),
+    el("ul", {}, ...tree.args.map((arg) => branch(arg, depth + 1))),
+  );
+  below.open = depth < OPEN_LEVELS;
+  return el("li", {}, below);
+}
+
+// ---- asking
+
+let latest = 0;
+
+async function ask(focus, number = 1) {
+  const mine = ++latest;
+  fill(focus);
+  told.setAttribute("aria-busy", "true");
+  const { run, pod, cycle } = page();
+  const query = new URLSearchParams({ ...focus, cycle, page: number });
+  const place = pod.split("/").map(encodeURIComponent).join("/");
+  let answer;
+  try {
+    answer = await (await fetch(`/api/runs/${run}/pods/${place}/provenance?${query}`)).json();
+  } catch {
+    answer = { error: "This could not be asked; try again." };
+  }
+  if (mine !== latest) return;
+  told.removeAttribute("aria-busy");
+  if (answer.error) told.replaceChildren(el("p", { class: "notice bad", role: "alert", text: answer.error }));
+  else
+    told.replaceChildren(
+      el("p", { class: "lead", text: answer.text }),
+      el("ul", { class: "tree" }, branch(answer, size(answer) <= SMALL ? -Infinity : 0)),
+    );
+}
+
+function fill({ point, plugin, node }) {
+  const { points = {} } = asking();
+  const { elements } = asked;
+  const options = (names, words = {}) => names.map((name) => el("option", { value: name, text: words[name] ?? name }));
+  elements.point.replaceChildren(
+    ...options(
+      POINTS.filter((name) => name in points),
+      WORDS,
+    ),
+  );
+  elements.point.value = point;
+  const plugins = points[point] ?? [];
+  elements.plugin.replaceChildren(...options(plugins));
+  elements.plugin.value = plugin;
+  elements.plugin.closest("label").hidden = !plugins.length;
+  elements.node.value = node;
+}
+
+// ---- opening, closing, the address
+
+const isFocus = ({ point, plugin, node }) =>
+  point in (asking().points ?? {}) && node !== "" && (plugin !== "" || point === "total" || point === "preemption");
+
+function address(focus) {
+  const there = new URL(location.href);
+  for (const key of ["point", "plugin", "node"])
+    if (focus[key]) there.searchParams.set(key, focus[key]);
+    else there.searchParams.delete(key);
+  return there;
+}
+
+function show(focus, push) {
+  if (push) history.pushState({ own: true }, "", address(focus));
+  if (!panel.open) panel.showModal();
+  ask(focus);
+}
+
+function look() {
+  const focus = focusOf(new URL(location.href));
+  if (isFocus(focus)) show(focus, false);
+  else if (panel.open) panel.close();
+}
+
+document.addEventListener("click", (event) => {
+  const from = event.target.closest("[data-from]");
+  if (from) {
+    const { plugin = "", node = asking().node } = from.dataset;
+    show({ point: from.dataset.from, plugin, node }, true);
+  } else if (event.target === panel) panel.close();
+  const more = event.target.closest("#from-told [data-page]");
+  if (more) ask(focusOf(new URL(location.href)), Number(more.dataset.page));
+});
+// The first question about a cycle has the server rebuild the cluster: it may begin when a hand comes near.
+let near = "";
+document.addEventListener("pointerover", (event) => {
+  const from = event.target.closest("[data-from]");
+  if (!from || near === page().cycle) return;
+  near = page().cycle;
+  const { run, pod, cycle } = page();
+  const place = pod.split("/").map(encodeURIComponent).join("/");
+  const { plugin = "", node = asking().node } = from.dataset;
+  fetch(
+    `/api/runs/${run}/pods/${place}/provenance?${new URLSearchParams({ point: from.dataset.from, plugin, node, cycle })}`,
+  );
+});
+
+asked.addEventListener("submit", (event) => event.preventDefault());
+asked.addEventListener("change", () => {
+  const focus = Object.fromEntries(new FormData(asked));
+  const plugins = asking().points[focus.point] ?? [];
+  if (!plugins.includes(focus.plugin)) focus.plugin = plugins[0] ?? "";
+  show(focus, true);
+});
+panel.addEventListener("close", () => {
+  const { point, plugin } = focusOf(new URL(location.href));
+  if (!isFocus(focusOf(new URL(location.href)))) return;
+  const panelOf = { filter: "filter", preemption: "postfilter" }[point] ?? "score";
+  history.pushState({ own: true }, "", address({ point: panelOf, plugin: point === "filter" ? plugin : "", node: "" }));
+});
+addEventListener("popstate", look);
+look();

@@ -1,0 +1,73 @@
+"""Where a number comes from, under the hands of a person: from a score down to a line of YAML."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kubesched_ui.scenarios.samples import FOLDER
+from tests.kubesched_ui.instance import Instance
+
+SAMPLE = (FOLDER / "09-bin-packing.yaml").read_bytes()
+
+
+@pytest.fixture(scope="package")
+def packed(site: Instance) -> str:
+    """The page of the last pod that was scored."""
+    made = site.api("POST", "/scenarios", SAMPLE)
+    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
+    assert site.finished(run)["state"] == "done"
+    scored = [pod for pod in site.api("GET", f"/runs/{run}/pods")["pods"] if pod["score"] is not None]
+    return f"/runs/{run}/pods/{scored[-1]['namespace']}/{scored[-1]['name']}/"
+
+
+def test_from_a_score_to_a_line_of_yaml(page: Page, packed: str) -> None:
+    page.goto(f"{packed}?point=score")
+    raw = page.locator("[data-from=raw][data-plugin=NodeResourcesFit]").first
+    number = raw.inner_text()
+    raw.click()
+    told = page.locator("#from-told")
+    expect(told.locator(".lead")).to_contain_text(re.compile(rf"^{number} = "))
+    expect(page).to_have_url(re.compile(r"point=raw&plugin=NodeResourcesFit&node="))
+    field = told.get_by_role("link", name=re.compile(r"^Node .*status\.allocatable\.cpu")).first
+    field.click()
+    expect(page.locator(".yaml .hit")).to_contain_text("cpu:")
+    page.go_back()
+    expect(told.locator(".lead")).to_contain_text(f"{number} = ")
+    page.reload()
+    expect(told.locator(".lead")).to_contain_text(f"{number} = ")
+    page.keyboard.press("Escape")
+    expect(page.locator("#from")).to_be_hidden()
+    expect(page).to_have_url(re.compile(r"point=score$"))
+
+
+def test_by_keyboard_to_another_plugin_and_node(page: Page, packed: str) -> None:
+    page.goto(f"{packed}?point=score")
+    page.locator("[data-from=total]").first.focus()
+    page.keyboard.press("Enter")
+    told = page.locator("#from-told")
+    expect(told.locator(".lead")).to_contain_text(re.compile(r"^[\d,]+ = "))
+    asked = page.locator("#from-asked")
+    asked.get_by_label("Point").select_option("filter")
+    expect(told.locator(".tree .value").first).to_have_text("no")
+    asked.get_by_label("Plugin").select_option("TaintToleration")
+    expect(told.locator(".lead")).to_contain_text("taint")
+    asked.get_by_role("textbox", name="Node").fill("nowhere")
+    page.keyboard.press("Tab")
+    expect(told.get_by_role("alert")).to_contain_text("there was no node 'nowhere'")
+    page.go_back()
+    expect(told.locator(".lead")).to_contain_text("taint")
+
+
+def test_a_pod_that_an_earlier_cycle_placed_leads_there(page: Page, packed: str) -> None:
+    page.goto(f"{packed}?point=raw&plugin=NodeResourcesFit&node=" + _chosen(page, packed))
+    earlier = page.locator("#from-told a.chip", has_text="cycle").first
+    earlier.click()
+    expect(page).to_have_url(re.compile(r"/pods/.*\?cycle=\d+"))
+
+
+def _chosen(page: Page, packed: str) -> str:
+    page.goto(f"{packed}?point=score")
+    return page.locator(".scores tr.chosen [data-from=total]").get_attribute("data-node") or ""
