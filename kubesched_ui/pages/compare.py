@@ -224,9 +224,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     numbers = sorted({int(text) for text in request.GET.getlist("run") if text.isdecimal() and len(text) < 19})
     if len(numbers) != 2:
         messages.error(request, f"Choose two runs to compare; {len(numbers) or 'none'} was chosen.")
-        back = request.headers.get("Referer", "")
-        safe = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
-        return redirect(back if safe else "runs")
+        return redirect(came_from(request) or "runs")
     return redirect("compare", *numbers)
 
 
@@ -251,22 +249,31 @@ def fork(request: HttpRequest, run_id: int) -> HttpResponse:
     comparison."""
     parent = find(run_id)
     try:
-        at, t = number_in(request, "at"), number_in(request, "t")
-        changes, settings = json_in(request, "changes", "[]"), json_in(request, "settings", "{}")
-        if at is not None and not at.is_integer():
-            raise InputError("Fork", "at", f"must be a whole number, got {at:g}")
-        if not isinstance(settings, dict):
-            raise InputError("Fork", "settings", "must be a JSON object")
-        with transaction.atomic():
-            made = forking.create_fork(parent, None if at is None else int(at), t, changes, settings, name_in(request))
+        made = forked(parent, request)
     except InputError as error:
         messages.error(request, f"Nothing was forked. {error}")
-        back = request.headers.get("Referer", "")
-        safe = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
-        return redirect(back if safe else reverse("run", args=[run_id]))
+        return redirect(came_from(request) or reverse("run", args=[run_id]))
     pod = request.POST.get("pod", "")[:600]
     address = reverse("compare", args=[parent.pk, made.pk])
     return redirect(f"{address}?{urlencode({'pod': pod})}" if pod else address)
+
+
+def forked(parent: Run, request: HttpRequest) -> Run:
+    """The fork that a form asks for. Raises InputError."""
+    at, t = number_in(request, "at"), number_in(request, "t")
+    changes, settings = json_in(request, "changes", "[]"), json_in(request, "settings", "{}")
+    if at is not None and not at.is_integer():
+        raise InputError("Fork", "at", f"must be a whole number, got {at:g}")
+    if not isinstance(settings, dict):
+        raise InputError("Fork", "settings", "must be a JSON object")
+    with transaction.atomic():
+        return forking.create_fork(parent, None if at is None else int(at), t, changes, settings, name_in(request))
+
+
+def came_from(request: HttpRequest) -> str:
+    """The page of ours that a form was on; "" if it does not say."""
+    back = request.headers.get("Referer", "")
+    return back if url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()) else ""
 
 
 def number_in(request: HttpRequest, field: str) -> float | None:
