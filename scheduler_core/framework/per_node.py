@@ -40,6 +40,8 @@ from scheduler_core.framework.interface import (
     error,
     unschedulable,
 )
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.provenance.view import View
 
 Said = Status | str | None
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -107,6 +109,14 @@ class PerNode:
 
     normalize: Callable[[CycleState, PodInfo, Int64, Rows], Int64] | None = None
 
+    def explain_filter(self, state: CycleState, view: View) -> Tree | None:
+        """Where the verdict on the view's node comes from, as of FilterPlugin; None if the plugin does not say."""
+        return None
+
+    def explain_score(self, state: CycleState, view: View) -> Tree | None:
+        """Where the score of the view's node comes from, as of ScorePlugin; None if the plugin does not say."""
+        return None
+
 
 class _Adapter(Plugin):
     """Holds the per-node plugin and sets it up."""
@@ -126,6 +136,9 @@ class _Filter(_Adapter, FilterPlugin):
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
         return self._judge(state, pod, change.row, change)
 
+    def explain_filter(self, state: CycleState, view: View) -> Tree | None:
+        return self.inner.explain_filter(state, view)
+
     def _judge(self, state: CycleState, pod: PodInfo, row: int, change: Change | None) -> Status | None:
         try:
             said = self.inner.filter_node(state, pod, NodeInfo(self.cluster, row, change))
@@ -138,6 +151,9 @@ class _Score(_Adapter, ScorePlugin):
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         chosen = np.arange(len(self.cluster.nodes))[rows].tolist()
         return np.array([self._points(state, pod, NodeInfo(self.cluster, row)) for row in chosen], np.int64)
+
+    def explain_score(self, state: CycleState, view: View) -> Tree | None:
+        return self.inner.explain_score(state, view)
 
     def _points(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> int:
         where, field = f"plugin {self.name}", f"score_node of pod {pod.key} on node {node.name}"

@@ -1,0 +1,53 @@
+"""A plugin of one's own may tell where its numbers come from; one that does not has them shown as recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
+from scheduler_core.framework.interface import CycleState
+from scheduler_core.framework.per_node import NodeInfo, PerNode, per_node
+from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.out_of_tree import enabling
+from scheduler_core.provenance.tree import Tree, constant, count
+from scheduler_core.provenance.view import View
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import node, pod
+
+
+class Silent(PerNode):
+    name = "Own"
+
+    def score_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> int:
+        return len(node.labels)
+
+
+class Telling(Silent):
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        labels = view.node.metadata.labels
+        found = [view.holds(view.node, "metadata", "labels", key, label=key) for key in sorted(labels)]
+        return count(found, "labels").tells(f"{view.node.name} has {len(found)} labels")
+
+
+class Wrong(Silent):
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        return constant(99)
+
+
+def told(kind: type[PerNode]) -> Tree:
+    objects: list[Any] = [node("n1", labels={"a": "1", "b": "2"}), node("n2"), pod("p")]
+    registry = {**PLUGINS, "Own": per_node(kind)}
+    settings: dict[str, Any] = {"config": enabling(["Own"]), "registry": registry, "tie_break": "name"}
+    trace = next(Simulation(objects, **settings).run())
+    before = Simulation(objects, **settings)
+    framework = before.scheduler.profiles["default-scheduler"]
+    return Provenance(framework, before.pending[0], trace, {}, {}).tell(Question("raw", "n1", "Own"))
+
+
+def test_what_it_tells_is_shown_if_it_is_right() -> None:
+    tree = told(Telling)
+    assert (tree.op, tree.text) == ("count", f"n1 has {tree.value} labels")
+    silent, wrong = told(Silent), told(Wrong)
+    assert (silent.value, silent.label) == (tree.value, UNEXPLAINED)
+    assert (wrong.value, wrong.label) == (tree.value, DISAGREES)
