@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.app import call, free_port, peak_memory  # noqa: E402
 from scheduler_core.commands.bench import workload  # noqa: E402
 
+PARTS = ("state", "find", "provenance")
 EXPRESSIONS = {
     "by_result": 'result == "unschedulable" && refused_by("NodeAffinity")',
     "by_score": 'node.startsWith("node-") && score < 300',
@@ -117,11 +118,48 @@ def find(var: Path, path: str) -> dict[str, Any]:
     return found
 
 
+def provenance(var: Path, path: str, cycles: int) -> dict[str, Any]:
+    """Numbers of pods of all parts of the run: a first question about a cycle, near the one before and far from it, and
+    the next ones about the same."""
+
+    def asked(run: str, cycle: int) -> list[str]:
+        pod = call(f"{run}/find?where=cycle%20%3D%3D%20{cycle}")[0]["matches"][0]["pod"]
+        told = call(f"{run}/pods/{pod}")[0]["cycles"][-1]
+        where = f"{run}/pods/{pod}/provenance?"
+        if not told.get("score"):
+            return [
+                f"{where}point=filter&plugin={plugin}&node=node-00001" for plugin in ("NodeResourcesFit", "NodeName")
+            ]
+        ways = [(point, plugin) for plugin in told["score"] for point in ("raw", "normalized")]
+        return [f"{where}point=total", *(f"{where}point={point}&plugin={plugin}" for point, plugin in ways)]
+
+    moments = [1 + (cycles - 20) * i // 8 for i in range(9)]
+    found: dict[str, Any] = {}
+    with product(var) as address:
+        run = f"{address}{path}"
+        questions = {k: asked(run, k) for k in [*moments, *(k + 10 for k in moments)]}
+    with product(var) as address:
+        call(f"{address}/api/runs")
+        at = {k: [f"{address}{url[url.index('/api/') :]}" for url in urls] for k, urls in questions.items()}
+        found["cold"] = timed(at[moments[4]][0])
+        found["far_cycle"] = median([at[k][0] for k in (moments[0], moments[8], moments[2], moments[6])])
+        near = []
+        for k in moments:
+            timed(at[k][0])
+            near.append(timed(at[k + 10][0]))
+        found["near_cycle"] = round(statistics.median(near), 1)
+        found["same_cycle"] = round(statistics.median([timed(url) for url in at[moments[8] + 10]]), 1)
+        found["slowest_same_cycle"] = max(timed(url) for url in at[moments[8] + 10])
+        found["web_memory_mb"] = round(peak_memory(var)["web"])
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="The debugger's benchmark.")
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--pods", type=int, default=10000)
     parser.add_argument("--workload", default="basic", help="as of python -m scheduler_core bench")
+    parser.add_argument("--only", choices=PARTS, help="this part alone")
     parser.add_argument("--update", type=Path, help="the document whose figures are replaced")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -130,10 +168,12 @@ def main() -> None:
             path = ran(address, workload(given.workload, given.nodes, given.pods))
             cycles = call(f"{address}{path}")[0]["cycles_done"]
         figures = {"nodes": given.nodes, "pods": given.pods, "workload": given.workload, "cycles": cycles}
-        figures |= {"state": state(var, path, cycles), "find": find(var, path)}
+        ways = {"state": lambda: state(var, path, cycles), "find": lambda: find(var, path)}
+        ways |= {"provenance": lambda: provenance(var, path, cycles)}
+        figures |= {part: ask() for part, ask in ways.items() if given.only in (None, part)}
     print(json.dumps(figures))
     if given.update:
-        told = [(f"{part} {name}", value) for part in ("state", "find") for name, value in figures[part].items()]
+        told = [(f"{part} {name}", value) for part in PARTS for name, value in figures.get(part, {}).items()]
         rows = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in told)
         body = f"<!-- debugger -->\n| question | ms |\n| --- | --: |\n{rows}\n<!-- /debugger -->"
         text = given.update.read_text()

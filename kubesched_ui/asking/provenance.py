@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from functools import partial
 
 from django.http import Http404
 
 from kubesched_ui.asking.comparisons import fetcher
 from kubesched_ui.asking.recordings import key_of, recording_of
+from kubesched_ui.asking.remedies import maker
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.runs.simulations import unknown_of
-from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import Provenance, Question, of_recording
 from scheduler_core.debugger.rewound import Rewound
-from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
-from scheduler_core.simulation import Simulation
 
 KEPT = 2  # clusters; one of 5,000 nodes and 10,000 pods takes some 100 MB
 
@@ -60,23 +56,10 @@ def _rewound(run: Run, key: str) -> Rewound:
     if key in _kept:
         _kept.move_to_end(key)
         return _kept[key]
-    release = get_release(run.release)
-    configuration = load_configuration(
-        run.config or None, release, known=known_plugins(PLUGINS), unknown=unknown_of(run)
-    )
-    make = partial(
-        Simulation,
-        release=run.release,
-        config=configuration,
-        seed=run.seed,
-        tie_break=run.tie_break,
-        preemption=run.preemption,
-        percentage=run.percentage,
-    )
     while len(_kept) >= KEPT:
         gone, _ = _kept.popitem(last=False)
         _last.pop(gone, None)
-    found = _kept[key] = Rewound(recording_of(run), fetcher(run), make, release)
+    found = _kept[key] = Rewound(recording_of(run), fetcher(run), maker(run), get_release(run.release))
     return found
 
 
