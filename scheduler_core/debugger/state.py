@@ -191,12 +191,7 @@ class State:
 
     def nominated(self) -> dict[str, str]:
         """Pod -> the node it is nominated to."""
-        nominated, names = self.recording.tables["nominated"], self.recording.names
-        end = int(np.searchsorted(nominated["at"], self.moment, "right"))
-        last = dict(zip(nominated["pod"][:end].tolist(), nominated["node"][:end].tolist(), strict=True))
-        keys = nominated.texts["pod"]
-        latest = {keys[pod]: node for pod, node in last.items()}
-        return {pod: names[node] for pod, node in sorted(latest.items()) if node >= 0}
+        return nominated_at(self.recording, self.moment)
 
     def waiting(self) -> dict[str, str]:
         """Pod -> the node that it counts on but is not bound to yet: Permit holds it, or its binding is under way."""
@@ -217,6 +212,16 @@ class State:
     def _keys(self, pods: Int64) -> list[str]:
         keys = self.recording.tables["pods"]
         return [keys.texts["key"][key] for key in keys["key"][pods].tolist()]
+
+
+def nominated_at(recording: Recording, moment: int) -> dict[str, str]:
+    """Pod -> the node it is nominated to after a moment."""
+    nominated, names = recording.tables["nominated"], recording.names
+    end = int(np.searchsorted(nominated["at"], moment, "right"))
+    last = dict(zip(nominated["pod"][:end].tolist(), nominated["node"][:end].tolist(), strict=True))
+    keys = nominated.texts["pod"]
+    latest = {keys[pod]: node for pod, node in last.items()}
+    return {pod: names[node] for pod, node in sorted(latest.items()) if node >= 0}
 
 
 def changes(before: State, after: State) -> dict[str, Any]:

@@ -24,14 +24,13 @@ class Shortfall(Part):
 
 
 class Objection(Part):
-    """Why one plugin refuses one node. `detail`: what exactly is in the way, `change`: what would remove it; either may
-    be "" where the cluster's state does not tell."""
+    """Why one plugin refuses one node. `detail`: what exactly is in the way, "" where the cluster's state does not
+    tell."""
 
     plugin: str
     code: str
     reasons: list[str]
     detail: str = ""
-    change: str = ""
     shortfalls: list[Shortfall] = []
 
 
@@ -45,7 +44,7 @@ class NodeObjections(Part):
 class Group(Part):
     """Nodes that the same plugin refused for the same reasons; plugin "" stands for nodes that PreFilter left out.
 
-    `words`: a plural verb first, `lack cpu`. `closest`: the node that lacks least, `n4, short by 250m`.
+    `words`: a plural verb first, `lack cpu`. `closest`: the node that lacks least, `n4, short by 250m cpu`.
     """
 
     plugin: str

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement
 from scheduler_core.api.selectors import Selector
-from scheduler_core.explain import words
-from scheduler_core.explain.scene import Scene, Told
+from scheduler_core.explain.scene import Scene
 from scheduler_core.framework.interface import Status
 
 NAME = "metadata.name"
@@ -52,33 +51,17 @@ def _met(req: Requirement, labels: Mapping[str, str]) -> bool:
     return selectors.requirement_matches(req, labels.get(req.key))
 
 
-def told(node: Node, lacks: Sequence[Requirement], who: str) -> Told:
-    """(what it lacks and has instead, how the node's labels would have to change)."""
-    details, changes = [], []
+def told(node: Node, lacks: Sequence[Requirement], who: str) -> str:
+    """What it lacks, and has instead."""
+    details = []
     for req in lacks:
         has = node.metadata.labels.get(req.key)
-        if req.key == NAME:
-            instead, change = "", "let the pod's node affinity name it"
-        else:
-            instead = f" (the node has {req.key}={has})" if has is not None else " (the node has no such label)"
-            change = _relabel(req)
-        details.append(f"{who} {requirement(req)}{instead}")
-        changes.append(change)
-    return "; ".join(details), words.listing(changes)
+        instead = f" (the node has {req.key}={has})" if has is not None else " (the node has no such label)"
+        details.append(f"{who} {requirement(req)}{'' if req.key == NAME else instead}")
+    return "; ".join(details)
 
 
-def _relabel(req: Requirement) -> str:
-    match req.operator:
-        case "In":
-            return f"label the node {req.key}={words.listing(req.values, 'or')}"
-        case "Exists":
-            return f"label the node {req.key}"
-        case "NotIn" | "DoesNotExist":
-            return f"take label {req.key} off the node"
-    return f"label the node {requirement(req)}"
-
-
-def node_affinity(scene: Scene, row: int, status: Status) -> Told:
+def node_affinity(scene: Scene, row: int, status: Status) -> str:
     """NodeAffinity: the node selector's labels, and the closest term of the required affinity."""
     node, spec = scene.nodes.nodes[row], scene.pod.pod.spec
     wanted = [Requirement(key, "In", [value]) for key, value in (spec.node_selector or {}).items()]
@@ -90,5 +73,5 @@ def node_affinity(scene: Scene, row: int, status: Status) -> Told:
         return told(node, lacks, "the pod wants")
     added = getattr(scene.plugin("NodeAffinity"), "added", None)
     if added is None or added.required is None:
-        return "", ""
+        return ""
     return told(node, missing(node, added.required.node_selector_terms), "the profile wants")

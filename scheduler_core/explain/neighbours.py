@@ -10,7 +10,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import PodTopologySpreadArgs
 from scheduler_core.explain import words
 from scheduler_core.explain.labels import selector_text
-from scheduler_core.explain.scene import Scene, Told
+from scheduler_core.explain.scene import Scene
 from scheduler_core.framework.interface import CycleState, Status
 from scheduler_core.plugins.inter_pod_affinity import ANTI_AFFINITY, NO_AFFINITY
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
@@ -18,9 +18,9 @@ from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
 Wanted = Callable[[PodInfo], bool]
 
 
-def node_ports(scene: Scene, row: int, status: Status) -> Told:
+def node_ports(scene: Scene, row: int, status: Status) -> str:
     """NodePorts: which of the pod's host ports is taken, by whom."""
-    details, changes = [], []
+    details = []
     for ip, protocol, port in scene.pod.host_ports:
         users = [
             pod.key
@@ -29,14 +29,13 @@ def node_ports(scene: Scene, row: int, status: Status) -> Told:
         ]
         if users:
             details.append(f"host port {port}/{protocol} is taken by {words.some(users, 3)}")
-            changes.append(f"free host port {port}/{protocol}")
-    return "; ".join(details), words.listing(changes)
+    return "; ".join(details)
 
 
 # ---- inter-pod affinity
 
 
-def inter_pod_affinity(scene: Scene, row: int, status: Status) -> Told:
+def inter_pod_affinity(scene: Scene, row: int, status: Status) -> str:
     """InterPodAffinity: which term is not met and where, or which pods conflict."""
     if status.reasons == NO_AFFINITY.reasons:
         return _unattracted(scene, row)
@@ -62,41 +61,38 @@ def _matches(scene: Scene, term: Term, pod: PodInfo) -> bool:
     return term.matches(pod.namespace, scene.cluster.namespaces.get(pod.namespace, {}), pod.labels)
 
 
-def _unattracted(scene: Scene, row: int) -> Told:
+def _unattracted(scene: Scene, row: int) -> str:
     terms = scene.pod.required_affinity
     for term in terms:
         where = _domain(scene, row, term.topology_key)
         if where is None:
-            return f"the node has no label {term.topology_key}", f"label the node {term.topology_key}"
+            return f"the node has no label {term.topology_key}"
         # every term counts the pods that match all terms
         if not any(all(_matches(scene, t, p) for t in terms) for p in _pods_in(scene, row, term.topology_key)):
             wanted = " and ".join(selector_text(t.selector) for t in terms)
-            return f"no pod with {wanted} runs in {where}", f"run a pod with {wanted} in {where}"
-    return "", ""
+            return f"no pod with {wanted} runs in {where}"
+    return ""
 
 
-def _repelled(scene: Scene, row: int) -> Told:
+def _repelled(scene: Scene, row: int) -> str:
     for term in scene.pod.required_anti_affinity:
         found = [p.key for p in _pods_in(scene, row, term.topology_key) if _matches(scene, term, p)]
         if found:
             where = _domain(scene, row, term.topology_key)
             verb, wanted = "matches" if len(found) == 1 else "match", selector_text(term.selector)
-            detail = f"{words.some(found, 3)} in {where} {verb} its anti-affinity to {wanted}"
-            return detail, f"move {words.some(found, 3)} out of {where}"
-    return "", ""
+            return f"{words.some(found, 3)} in {where} {verb} its anti-affinity to {wanted}"
+    return ""
 
 
-def _unwelcome(scene: Scene, row: int) -> Told:
+def _unwelcome(scene: Scene, row: int) -> str:
     keys = {c.term.topology_key for c in scene.cluster.columns.terms_matching(scene.pod)}
     for topology_key in sorted(keys):
         found = [p.key for p in _pods_in(scene, row, topology_key) if _refuses(scene, p, topology_key)]
         if found:
             where = _domain(scene, row, topology_key)
             verb = words.agree(len(found), "keep")
-            return f"{words.some(found, 3)} in {where} {verb} it away by anti-affinity", (
-                f"move {words.some(found, 3)} out of {where}"
-            )
-    return "", ""
+            return f"{words.some(found, 3)} in {where} {verb} it away by anti-affinity"
+    return ""
 
 
 def _refuses(scene: Scene, other: PodInfo, topology_key: str) -> bool:
@@ -107,7 +103,7 @@ def _refuses(scene: Scene, other: PodInfo, topology_key: str) -> bool:
 # ---- topology spread
 
 
-def pod_topology_spread(scene: Scene, row: int, status: Status) -> Told:
+def pod_topology_spread(scene: Scene, row: int, status: Status) -> str:
     """PodTopologySpread: the constraint that would be broken, with the numbers it compares."""
     plugin = scene.plugin("PodTopologySpread")
     if not isinstance(plugin, PodTopologySpread):
@@ -119,15 +115,15 @@ def pod_topology_spread(scene: Scene, row: int, status: Status) -> Told:
         told = _skew(scene, row, spread)
         if told is not None:
             return told
-    return "", ""
+    return ""
 
 
-def _skew(scene: Scene, row: int, spread: Spread) -> Told | None:
+def _skew(scene: Scene, row: int, spread: Spread) -> str | None:
     constraint = spread.constraint
     key = constraint.topology_key
     here = scene.nodes.nodes[row].metadata.labels.get(key)
     if here is None:
-        return f"the node has no label {key}", f"label the node {key}"
+        return f"the node has no label {key}"
     counts = _counts(scene, spread)
     few = len(counts) < constraint.min_domains
     fewest = 0 if few else min(counts.values(), default=0)
@@ -137,12 +133,10 @@ def _skew(scene: Scene, row: int, spread: Spread) -> Told | None:
     detail = f"{key}={here} has {words.count(counts.get(here, 0), 'matching pod')}, "
     if few:
         detail += f"there are {len(counts)} of the {constraint.min_domains} domains wanted"
-        change = f"have {words.count(constraint.min_domains, 'domain')} of {key}"
     else:
         least = words.some([value for value, number in counts.items() if number == fewest], 3)
         detail += f"the fewest are {fewest} in {least}"
-        change = f"have more matching pods in {least}"
-    return f"{detail}: the skew would be {skew}, maxSkew is {constraint.max_skew}", f"{change} (or maxSkew {skew})"
+    return f"{detail}: the skew would be {skew}, maxSkew is {constraint.max_skew}"
 
 
 def _counts(scene: Scene, spread: Spread) -> dict[str, int]:

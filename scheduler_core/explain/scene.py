@@ -15,7 +15,6 @@ from scheduler_core.framework.interface import Plugin
 from scheduler_core.framework.runtime import Framework
 
 PODS = "pods"
-Told = tuple[str, str]  # what is in the way, what would remove it
 
 
 class Scene:

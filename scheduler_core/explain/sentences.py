@@ -69,7 +69,7 @@ def _nowhere(trace: CycleTrace, told: Answer) -> str:
 
 
 def refusals(groups: Sequence[Group], most: int = GROUPS) -> str:
-    """`5 lack cpu (closest: n4, short by 250m), 4 refuse it by taint a=b`: equal words together, most nodes first."""
+    """`5 lack cpu (closest: n4, short by 1 cpu), 4 refuse it by taint a=b`: equal words together, most nodes first."""
     merged: dict[str, tuple[int, str]] = {}
     for group in groups:
         number, near = merged.get(group.words, (0, ""))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.explain import labels, words
-from scheduler_core.explain.scene import Scene, Told
+from scheduler_core.explain.scene import Scene
 from scheduler_core.framework.interface import Status
 from scheduler_core.plugins.node_volume_limits import TOO_MANY
 from scheduler_core.plugins.non_csi_limits import NonCSILimits
@@ -15,7 +15,6 @@ from scheduler_core.plugins.volume_restrictions import DISK_CONFLICT
 from scheduler_core.plugins.volumes import affinity_terms, claim_name
 
 _ZONES = ("zone", "region")
-REMOVE_USER = "remove a pod that uses such a volume"
 
 
 def claims(scene: Scene) -> Iterator[tuple[str, PersistentVolumeClaim | None]]:
@@ -34,42 +33,38 @@ def _bound(scene: Scene) -> Iterator[tuple[str, PersistentVolume]]:
             yield key, volume
 
 
-def volume_binding(scene: Scene, row: int, status: Status) -> Told:
+def volume_binding(scene: Scene, row: int, status: Status) -> str:
     """VolumeBinding: the volume that cannot be reached, else the claims that find none."""
     node = scene.nodes.nodes[row]
     for key, volume in _bound(scene):
         lacks = labels.missing(node, affinity_terms(volume) or [])
         if lacks:
-            detail, _ = labels.told(node, lacks, "wants")
-            return f"volume {volume.name} of claim {key} {detail}", f"move volume {volume.name}"
+            return f"volume {volume.name} of claim {key} {labels.told(node, lacks, 'wants')}"
     waiting = [key for key, claim in claims(scene) if claim is not None and not claim.spec.volume_name]
     if not waiting:
-        return "", ""
+        return ""
     what = f"claim{'s' if len(waiting) > 1 else ''} {words.listing(waiting)}"
-    return f"{'; '.join(status.reasons)} ({what})", f"provide a volume for {what}"
+    return f"{'; '.join(status.reasons)} ({what})"
 
 
-def volume_zone(scene: Scene, row: int, status: Status) -> Told:
+def volume_zone(scene: Scene, row: int, status: Status) -> str:
     """VolumeZone: the zone or region of the volume and that of the node."""
     node = scene.nodes.nodes[row].metadata.labels
     for key, volume in _bound(scene):
         for label, value in volume.metadata.labels.items():
             if label.rpartition("/")[2] in _ZONES and node.get(label) not in value.split("__"):
                 has = f"the node has {label}={node[label]}" if label in node else "the node has no such label"
-                return (
-                    f"volume {volume.name} of claim {key} is in {label}={value} ({has})",
-                    f"move volume {volume.name}",
-                )
-    return "", ""
+                return f"volume {volume.name} of claim {key} is in {label}={value} ({has})"
+    return ""
 
 
-def volume_restrictions(scene: Scene, row: int, status: Status) -> Told:
+def volume_restrictions(scene: Scene, row: int, status: Status) -> str:
     """VolumeRestrictions: who uses the disk there, or the ReadWriteOncePod claim anywhere."""
     wanted = _disks(scene.pod)
     for pod in scene.pods_on(row) if status.reasons == DISK_CONFLICT.reasons else ():
         shared = sorted(wanted & _disks(pod))
         if shared:
-            return f"{words.listing(shared)} is in use by {pod.key}", f"remove {pod.key}"
+            return f"{words.listing(shared)} is in use by {pod.key}"
     for key, claim in claims(scene):
         if claim is None or "ReadWriteOncePod" not in claim.spec.access_modes:
             continue
@@ -82,8 +77,8 @@ def volume_restrictions(scene: Scene, row: int, status: Status) -> Told:
             and any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
         ]
         if users:
-            return f"claim {key} is in use by {words.some(users, 3)}", f"remove {words.some(users, 3)}"
-    return "", ""
+            return f"claim {key} is in use by {words.some(users, 3)}"
+    return ""
 
 
 def _disks(pod: PodInfo) -> set[str]:
@@ -100,7 +95,7 @@ def _disks(pod: PodInfo) -> set[str]:
     return found
 
 
-def node_volume_limits(scene: Scene, row: int, status: Status) -> Told:
+def node_volume_limits(scene: Scene, row: int, status: Status) -> str:
     """NodeVolumeLimits: the limits that the node's CSINode sets."""
     csi_node = scene.cluster.csi_nodes.get(scene.nodes.names[row])
     limits = [
@@ -109,14 +104,14 @@ def node_volume_limits(scene: Scene, row: int, status: Status) -> Told:
         if driver.allocatable is not None and driver.allocatable.count is not None
     ]
     if status.reasons != TOO_MANY.reasons or not limits:
-        return "", ""
-    return f"the node takes at most {words.listing(limits)}", REMOVE_USER
+        return ""
+    return f"the node takes at most {words.listing(limits)}"
 
 
-def in_tree_limits(scene: Scene, row: int, status: Status) -> Told:
+def in_tree_limits(scene: Scene, row: int, status: Status) -> str:
     """EBSLimits, GCEPDLimits, AzureDiskLimits: the node's limit."""
     plugin, node = scene.plugin(status.plugin), scene.nodes.nodes[row]
     if status.reasons != TOO_MANY.reasons or not isinstance(plugin, NonCSILimits):
-        return "", ""
+        return ""
     limit = node.status.allocatable.get(plugin.resource, plugin.default_limit(node))
-    return f"the node takes at most {limit} volumes of this kind ({plugin.resource})", REMOVE_USER
+    return f"the node takes at most {limit} volumes of this kind ({plugin.resource})"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from scheduler_core.cluster.amounts import amount as amount
+from scheduler_core.cluster.amounts import balance as balance
 
 _TAINT = re.compile(r"node\(s\) had untolerated taint(?:\(s\))?(?: \{(.*?): ?(.*?)\})?$")
 _LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")

@@ -167,10 +167,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             short = less(free, request(view, view.pod, resource), f"Insufficient {resource}")
             parts.append(short)
             if short.value:
-                told.append(
-                    f"Insufficient {resource}: asks {amounts.amount(resource, asks)}, "
-                    f"{amounts.amount(resource, free.value)} of {amounts.amount(resource, has.value)} free"
-                )
+                told.append(f"Insufficient {resource}: {amounts.balance(resource, asks, free.value, has.value)}")
         return some(parts).tells(f"{name}: {'; '.join(told) or 'has what the pod asks for'}")
 
     def explain_score(self, state: CycleState, view: View) -> Tree:

@@ -226,7 +226,7 @@ def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
     assert asked
     told = html.unescape(get(client, html.unescape(asked[1])).source)
     assert "ask for 2500m cpu instead of 4, which n1 has left." in told
-    assert "short by 1.5" in told
+    assert "short by 1.5 cpu" in told
     assert '"patch"' in told, "the changes, as a fork takes them"
     fits = get(client, f"/runs/{run.pk}/pods/default/fits/").source
     assert "data-load" not in fits
@@ -244,8 +244,8 @@ def test_the_cluster_is_rewound_to_the_moment_of_the_cycle(client: Client) -> No
     """The second pod finds the first one placed; asked in either order, the answers are those of their moment."""
     found = ran(scenario(node("n1", cpu="4"), pod("one", cpu="9"), pod("two", cpu="3"), pod("three", cpu="3")))
     for _ in range(2):
-        assert "short by 5 (asks 9, 4 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/one/why/").source
-        assert "short by 2 (asks 3, 1 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/three/why/").source
+        assert "short by 5 cpu (asks 9, 4 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/one/why/").source
+        assert "short by 2 cpu (asks 3, 1 of 4 free)" in get(client, f"/runs/{found.pk}/pods/default/three/why/").source
 
 
 def test_recording_of_another_version(client: Client, run: Run) -> None:

@@ -63,7 +63,7 @@ def test_yaml_documents_and_typed_lists(tmp_path, capsys):
     path = tmp_path / "s.yaml"
     path.write_text(YAML)
     assert main(["explain", str(path)]) == 1
-    assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 300m)." in capsys.readouterr().out
+    assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 300m cpu)." in capsys.readouterr().out
 
 
 def test_a_bound_pod_is_explained_as_if_it_were_pending(tmp_path, capsys):

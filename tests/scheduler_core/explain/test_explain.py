@@ -1,4 +1,4 @@
-"""Explanations of cycles on small clusters: the sentence, the numbers, what is in the way, what would change it."""
+"""Explanations of cycles on small clusters: the sentence, the numbers, what is in the way."""
 
 import msgspec
 import pytest
@@ -28,9 +28,9 @@ def why(*objects, key="default/new", **more):
 
 
 def near(answer, name):
-    """The objections of one of the closest nodes, as (plugin, detail, change)."""
+    """The objections of one of the closest nodes, as (plugin, detail)."""
     found = next(n for n in answer.closest if n.node == name)
-    return [(o.plugin, o.detail, o.change) for o in found.objections]
+    return [(o.plugin, o.detail) for o in found.objections]
 
 
 # ---- the sentence
@@ -44,7 +44,7 @@ def test_no_node_fits():
         pod("new", requests={"cpu": "500m"}),
     )
     assert answer.sentence == (
-        "No node fits: 5 lack cpu (closest: n4, short by 250m), 4 refuse it by taint dedicated=a."
+        "No node fits: 5 lack cpu (closest: n4, short by 250m cpu), 4 refuse it by taint dedicated=a."
     )
     assert answer.result == "unschedulable"
     assert [(g.plugin, g.count) for g in answer.groups] == [("NodeResourcesFit", 5), ("TaintToleration", 4)]
@@ -54,7 +54,7 @@ def test_no_node_fits():
 
 def test_one_node_is_told_in_the_singular():
     answer = why(node("n1", unschedulable=True), node("n2", cpu="1"), pod("new", requests={"cpu": "2"}))
-    assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu (closest: n2, short by 1)."
+    assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu (closest: n2, short by 1 cpu)."
 
 
 def test_placed_ahead_of_another():
@@ -110,28 +110,26 @@ def test_resources_with_units():
         pod("old", on="n1", requests={"cpu": "1500m", "memory": "3Gi"}),
         pod("new", requests={"cpu": "750m", "memory": "2560Mi", "example.com/gpu": "4"}),
     )
-    ((plugin, detail, change),) = near(answer, "n1")
+    ((plugin, detail),) = near(answer, "n1")
     assert plugin == "NodeResourcesFit"
     assert detail == (
-        "cpu: short by 250m (asks 750m, 500m of 2 free); memory: short by 1.5Gi (asks 2.5Gi, 1Gi of 4Gi free); "
-        "example.com/gpu: short by 3 (asks 4, 1 of 1 free)"
+        "short by 250m cpu (asks 750m, 500m of 2 free); short by 1.5Gi memory (asks 2.5Gi, 1Gi of 4Gi free); "
+        "short by 3 example.com/gpu (asks 4, 1 of 1 free)"
     )
-    assert change == "free 250m cpu, free 1.5Gi memory and ask for less example.com/gpu (the whole node has 1)"
     shortfalls = answer.closest[0].objections[0].shortfalls
     assert [(s.resource, s.short) for s in shortfalls] == [("cpu", 250), ("memory", 3 << 29), ("example.com/gpu", 3)]
 
 
 def test_a_full_node():
     answer = why(node("n1", pods=1), pod("old", on="n1"), pod("new"))
-    assert near(answer, "n1") == [("NodeResourcesFit", "all 1 places for pods are taken", "remove 1 pod")]
+    assert near(answer, "n1") == [("NodeResourcesFit", "all 1 places for pods are taken")]
     assert answer.sentence == "No node fits: 1 lacks room for another pod (closest: n1, short by 1 pod)."
 
 
 def test_all_untolerated_taints_are_named():
     taints = (("a", "1", "NoSchedule"), ("b", "", "NoExecute"), ("c", "", "PreferNoSchedule"))
     answer = why(node("n1", taints=taints), pod("new", tolerations=[{"key": "x", "operator": "Exists"}]))
-    expected = "taint a=1:NoSchedule and b:NoExecute", "add a toleration for a=1:NoSchedule and b:NoExecute"
-    assert near(answer, "n1") == [("TaintToleration", *expected)]
+    assert near(answer, "n1") == [("TaintToleration", "taint a=1:NoSchedule and b:NoExecute")]
 
 
 def test_missing_labels():
@@ -149,7 +147,6 @@ def test_missing_labels():
         (
             "NodeAffinity",
             "the pod wants disk=ssd (the node has disk=hdd); the pod wants tier in (a, b) (the node has no such label)",
-            "label the node disk=ssd and label the node tier=a or b",
         )
     ]
 
@@ -157,8 +154,7 @@ def test_missing_labels():
 def test_taken_host_ports():
     port = {"containerPort": 80, "hostPort": 8080}
     answer = why(node("n1"), pod("old", on="n1", ports=(port,)), pod("new", ports=(port,)))
-    expected = "host port 8080/TCP is taken by default/old", "free host port 8080/TCP"
-    assert near(answer, "n1") == [("NodePorts", *expected)]
+    assert near(answer, "n1") == [("NodePorts", "host port 8080/TCP is taken by default/old")]
 
 
 def term(**labels):
@@ -171,8 +167,8 @@ def required(kind, **labels):
 
 def test_affinity_to_pods_that_are_not_there():
     answer = why(node("n1", zone="a"), node("n2"), pod("new", **required("podAffinity", app="db")))
-    assert near(answer, "n1")[0][1:] == (f"no pod with app=db runs in {ZONE}=a", f"run a pod with app=db in {ZONE}=a")
-    assert near(answer, "n2")[0][1:] == (f"the node has no label {ZONE}", f"label the node {ZONE}")
+    assert near(answer, "n1") == [("InterPodAffinity", f"no pod with app=db runs in {ZONE}=a")]
+    assert near(answer, "n2") == [("InterPodAffinity", f"the node has no label {ZONE}")]
 
 
 def test_anti_affinity_names_the_pods_of_the_domain():
@@ -182,8 +178,8 @@ def test_anti_affinity_names_the_pods_of_the_domain():
         pod("db", on="n2", labels={"app": "db"}),
         pod("new", **required("podAntiAffinity", app="db")),
     )
-    told = f"default/db in {ZONE}=a matches its anti-affinity to app=db", f"move default/db out of {ZONE}=a"
-    assert near(answer, "n1") == near(answer, "n2") == [("InterPodAffinity", *told)]
+    told = f"default/db in {ZONE}=a matches its anti-affinity to app=db"
+    assert near(answer, "n1") == near(answer, "n2") == [("InterPodAffinity", told)]
 
 
 def test_anti_affinity_of_running_pods():
@@ -192,8 +188,8 @@ def test_anti_affinity_of_running_pods():
         pod("shy", on="n1", **required("podAntiAffinity", app="web")),
         pod("new", labels={"app": "web"}),
     )
-    told = f"default/shy in {ZONE}=a keeps it away by anti-affinity", f"move default/shy out of {ZONE}=a"
-    assert near(answer, "n1") == [("InterPodAffinity", *told)]
+    told = f"default/shy in {ZONE}=a keeps it away by anti-affinity"
+    assert near(answer, "n1") == [("InterPodAffinity", told)]
 
 
 def test_topology_spread_tells_the_numbers():
@@ -215,7 +211,6 @@ def test_topology_spread_tells_the_numbers():
         (
             "PodTopologySpread",
             f"{ZONE}=a has 1 matching pod, the fewest are 0 in b: the skew would be 2, maxSkew is 1",
-            "have more matching pods in b (or maxSkew 2)",
         )
     ]
 
@@ -236,14 +231,14 @@ def test_a_volume_elsewhere():
     }
     mount = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
     answer = why(node("n1", zone="a"), volume, claim, pod("new", volumes=mount))
-    told = f"volume pv of claim default/data wants {ZONE}=b (the node has {ZONE}=a)", "move volume pv"
-    assert near(answer, "n1") == [("VolumeBinding", *told)]
+    told = f"volume pv of claim default/data wants {ZONE}=b (the node has {ZONE}=a)"
+    assert near(answer, "n1") == [("VolumeBinding", told)]
 
 
 def test_what_would_come_next():
     taints = (("dedicated", "a", "NoSchedule"),)
     answer = why(node("n1", cpu="1", taints=taints), pod("new", requests={"cpu": "2"}, nodeSelector={"disk": "ssd"}))
-    assert [plugin for plugin, _, _ in near(answer, "n1")] == ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
+    assert [plugin for plugin, _ in near(answer, "n1")] == ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
 
 
 def test_closest_nodes_have_fewest_objections_then_the_least_shortfall():
@@ -287,7 +282,7 @@ def test_preemption_with_victims_and_the_rule():
         "chosen among 2 nodes by lowest highest priority of the victims."
     )
     # the victim still counts where it ran
-    assert near(answer, "n2")[0][1] == "cpu: short by 1 (asks 1, 0 of 2 free)"
+    assert near(answer, "n2")[0][1] == "short by 1 cpu (asks 1, 0 of 2 free)"
 
 
 def test_preemption_that_does_not_help():
@@ -315,9 +310,9 @@ def test_nominated_pods_count_where_the_cycle_counted_them():
         pod("urgent", requests={"cpu": "1500m"}, priority=100),
         pod("new", requests={"cpu": "1"}, priority=10),
     )
-    ((plugin, detail, change),) = near(answer, "n1")
-    assert (plugin, change) == ("NodeResourcesFit", "free 500m cpu")
-    assert detail == "cpu: short by 500m (asks 1, 500m of 2 free), counting pods that are nominated to the node"
+    ((plugin, detail),) = near(answer, "n1")
+    assert plugin == "NodeResourcesFit"
+    assert detail == "short by 500m cpu (asks 1, 500m of 2 free), counting pods that are nominated to the node"
 
 
 # ---- where it works
@@ -368,7 +363,7 @@ def test_a_node_that_is_gone_is_told_by_its_reasons():
     info = PodInfo(decode_all(objects[-1:])[0], simulation.cluster.release)
     answer = explain(trace, simulation, info, names)
     assert [n.node for n in answer.closest] == ["n2", "n1"]
-    assert near(answer, "n1") == [("NodeResourcesFit", "", "")]
+    assert near(answer, "n1") == [("NodeResourcesFit", "")]
 
 
 def test_an_answer_is_json_and_text():
@@ -378,4 +373,4 @@ def test_an_answer_is_json_and_text():
     assert msgspec.json.decode(msgspec.json.encode(answer), type=Answer) == answer
     text = render(answer)
     assert text.startswith(f"default/new: {answer.sentence}\n")
-    assert "n1: NodeResourcesFit: cpu: short by 1 (asks 2, 1 of 1 free)" in text
+    assert "n1: NodeResourcesFit: short by 1 cpu (asks 2, 1 of 1 free)" in text

@@ -1,0 +1,156 @@
+"""How much room nodes had for a pod when a cycle began: the numbers behind `Insufficient cpu`, from the recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+
+from scheduler_core.cluster.amounts import amount, balance, free_amount
+from scheduler_core.debugger.node_history import NodeHistory
+from scheduler_core.debugger.recording import GONE, Recording
+from scheduler_core.debugger.state import Int64, State, nominated_at
+from scheduler_core.explain.answer import Shortfall
+from scheduler_core.explain.objections import short_by
+from scheduler_core.explain.scene import PODS, asked
+
+Amounts = Mapping[str, int]  # resource -> amount, in the scheduler's units
+Has = Callable[[str], Collection[tuple[int, int]]]  # resource -> what is free and of how much, of some nodes
+
+
+def asks_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
+    """(what a pod asks for, `pods` included, its priority) at a moment; None if there is no such pod."""
+    pods, places = recording.tables["pods"], recording.tables["places"]
+    named = [number for number, key in enumerate(pods.texts["key"]) if key == pod]
+    mine = np.isin(pods["key"], named)
+    end = int(np.searchsorted(places["at"], moment, "right"))
+    told = np.flatnonzero(mine[places["pod"][:end]] & (places["state"][:end] != GONE))
+    if not len(told):
+        return None
+    row = int(places["pod"][told[-1]])
+    return {PODS: 1, **pods.at("requests", row)}, int(pods["priority"][row])
+
+
+def promised(recording: Recording, pod: str, moment: int) -> dict[str, dict[str, int]]:
+    """Node -> what those pods ask for that are nominated to it and count against a pod."""
+    mine = asks_of(recording, pod, moment)
+    found: dict[str, dict[str, int]] = {}
+    for other, node in nominated_at(recording, moment).items():
+        theirs = asks_of(recording, other, moment)
+        if other != pod and mine is not None and theirs is not None and theirs[1] >= mine[1]:
+            total = found.setdefault(node, {})
+            for resource, number in theirs[0].items():
+                total[resource] = total.get(resource, 0) + number
+    return found
+
+
+class Room:
+    """The nodes as they were before a cycle, against what a pod asked for.
+
+    `counted`: nodes where the pods that are nominated to them count as well.
+    """
+
+    def __init__(self, recording: Recording, moment: int, pod: str, counted: Sequence[str] = ()) -> None:
+        found = asks_of(recording, pod, moment)
+        self.asks: Amounts = found[0] if found else {}
+        self._state = state = State(recording, moment)
+        names = recording.names
+        self._rows = {names[name]: row for row, name in enumerate(state.rows.tolist())}
+        told = promised(recording, pod, moment) if counted else {}
+        self._promised = {self._rows[node]: told[node] for node in counted if node in told and node in self._rows}
+        self._known: dict[str, tuple[Int64, Int64]] = {}
+
+    def columns(self, resource: str) -> tuple[Int64, Int64]:
+        """(what is free, what is allocatable) of a resource, over the state's rows."""
+        if resource not in self._known:
+            state = self._state
+            nodes, size = state.recording.tables["nodes"], len(state.rows)
+            by_kind = np.array([kind.get(resource, 0) for kind in nodes.distinct("allocatable")], np.int64)
+            of = by_kind[nodes["allocatable"][state.versions]] if size else np.zeros(0, np.int64)
+            used = state.pod_count if resource == PODS else state.requested.get(resource, np.zeros(size, np.int64))
+            free = of - used
+            for row, amounts in self._promised.items():
+                free[row] -= amounts.get(resource, 0)
+            self._known[resource] = free, of
+        return self._known[resource]
+
+    def told(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
+        """NodeResourcesFit's reasons with the numbers of these nodes, which all have them."""
+        rows = [self._rows[node] for node in nodes if node in self._rows]
+
+        def has(resource: str) -> set[tuple[int, int]]:
+            free, of = self.columns(resource)
+            return set(zip(free[rows].tolist(), of[rows].tolist(), strict=True))
+
+        return told(reasons, self.asks, has)
+
+    def closest(self, nodes: Sequence[str]) -> str:
+        """Of some nodes the one that lacks least, as a share of what is asked for: `n4, short by 250m cpu`."""
+        known = [node for node in nodes if node in self._rows]
+        rows = [self._rows[node] for node in known]
+        lacks = np.zeros(len(rows))
+        for resource, number in self.asks.items():
+            if number:
+                lacks += np.clip((number - self.columns(resource)[0][rows]) / number, 0.0, None)
+        if not lacks.any():
+            return ""
+        place = int(np.where(lacks > 0, lacks, np.inf).argmin())
+        return f"{known[place]}, short by {short_by(self._shortfalls(rows[place]))}"
+
+    def _shortfalls(self, row: int) -> list[Shortfall]:
+        found = []
+        for resource, number in self.asks.items():
+            free, of = (int(column[row]) for column in self.columns(resource))
+            if number and free < number:
+                short = number - free
+                found.append(Shortfall(resource, number, free, of, short, amount(resource, short)))
+        return found
+
+
+def told_of(
+    recording: Recording, history: NodeHistory, moment: int, pod: str, reasons: Sequence[str], nominated: bool
+) -> list[str]:
+    """The same of one node, by its history. `nominated`: pods that are nominated to it count as well."""
+    found, version = asks_of(recording, pod, moment), history.version(moment)
+    if found is None or version is None or version < 0:
+        return list(reasons)
+    nodes = recording.tables["nodes"]
+    allocatable, used = nodes.at("allocatable", version), history.used(moment)
+    name = recording.names[int(nodes["name"][version])]
+    more = promised(recording, pod, moment).get(name, {}) if nominated else {}
+
+    def has(resource: str) -> list[tuple[int, int]]:
+        of = allocatable.get(resource, 0)
+        return [(of - used.get(resource, 0) - more.get(resource, 0), of)]
+
+    return told(reasons, found[0], has)
+
+
+def told(reasons: Sequence[str], asks: Amounts, has: Has) -> list[str]:
+    """`Insufficient cpu: asks 4, 2.5 of 8 free`, of several nodes `asks 4, at most 2.5 of 8 free`; a reason that the
+    numbers do not bear out stays as it is."""
+    return [_told(reason, asks, has) for reason in reasons]
+
+
+def _told(reason: str, asks: Amounts, has: Has) -> str:
+    for resource in asked([reason]):
+        pairs, wanted = has(resource), asks.get(resource, 0)
+        if not pairs or any(free >= wanted for free, _ in pairs):
+            return reason
+        if resource == PODS:
+            return f"{reason}: {_places(pairs)}"
+        if len(pairs) == 1:
+            ((free, of),) = pairs
+            return f"{reason}: {balance(resource, wanted, free, of)}"
+        most = free_amount(resource, max(0, *(free for free, _ in pairs)))
+        whole = {of for _, of in pairs}
+        of_all = f" of {free_amount(resource, whole.pop())}" if len(whole) == 1 else ""
+        return f"{reason}: asks {amount(resource, wanted)}, at most {most}{of_all} free"
+    return reason
+
+
+def _places(pairs: Collection[tuple[int, int]]) -> str:
+    if len(pairs) == 1:
+        ((free, of),) = pairs
+        return f"{of - free:,} of {of:,} pods run there"
+    return "as many pods run there as may"
