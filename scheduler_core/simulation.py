@@ -22,7 +22,7 @@ from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import timeout_message
 from scheduler_core.plugins import PLUGINS, known_plugins
-from scheduler_core.releases import get_release
+from scheduler_core.releases import Release, get_release
 
 EPOCH = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod counts as started k seconds later
 
@@ -56,7 +56,7 @@ class Simulation:
         self,
         objects: Sequence[Any],
         *,
-        release: str = "1.34",
+        release: str | Release = "1.34",
         config: str | bytes | dict[str, Any] | Configuration | None = None,
         seed: int = 0,
         tie_break: str = "seed",

@@ -7,8 +7,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
-from kubesched_ui.api.common import MAX_ID, Text, find
+from kubesched_ui.api.common import MAX_ID, Refusal, Text, find
 from kubesched_ui.api.debugger import ASKED, encoded
+from kubesched_ui.asking import comparisons
 from kubesched_ui.asking.comparisons import comparison_of
 from kubesched_ui.models import Run
 
@@ -97,6 +98,7 @@ class Compared(Schema):
 
 A = Query(..., ge=1, le=MAX_ID, description="Number of a run")
 B = Query(..., ge=1, le=MAX_ID, description="Number of another")
+CAUSE_POD = Query(..., min_length=1, max_length=600, description="namespace/name")
 POD = Query("", max_length=600, description="namespace/name: this pod alone, plugin by plugin")
 
 
@@ -105,3 +107,28 @@ def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> Ht
     """What differs between two runs, of one scenario or of two, and what became of each pod. Of runs under way: as far
     as they have come."""
     return encoded(comparison_of(find(Run, a), find(Run, b)).as_dict(pod))
+
+
+class CauseUnit(Schema):
+    kind: str = Field(description="release, setting, config, object or change")
+    path: str = Field(description="Of a release the name of the behaviour")
+    since: str = Field(description="Of a release: the Kubernetes release that changed it")
+    text: str
+    a: Any = None
+    b: Any = None
+
+
+class CauseOut(Schema):
+    a: dict[str, str] = Field(description="result and node in a")
+    b: dict[str, str]
+    causes: list[CauseUnit] | None = Field(description="Applied to a alone they give b's outcome; null: none found")
+    minimal: bool = Field(description="No smaller set does: each was run")
+    runs: int
+    note: str
+
+
+@router.get("/compare/cause", response={200: CauseOut, **ASKED, 503: Refusal})
+def cause(request: HttpRequest, a: int = A, b: int = B, pod: Text = CAUSE_POD) -> HttpResponse:
+    """The smallest set of differences between two runs in one pass that makes a pod's outcome what it is in b: found by
+    running a with them, the behaviours of a release one by one, parts of the configuration, objects, a fork's changes."""
+    return encoded(comparisons.cause(find(Run, a), find(Run, b), pod).as_dict())

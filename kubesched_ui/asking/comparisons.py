@@ -9,6 +9,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
+from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import blocks_of, key_of, recording_of
 from kubesched_ui.models import Cycle as StoredCycle
 from kubesched_ui.models import Run
@@ -16,7 +17,9 @@ from kubesched_ui.runs.lifecycle import settings_of
 from kubesched_ui.runs.simulations import unknown_of
 from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import differences
+from scheduler_core.debugger.compare.cause import Cause, Inputs, cause_of, objects_of
 from scheduler_core.debugger.compare.comparison import Comparison
 from scheduler_core.debugger.compare.side import Cycle, Side
 from scheduler_core.debugger.objects import Fetch
@@ -110,3 +113,43 @@ def fetcher(run: Run) -> Fetch:
         return objects[number]
 
     return fetch
+
+
+# ---- which difference did it
+
+_causing = threading.Lock()
+
+
+def cause(a: Run, b: Run, pod: str) -> Cause:
+    """The smallest set of differences that makes a pod's outcome b's, found by running: one question at a time. Raises
+    NotRecorded, InputError, Busy."""
+    inputs = inputs_of(a), inputs_of(b)
+    if not _causing.acquire(blocking=False):
+        raise Busy
+    try:
+        return cause_of(*inputs, pod)
+    finally:
+        _causing.release()
+
+
+def inputs_of(run: Run) -> Inputs:
+    """What a run in one pass was made of. Raises NotRecorded, InputError."""
+    if run.in_time:
+        raise InputError("cause", "", f"is found for runs in one pass; run {run.pk} is in time")
+    if run.active:
+        raise InputError("cause", "", f"run {run.pk} is still under way")
+    if any(stage["settings"] for stage in run.stages):
+        raise InputError("cause", "", f"run {run.pk} is a fork that changes settings on its way")
+    side = side_of(run)
+    return Inputs(
+        release=get_release(run.release),
+        config=run.config or None,
+        seed=run.seed,
+        tie_break=run.tie_break,
+        preemption=run.preemption,
+        percentage=run.percentage,
+        objects=objects_of(side),
+        pods=None if run.pods is None else tuple(dict.fromkeys(side.keys)),
+        unknown_plugins=unknown_of(run),
+        changes=tuple((stage["at"], change) for stage in run.stages for change in read_changes(stage["changes"])),
+    )

@@ -17,7 +17,9 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
+from kubesched_ui.asking import comparisons
 from kubesched_ui.asking.comparisons import comparison_of
+from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.pages import runpage
@@ -68,7 +70,20 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
         comparison = comparison_of(*runs)
     except NotRecorded as problem:
         return render(request, "compare.html", context | {"problem": str(problem)})
-    return render(request, "compare.html", context | told(comparison) | listed(comparison, request))
+    context |= told(comparison) | listed(comparison, request)
+    if context.get("chosen") and request.GET.get("cause"):
+        context |= caused(runs, context["chosen"].name)
+    return render(request, "compare.html", context)
+
+
+def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
+    """Which differences make a pod's outcome what it is, or why that is not known."""
+    try:
+        return {"cause": comparisons.cause(*runs, pod)}
+    except Busy:
+        return {"no_cause": "Others are asking; reload in a moment."}
+    except (InputError, NotRecorded) as problem:
+        return {"no_cause": str(problem)}
 
 
 def told(comparison: Comparison) -> dict[str, Any]:

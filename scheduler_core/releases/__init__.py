@@ -13,11 +13,14 @@ RELEASES: dict[str, Release] = {release.name: release for release in (v1_27.RELE
 _VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+].*)?")
 
 
-def get_release(name: str) -> Release:
-    """The release that `name` means: `1.34`, `1.34.1`, `v1.27.3` and `v1.34.2+k3s1` name their minor release.
+def get_release(name: str | Release) -> Release:
+    """The release that `name` means: `1.34`, `1.34.1`, `v1.27.3` and `v1.34.2+k3s1` name their minor release. One that
+    is no name (a release with some switches of another) is itself.
 
     Raises InputError that lists the releases there are.
     """
+    if isinstance(name, Release):
+        return name
     match = _VERSION.fullmatch(name.strip())
     release = RELEASES.get(match[1]) if match else None
     if release is None:

@@ -161,3 +161,21 @@ def test_a_pod_of_neither(client: Client, small: Run) -> None:
     assert compared(client, small, small, status=400, pod="default/none")["error"] == (
         "Pod default/none: is in neither run"
     )
+
+
+def test_cause(client: Client, small: Run) -> None:
+    def caused(b: Run, pod: str, status: int = 200) -> Any:
+        answer = client.get("/api/compare/cause", {"a": small.pk, "b": b.pk, "pod": pod})
+        assert answer.status_code == status, answer.content
+        return answer.json()
+
+    taken = node("n1", taints=[{"key": "a", "effect": "NoSchedule"}])
+    other = ran(client, as_list(taken, node("n2"), pod("web"), pod("big", cpu="64")), tie_break="name", seed=5)
+    found = caused(other, "default/web")
+    assert [(unit["kind"], unit["path"]) for unit in found["causes"]] == [("object", "Node/n1")]
+    assert (found["a"], found["b"]) == ({"result": "scheduled", "node": "n1"}, {"result": "scheduled", "node": "n2"})
+    assert found["minimal"]
+    page = client.get(f"/compare/{small.pk}/{other.pk}/?pod=default/web&cause=1").content.decode()
+    assert "object Node/n1" in " ".join(page.split())
+    assert "is in time" in caused(again(client, small, in_time=True, until=30), "default/web", 400)["error"]
+    assert "tried in neither" in caused(other, "default/x", 400)["error"]

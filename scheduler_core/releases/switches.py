@@ -1,0 +1,55 @@
+"""What differs between two releases, one behaviour at a time."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from scheduler_core.releases.release import Release
+
+# What belongs together: which plugins there are by default, and in which versions of a configuration.
+DEFAULTS = ("default_plugins", "default_points", "removed_plugins", "api_versions")
+_LINE = re.compile(r"^ {4}(\w+): (?:bool|str) = [^#\n]*# (.+)$", re.M)
+_VERSION = re.compile(r"\b1\.\d+\b")
+
+
+class Switch(NamedTuple):
+    """A behaviour that two releases differ in. `since`: the release that changed it, "" where it is not known."""
+
+    name: str
+    since: str
+    text: str
+
+
+@cache
+def _told() -> dict[str, str]:
+    """Field -> what the release's page says of it."""
+    return dict(_LINE.findall(inspect.getsource(Release)))
+
+
+def between(a: Release, b: Release) -> list[Switch]:
+    """The behaviours that differ, in the order of the page."""
+    found: list[Switch] = []
+    for field in fields(Release):
+        if field.name == "name" or getattr(a, field.name) == getattr(b, field.name):
+            continue
+        if field.name in DEFAULTS:
+            if all(switch.name != "default_plugins" for switch in found):
+                found.append(Switch("default_plugins", "", "which plugins there are by default, in which order"))
+            continue
+        text = _told().get(field.name, field.name.replace("_", " "))
+        versions = _VERSION.findall(text)
+        found.append(Switch(field.name, versions[0] if versions else "", text))
+    return found
+
+
+def switched(a: Release, b: Release, names: frozenset[str]) -> Release:
+    """Release `a` with these behaviours of `b`."""
+    values: dict[str, Any] = {}
+    for name in names:
+        for field in DEFAULTS if name == "default_plugins" else (name,):
+            values[field] = getattr(b, field)
+    return replace(a, **values)

@@ -1,0 +1,145 @@
+"""What forks and causes promise, checked over many runs; prints one JSON line.
+
+    python scripts/check_debugger.py [--golden FOLDER] [--runs 30] [--cycles 5] [--cases 200]
+
+Forks: runs of conformance cases and samples are forked before some cycles. Without changes the fork must be the run; with
+skip, weight and place its beginning must be the run's and all its cycles those of a run made from scratch that has the
+changes at that cycle. Causes: of pods that come to something else in the newer release, a set of behaviours is named; it
+must give that outcome, and no smaller one may.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scheduler_core.debugger.changes import read_changes  # noqa: E402
+from scheduler_core.debugger.fork.stages import Stage  # noqa: E402
+from scheduler_core.simulation import Simulation  # noqa: E402
+from scheduler_core.time.scenario_run import ScenarioRun  # noqa: E402
+from tests.scheduler_core.debugger.causes import check, differing  # noqa: E402
+from tests.scheduler_core.debugger.forking import (  # noqa: E402
+    Kept,
+    forked,
+    from_scratch,
+    from_scratch_in_time,
+    played,
+    played_in_time,
+)
+from tests.scheduler_core.debugger.live import SAMPLES, golden_cases, scenario_at  # noqa: E402
+
+CASES = "cases.jsonl.gz"
+IN_TIME = 6  # of the runs that are forked
+
+
+def changes_at(kept: Kept, cycle: int, chance: random.Random) -> list[dict[str, Any]]:
+    """One skip, one weight, one place, for the pod of that cycle."""
+    trace, names = kept.told[cycle - 1]
+    return [
+        {"skip": {"pod": trace.pod, "plugin": chance.choice([*trace.verdicts] or ["NodeResourcesFit"])}},
+        {
+            "weight": {
+                "plugin": chance.choice([*trace.scores] or ["NodeResourcesFit"]),
+                "weight": chance.randrange(1, 9),
+            }
+        },
+        {"place": {"pod": trace.pod, "node": chance.choice(names)}},
+    ]
+
+
+def forks_once(golden: Path, runs: int, cycles: int) -> Counter[str]:
+    """Forks of runs in one pass."""
+    found: Counter[str] = Counter()
+    for case in some_cases(golden, runs):
+        settings = {
+            "release": case["kubernetes"],
+            "config": case.get("config"),
+            "seed": 7,
+            "preemption": bool(case.get("preempt")),
+            "percentage": case.get("percentage"),
+            "timer": lambda: 0,
+        }
+        kept = played(Simulation(case["objects"], pods=case.get("pods"), **settings))
+        chance = random.Random(case["name"])
+        found["runs"] += 1
+        for cycle in [chance.randint(1, len(kept.told)) for _ in range(cycles)]:
+            plain = forked(kept, cycle, settings)
+            found["forks"] += 1
+            found["without changes the run"] += plain.said == kept.said and plain.states() == kept.states()
+            for change in changes_at(kept, cycle, chance):
+                stages = [Stage(at=cycle, changes=read_changes([change]))]
+                fork = forked(kept, cycle, settings, stages)
+                scratch = from_scratch(Simulation(case["objects"], pods=case.get("pods"), **settings), stages)
+                found["forks with a change"] += 1
+                found["beginning is the run's"] += fork.said[: cycle - 1] == kept.said[: cycle - 1]
+                found["as from scratch"] += fork.said == scratch.said
+    return found
+
+
+def some_cases(golden: Path, runs: int) -> list[dict[str, Any]]:
+    """Cases of several pods, spread over the sets."""
+    every = [case for release in ("v1.27", "v1.34") for case in golden_cases(golden / release / CASES)]
+    several = [case for case in every if len(case.get("pods") or ()) > 4]
+    return several[:: max(1, len(several) // runs)][:runs]
+
+
+def forks_in_time(runs: int, cycles: int) -> Counter[str]:
+    """Forks of samples in time."""
+    found: Counter[str] = Counter()
+    for path in sorted(SAMPLES.glob("1[3-8]-*.yaml"))[:runs]:
+        kept = played_in_time(ScenarioRun(scenario_at(path)))
+        chance = random.Random(path.stem)
+        found["runs"] += 1
+        for cycle in [chance.randint(1, len(kept.told)) for _ in range(cycles)]:
+            plain = from_scratch_in_time(ScenarioRun(scenario_at(path)), [Stage(at=cycle)])
+            found["forks"] += 1
+            found["without changes the run"] += plain.said == kept.said and len(plain.records) == len(kept.records)
+            for change in changes_at(kept, cycle, chance):
+                stage = Stage(at=cycle, changes=read_changes([change]))
+                fork = from_scratch_in_time(ScenarioRun(scenario_at(path)), [stage])
+                found["forks with a change"] += 1
+                found["beginning is the run's"] += fork.said[: cycle - 1] == kept.said[: cycle - 1]
+    return found
+
+
+def causes(golden: Path, cases: int) -> dict[str, Any]:
+    """The causes over two releases, one pod of each case that differs."""
+    checked, sizes, named = 0, Counter[int](), Counter[str]()
+    for case in [case for release in ("v1.27", "v1.34") for case in golden_cases(golden / release / CASES)]:
+        for a, b, pod in differing(case, "1.27", "1.34", most=1):
+            cause = check(a, b, pod)
+            checked += 1
+            sizes[len(cause.units or ())] += 1
+            named.update(unit.path for unit in cause.units or ())
+        if checked >= cases:
+            break
+    return {"cases": checked, "sizes": dict(sizes), "behaviours": dict(named.most_common())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--golden", type=Path, default=ROOT / "tests" / "golden")
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--cycles", type=int, default=5)
+    parser.add_argument("--cases", type=int, default=200)
+    args = parser.parse_args()
+    began = time.perf_counter()
+    told = {
+        "forks in one pass": forks_once(args.golden, args.runs - IN_TIME, args.cycles),
+        "forks in time": forks_in_time(IN_TIME, args.cycles),
+        "causes": causes(args.golden, args.cases),
+    }
+    print(json.dumps(told | {"seconds": round(time.perf_counter() - began, 1)}))
+
+
+if __name__ == "__main__":
+    main()

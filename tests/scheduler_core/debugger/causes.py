@@ -1,0 +1,50 @@
+"""Conformance cases run with one release and with another: whose outcome differs, and what was named as the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+from scheduler_core.api.objects import decode_all
+from scheduler_core.debugger.compare.cause import Cause, Inputs, Outcome, applied_to, cause_of, outcome_of, units_of
+from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
+
+Raw = dict[str, Any]
+
+
+def inputs_of(case: Raw, release: str) -> Inputs:
+    objects = {(type(obj).__name__, obj.key): obj for obj in decode_all(case["objects"])}
+    config, preempt = case.get("config"), bool(case.get("preempt"))
+    pods = tuple(case["pods"]) if case.get("pods") else None
+    return Inputs(get_release(release), config, 0, "name", preempt, case.get("percentage"), objects, pods)
+
+
+def differing(case: Raw, older: str, newer: str, most: int = 5) -> Iterator[tuple[Inputs, Inputs, str]]:
+    """The pods of a case that come to something else in the newer release; at most so many."""
+    try:
+        a, b = inputs_of(case, older), inputs_of(case, newer)
+    except InputError:
+        return
+    for pod in case.get("pods") or ():
+        outcomes = outcome_of(a, pod), outcome_of(b, pod)
+        if outcomes[0] != outcomes[1] and "impossible" not in (outcomes[0][0], outcomes[1][0]):
+            yield a, b, pod
+            most -= 1
+            if not most:
+                return
+
+
+def check(a: Inputs, b: Inputs, pod: str) -> Cause:
+    """The cause; applied alone it gives b's outcome, and no smaller set does: every one is run again here."""
+    cause = cause_of(a, b, pod)
+    wanted: Outcome = outcome_of(b, pod)
+    assert cause.units, cause.note
+    assert cause.minimal
+    assert outcome_of(applied_to(a, b, cause.units), pod) == wanted
+    every = units_of(a, b)
+    for size in range(len(cause.units)):
+        for some in combinations(every, size):
+            assert outcome_of(applied_to(a, b, some), pod) != wanted, some
+    return cause
