@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.app import call, free_port, peak_memory  # noqa: E402
 from scheduler_core.commands.bench import workload  # noqa: E402
 
-PARTS = ("state", "find", "provenance")
+PARTS = ("state", "find", "provenance", "compare")
 EXPRESSIONS = {
     "by_result": 'result == "unschedulable" && refused_by("NodeAffinity")',
     "by_score": 'node.startsWith("node-") && score < 300',
@@ -154,6 +154,32 @@ def provenance(var: Path, path: str, cycles: int) -> dict[str, Any]:
     return found
 
 
+def compare(var: Path, path: str) -> dict[str, Any]:
+    """Against a fork from the middle with other weights; a fork before the last cycle, until it is done."""
+    with product(var) as address:
+        run = call(f"{address}{path}")[0]
+        cycles, number = run["cycles_done"], run["id"]
+        changes = [{"weight": {"plugin": "NodeResourcesBalancedAllocation", "weight": 3}}]
+        took = forked(address, path, {"at": cycles, "changes": changes})[1]
+        other = forked(address, path, {"at": cycles // 2, "changes": changes})[0]
+    found = {"cold": cold(var, f"/api/compare?a={number}&b={other}")}
+    found["page_cold"] = cold(var, f"/compare/{number}/{other}/")
+    with product(var) as address:
+        timed(f"{address}/api/compare?a={number}&b={other}")
+        found["again"] = median([f"{address}/api/compare?a={number}&b={other}"] * 3)
+        found["page"] = median([f"{address}/compare/{number}/{other}/"] * 3)
+    return found | {"fork_before_the_last_cycle_until_done": took}
+
+
+def forked(address: str, path: str, wanted: dict[str, Any]) -> tuple[int, float]:
+    """A finished fork's number, and after how many milliseconds it was done."""
+    began = time.perf_counter()
+    fork, _ = call(f"{address}{path}/fork", wanted)
+    while call(f"{address}{fork['url']}")[0]["state"] in ("queued", "running"):
+        time.sleep(0.05)
+    return fork["id"], round((time.perf_counter() - began) * 1e3, 1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="The debugger's benchmark.")
     parser.add_argument("--nodes", type=int, default=5000)
@@ -170,6 +196,7 @@ def main() -> None:
         figures = {"nodes": given.nodes, "pods": given.pods, "workload": given.workload, "cycles": cycles}
         ways = {"state": lambda: state(var, path, cycles), "find": lambda: find(var, path)}
         ways |= {"provenance": lambda: provenance(var, path, cycles)}
+        ways |= {"compare": lambda: compare(var, path)}
         figures |= {part: ask() for part, ask in ways.items() if given.only in (None, part)}
     print(json.dumps(figures))
     if given.update:

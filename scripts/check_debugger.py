@@ -2,10 +2,10 @@
 
     python scripts/check_debugger.py [--golden FOLDER] [--runs 30] [--cycles 5] [--cases 200]
 
-Forks: runs of conformance cases and samples are forked before some cycles. Without changes the fork must be the run; with
-skip, weight and place its beginning must be the run's and all its cycles those of a run made from scratch that has the
-changes at that cycle. Causes: of pods that come to something else in the newer release, a set of behaviours is named; it
-must give that outcome, and no smaller one may.
+Forks: runs of conformance cases and samples are forked before some cycles. Without changes the fork must be the run.
+With skip, weight and place its beginning must be the run's, and all its cycles those of a run made from scratch that
+has the changes at that cycle. Causes: of pods that come to something else in the newer release a set of behaviours is
+named; it must give that outcome, and no smaller one may.
 """
 
 from __future__ import annotations

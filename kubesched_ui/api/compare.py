@@ -130,5 +130,5 @@ class CauseOut(Schema):
 @router.get("/compare/cause", response={200: CauseOut, **ASKED, 503: Refusal})
 def cause(request: HttpRequest, a: int = A, b: int = B, pod: Text = CAUSE_POD) -> HttpResponse:
     """The smallest set of differences between two runs in one pass that makes a pod's outcome what it is in b: found by
-    running a with them, the behaviours of a release one by one, parts of the configuration, objects, a fork's changes."""
+    running a with them: behaviours of a release one by one, parts of a configuration, objects, a fork's changes."""
     return encoded(comparisons.cause(find(Run, a), find(Run, b), pod).as_dict())
