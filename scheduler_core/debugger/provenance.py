@@ -124,7 +124,12 @@ class Provenance:
         assert isinstance(plugin, FilterPlugin)
         plugin.filter(state, view.pod)
         status = trace.verdicts[name].at(view.row)
-        return _checked(plugin.explain_filter(state, view), status is not None, status)
+        tree = _checked(plugin.explain_filter(state, view), status is not None, status)
+        promised = trace.nominated.get(view.row)
+        if status is None and promised is not None and promised.plugin == name:
+            pods = ", ".join(pod.key for pod in self._framework.nominated_ahead(view.pod, view.node.name))
+            tree.text += f"; but with the pods nominated to the node ({pods}) it refuses: {promised.message}"
+        return tree
 
     # ---- Score
 

@@ -414,7 +414,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             pods = "1 matching pod" if here.value == 1 else f"{here.value} matching pods"
             told.append(
                 f"{key} {value} has {pods}, {here.value + own.value} with this one; "
-                f"the fewest are {fewest.value}: skew {skew.value} of at most {most.value}"
+                f"the fewest anywhere: {fewest.value}; skew {skew.value}, at most {most.value} allowed"
             )
         return some(parts).tells(f"{view.node.name}: {'; '.join(told) or 'nothing to spread'}")
 

@@ -199,8 +199,7 @@ def explain_strategy(view: View, plugin: str, strategy: Any) -> Tree:
         weights.append(
             view.argument(plugin, "scoringStrategy", "resources", i, "weight", label=f"weight of {spec.name}")
         )
-        free, size = exact(spec.name, has.value - used.value), exact(spec.name, has.value)
-        told.append(f"{spec.name} {own.value}: {free} free of {size} after this pod")
+        told.append(f"{spec.name} {own.value}: {_fullness(strategy, spec.name, has.value, used.value)}")
     name = view.node.name
     if not points:
         return constant(0, "no resource counts").tells(f"0: {name} has none of the resources that count")
@@ -217,6 +216,13 @@ def explain_strategy(view: View, plugin: str, strategy: Any) -> Tree:
     ratio = strategy.type == "RequestedToCapacityRatio"
     tree = rounded(divide(weighted, whole)) if ratio else divide_int(weighted, whole)
     return tree.tells(f"{tree.value} = the mean of {', '.join(told)} ({name})")
+
+
+def _fullness(strategy: Any, resource: str, has: int, used: int) -> str:
+    """`3,480m free of 4,000m after this pod`, or what is used where that is what counts."""
+    if strategy.type == "LeastAllocated":
+        return f"{exact(resource, has - used)} free of {exact(resource, has)} after this pod"
+    return f"{exact(resource, used)} of {exact(resource, has)} used with this pod"
 
 
 def _points(view: View, plugin: str, strategy: Any, has: Tree, used: Tree) -> Tree:

@@ -77,3 +77,16 @@ def test_what_was_not_decided_is_refused_by_name() -> None:
     for point, page in (("colour", 1), ("raw", 0)):
         with pytest.raises(InputError):
             Question(point, "n", "NodeResourcesFit", page)
+
+
+def test_pods_that_are_nominated_to_the_node_are_told_of() -> None:
+    """A verdict is told without them, as it is recorded; if they turn it, the sentence says so."""
+    for case in golden_cases(GOLDEN / "v1.34" / "cases.jsonl.gz", "preemption"):
+        for provenance, trace, names in cycles_of(case):
+            for row, status in trace.nominated.items():
+                if status is not None and trace.verdicts[status.plugin].at(row) is None:
+                    tree = provenance.tell(Question("filter", names[row], status.plugin))
+                    assert tree.value is False
+                    assert f"it refuses: {status.message}" in tree.text
+                    return
+    pytest.fail("no case has one")
