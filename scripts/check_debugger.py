@@ -112,10 +112,10 @@ def forks_in_time(runs: int, cycles: int) -> Counter[str]:
 
 
 def causes(golden: Path, cases: int) -> dict[str, Any]:
-    """The causes over two releases, one pod of each case that differs."""
+    """The causes over two releases, up to two pods of each case that differs."""
     checked, sizes, named = 0, Counter[int](), Counter[str]()
     for case in [case for release in ("v1.27", "v1.34") for case in golden_cases(golden / release / CASES)]:
-        for a, b, pod in differing(case, "1.27", "1.34", most=1):
+        for a, b, pod in differing(case, "1.27", "1.34", most=2):
             cause = check(a, b, pod)
             checked += 1
             sizes[len(cause.units or ())] += 1

@@ -140,8 +140,10 @@ def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
 
 def added_pods(run: Run) -> list[dict[str, Any]]:
     """The pods that a run adds to those of its scenario: copies of its template; in one pass those of workloads too."""
+    created = [change["create"] for stage in run.stages for change in stage["changes"] if "create" in change]
+    forked = [obj for obj in created if obj.get("kind") == "Pod"]
     bare = any(isinstance(told, dict) and told.get("code") == "workloads" for told in run.scenario.warnings)
-    return _added_pods(run.pk, run.created_at) if run.template or (bare and run.pods is None) else []
+    return forked + (_added_pods(run.pk, run.created_at) if run.template or (bare and run.pods is None) else [])
 
 
 @lru_cache(maxsize=2)

@@ -152,3 +152,9 @@ def test_ribbons_are_as_wide_as_they_have_pods() -> None:
         assert max(bar["y"] + bar["height"] for bar in bars) <= drawn["height"] + 0.1
         assert len(bars) <= flows.MOST + 2
     assert flows.picture([]) is None
+
+
+def test_a_pod_that_a_fork_brought_has_its_page(client: Client, run: Run) -> None:
+    made = forked(client, run, at="6", changes=json.dumps([{"create": pod("more", cpu="9")}]))
+    assert "image: nginx" in page(client, f"/runs/{made.pk}/pods/default/more/")
+    assert "only in B" in page(client, f"/compare/{run.pk}/{made.pk}/")
