@@ -9,18 +9,23 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
-from django.contrib.staticfiles.storage import StaticFilesStorage
+from django.contrib.staticfiles.storage import StaticFilesStorage, staticfiles_storage
+from django.core.files.base import ContentFile
 from django.core.management import call_command
+from django.templatetags.static import static
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # What names another module in a script of ours, as biome writes it.
 IMPORT = r'(?P<matched>(?P<how>\bfrom |\bimport |\bimport\()"(?P<url>\.{1,2}/[^"]+\.js)")'
+# Style sheets of every page: kept apart for who reads them, gathered as one for who waits for them.
+JOINED = {"css/site.css": ("css/tokens.css", "css/base.css", "css/parts.css", "css/home.css")}
 # Of Plotly's folder one file is served; source maps are for those who build these libraries.
 NOT_SERVED = ["widgetbundle.js", "datasets", "templates", "*.map"]
 
@@ -33,6 +38,15 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
         ("js/*.js", ((IMPORT, '%(how)s"%(url)s"'),)),
     )
     keep_only_hashed_files = True
+
+    def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
+        """Writes the joined files, too, and then does to all of them what is done to each."""
+        for name, parts in JOINED.items():
+            if not paths.keys() >= set(parts):
+                continue
+            self._save(name, ContentFile(b"".join(self.open(part).read() for part in parts)))
+            paths[name] = (self, name)
+        yield from super().post_process(paths, dry_run, **options)
 
     def read_manifest(self) -> None:
         """No names of an earlier start: they may be those of other files."""
@@ -52,6 +66,12 @@ def collect() -> None:
     """Gathers the files of this version in STATIC_ROOT; those of another version go."""
     if not settings.DEBUG:
         call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=NOT_SERVED)
+
+
+def sheets(name: str) -> list[str]:
+    """The addresses of a joined style sheet: one, or one for each of its parts while no files were gathered."""
+    gathered = isinstance(staticfiles_storage, HashedFiles) and staticfiles_storage.hashed_files
+    return [static(part) for part in ([name] if gathered else JOINED[name])]
 
 
 def imported_by(names: Iterable[str]) -> list[str]:

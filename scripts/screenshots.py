@@ -1,6 +1,6 @@
 """Pictures of every page: at three widths, light and dark, and as people see it who are colour-blind.
 
-    python scripts/screenshots.py FOLDER [--only WORDS] [--sheets]
+    python scripts/screenshots.py FOLDER [--only WORDS] [--widths N ...] [--looks NAME ...] [--sheets]
 
 Starts the product with data of its own, uploads the clusters of the browser tests, runs them and opens every page of
 `tests/browser/tour.py` in Chromium. A file is `PAGE.WIDTH.LOOK.png`; with --sheets, also `sheet-N.WIDTH.LOOK.jpg`,
@@ -46,17 +46,23 @@ def recorded(site: Instance) -> list[Stop]:
     return [*stops(*found["cluster.json"], *found["story.yaml"]), Stop("run, many pods", f"/runs/{many}/")]
 
 
-def shoot(browser: Browser, address: str, stop: Stop, width: int, folder: Path, said: list[str]) -> None:
-    """A page in all looks, from one visit each for light and dark."""
+def shoot(
+    browser: Browser, address: str, stop: Stop, width: int, looks: list[str], folder: Path, said: list[str]
+) -> None:
+    """A page in the looks, from one visit each for light and dark."""
+    simulated = [look for look in looks if look in BLIND]
     for scheme in ("light", "dark"):
+        if scheme not in looks and not (scheme == "light" and simulated):
+            continue
         context = browser.new_context(
             base_url=address, viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme
         )
         page = context.new_page()
         page.on("pageerror", lambda error: said.append(f"{stop.name}: {error}"))
         stop.visit(page)
-        take(page, folder, stop.name, scheme, width)
-        for kind in BLIND if scheme == "light" else ():
+        if scheme in looks:
+            take(page, folder, stop.name, scheme, width)
+        for kind in simulated if scheme == "light" else ():
             blind(page, kind)
             take(page, folder, stop.name, kind, width)
         context.close()
@@ -92,6 +98,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="pages with this in their name")
     parser.add_argument("--widths", type=int, nargs="*", choices=WIDTHS, default=list(WIDTHS))
+    parser.add_argument("--looks", nargs="*", choices=LOOKS, default=list(LOOKS))
     parser.add_argument("--sheets", action="store_true", help="contact sheets, too")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -104,9 +111,9 @@ def main() -> int:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             for stop in recorded(site):
                 for width in given.widths if given.only in stop.name else ():
-                    shoot(browser, f"http://127.0.0.1:{site.port}", stop, width, given.folder, said)
+                    shoot(browser, f"http://127.0.0.1:{site.port}", stop, width, given.looks, given.folder, said)
             for width in given.widths if given.sheets else ():
-                for look in LOOKS:
+                for look in given.looks:
                     sheets(browser, given.folder, width, look)
             browser.close()
         finally:

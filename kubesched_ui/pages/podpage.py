@@ -34,7 +34,7 @@ from scheduler_core.releases import get_release
 GROUPS_SHOWN = 60
 SCORES_SHOWN = 25
 TONES = {"scheduled": "ok", "waiting": "live", "binding": "live", "unschedulable": "bad", "refused": "bad"}
-TONES |= {"unreserved": "bad", "gated": "warn", "error": "odd", "unbound": "odd"}
+TONES |= {"unreserved": "bad", "gated": "held", "error": "odd", "unbound": "odd"}
 KEPT = ("point", "plugin", "t")
 # Points of a number whose tree is open (docs/debugger.md) -> the panel that has it.
 PANELS = dict.fromkeys(("raw", "normalized", "weighted", "total"), "score") | {"preemption": "postfilter"}

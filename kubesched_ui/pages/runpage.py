@@ -27,7 +27,7 @@ def sort_of(wanted: str | None) -> str:
 def outcome_counts(run: Run) -> list[dict[str, Any]]:
     """The pods of a run by their latest outcome, as the filter above the table offers them."""
     counted = Counter(PodResult.objects.filter(run=run).values_list("result", flat=True))
-    dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "warn", "error": "odd", "waiting": ""}
+    dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "held", "error": "odd", "waiting": ""}
     return [{"result": r, "label": figures.NAMES[r], "dot": dots[r], "count": counted[r]} for r in figures.NAMES]
 
 

@@ -12,7 +12,7 @@ from kubesched_ui.reading.cycleview import ScoreCell, ScoreRow
 
 Figure = dict[str, Any]  # Plotly's: data, layout
 
-# Readable on light and dark paper and to most colour-blind people; told apart by hover and table as well.
+# Readable on light and dark paper. static/css/cycle.css gives each a pattern, too: hues alone look alike to some.
 SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
 NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "error": "error", "waiting": "waiting"}
 HEAT = [[0, "rgba(120,150,155,0.10)"], [0.5, "#58a5a8"], [0.8, "#d9a13b"], [1, "#c4481c"]]
@@ -37,22 +37,23 @@ def _short(name: str, size: int = 28) -> str:
 
 
 def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
-    """Stacked bars, one a node, the best on top, one colour a plugin: weighted scores.
+    """Stacked bars, one a node, the best on top: weighted scores, a colour and a pattern a plugin.
 
-    {plugins: [(name, colour)], rows: [{node, label, chosen, total, parts}]}; a part is {colour, width, title}, its
-    width in percent of the highest total.
+    {plugins: [(name, look)], rows: [{node, label, chosen, total, parts}]}; a part is {look, width, title}, its width
+    in percent of the highest total; a look is {number, color}, its number that of the pattern.
     """
     best = rows[:top]
     highest = max((row.total for row in best), default=0) or 1
-    colors = {cell.plugin: SERIES[index % len(SERIES)] for index, cell in enumerate(best[0].cells)} if best else {}
+    numbers = {cell.plugin: index % len(SERIES) for index, cell in enumerate(best[0].cells)} if best else {}
+    looks = {plugin: {"number": number, "color": SERIES[number]} for plugin, number in numbers.items()}
 
     def part(cell: ScoreCell) -> dict[str, Any]:
         how = f"raw {cell.raw}, normalised {cell.normalized}, weight {cell.weight}"
         title = f"{cell.plugin}: {cell.weighted} ({how})"
-        return {"color": colors[cell.plugin], "width": 100 * cell.weighted / highest, "title": title}
+        return {"look": looks[cell.plugin], "width": 100 * cell.weighted / highest, "title": title}
 
     return {
-        "plugins": list(colors.items()),
+        "plugins": list(looks.items()),
         "rows": [
             {
                 "node": row.node,

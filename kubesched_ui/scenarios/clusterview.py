@@ -194,7 +194,7 @@ def cluster_view(objects: Iterable[Any]) -> ClusterView:
 def state_counts(view: ClusterView) -> list[dict[str, Any]]:
     """How many pods are in each state."""
     count = Counter(pod.state for pod in view.pods.values())
-    dots = {"pending": "bad", "deleting": "odd", "gated": "warn", "bound": "ok", "finished": ""}
+    dots = {"pending": "bad", "deleting": "odd", "gated": "held", "bound": "ok", "finished": ""}
     shown = [state for state in STATES if state != "deleting" or count[state]]
     return [{"state": s, "meaning": STATES[s], "dot": dots[s], "count": count[s]} for s in shown]
 

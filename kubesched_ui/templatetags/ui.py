@@ -76,6 +76,12 @@ def breakable(name: str) -> str:
 
 
 @register.simple_tag
+def styles(name: str) -> SafeString:
+    """A joined style sheet."""
+    return format_html_join("", '<link rel="stylesheet" href="{}">', ([part] for part in static_files.sheets(name)))
+
+
+@register.simple_tag
 def modules(*names: str) -> SafeString:
     """A page's modules and, for the browser to fetch at once and not one after the other, all that they import."""
     needed = ([static(name)] for name in static_files.imported_by(names))

@@ -46,7 +46,7 @@ def test_drop_run_watch_open_step(page: Page, cluster: Path) -> None:
     page.locator("#pods").get_by_role("link", name="shop/search-1").click()
 
     expect(page.locator(".answer")).to_contain_text("No node fits: 3 lack cpu (closest: gamma")
-    expect(page.locator("#why .changes li").first).to_contain_text("on gamma: ")
+    expect(page.locator("#why .changes li").first).to_contain_text("which gamma has left")
     expect(page.locator("blockquote").filter(has_text="3 Insufficient cpu.")).to_have_count(2)
     expect(page.locator("#point-filter")).to_be_visible()
     page.keyboard.press("ArrowRight")
@@ -92,6 +92,10 @@ def test_charts_are_drawn(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/?point=score")
     bars = page.locator(".score-bars .parts")
     assert bars.count() > 1
+    legend = page.locator(".score-bars .legend i")
+    looks = legend.evaluate_all("some => some.map((one) => getComputedStyle(one).backgroundImage)")
+    assert len(set(looks)) == len(looks) > 4, "plugins differ in more than hue"
+    assert looks[:1] == bars.first.locator("i").first.evaluate_all("([one]) => [getComputedStyle(one).backgroundImage]")
     widths = [
         bars.nth(i).evaluate("bar => bar.lastElementChild.getBoundingClientRect().right") for i in range(bars.count())
     ]

@@ -59,6 +59,18 @@ def test_gathered_files_are_named_by_content_and_compressed(folder: Path) -> Non
     assert not list(folder.glob("plotly/widgetbundle*"))
 
 
+def test_style_sheets_of_every_page_come_as_one(folder: Path) -> None:
+    page = engines["django"].from_string('{% load ui %}{% styles "css/site.css" %}')
+    linked = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)">')
+    parts = linked.findall(page.render())
+    assert parts[:3] == ["css/tokens.css", "css/base.css", "css/parts.css"]
+    static_files.collect()
+    (one,) = linked.findall(page.render())
+    assert re.fullmatch(r"css/site\.[0-9a-f]{12}\.css", one)
+    assert (folder / one).read_text() == "".join(Path(finders.find(part)).read_text() for part in parts)
+    assert (folder / f"{one}.gz").is_file()
+
+
 def test_scripts_import_what_is_there(folder: Path) -> None:
     static_files.collect()
     scripts = list((folder / "js").rglob("*.js"))

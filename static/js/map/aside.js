@@ -10,7 +10,7 @@ import { pointName } from "./transport.js";
 import { words } from "./verdicts.js";
 
 const PODS = 14; // of a node that are listed at once
-const TONES = { scheduled: "ok", unschedulable: "bad", gated: "warn", error: "odd" };
+const TONES = { scheduled: "ok", unschedulable: "bad", gated: "held", error: "odd" };
 const number = new Intl.NumberFormat("en");
 
 export class Aside {

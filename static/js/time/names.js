@@ -60,7 +60,7 @@ export const exact = (t) => Number(t.toFixed(6));
 export const RESULTS = {
   scheduled: ["ok", "✓ placed"],
   unschedulable: ["bad", "✕ no node"],
-  gated: ["warn", "◆ gated"],
+  gated: ["held", "◆ gated"],
   error: ["odd", "! error"],
   waiting: ["live", "⋯ waits in Permit"],
   binding: ["live", "⋯ being bound"],

@@ -65,5 +65,5 @@ def test_one_node_is_no_nodes(client: Client, run: Run) -> None:
     assert '"status">1 pod</span>' in source(client, f"/runs/{run.pk}/")
     page = source(client, f"/runs/{run.pk}/pods/default/p/?point=filter")
     assert '"status">1 node</span>' in page
-    assert "1 of 1 node fit" in page
+    assert "1 of 1 node fits." in page
     assert not re.search(r"\b1 (nodes|pods|objects|labels|cycles)\b", page)
