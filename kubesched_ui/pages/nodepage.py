@@ -11,6 +11,7 @@ from django.core.paginator import Paginator
 from kubesched_ui.asking import nodes
 from kubesched_ui.asking.nodes import Fullness, NodeThen
 from kubesched_ui.asking.recordings import NotRecorded, recording_of
+from kubesched_ui.asking.rooms import reasons_on
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.reading import lanes, occupancy, recorded
 from kubesched_ui.scenarios import clusterview
@@ -30,11 +31,14 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
     cycles = Cycle.objects.filter(run=run).order_by("number")
     page = Paginator(cycles, CYCLES_SHOWN).get_page(query.get("page"))
     rows = {version: names.index(name) for version, names in versions.items() if name in names}
-    verdicts = [
-        {"cycle": cycle, **recorded.on_node(recorded.trace_of(cycle), rows[cycle.nodes_version])}
-        for cycle in page.object_list
-        if cycle.nodes_version in rows
-    ]
+    known = then.get("then")
+    verdicts = []
+    for cycle in page.object_list:
+        if (row := rows.get(cycle.nodes_version)) is not None:
+            trace = recorded.trace_of(cycle)
+            verdicts.append({"cycle": cycle, **recorded.on_node(trace, row)})
+            if known is not None and verdicts[-1]["kind"] == "refused":
+                verdicts[-1]["reasons"] = reasons_on(run, known.history, cycle, trace, row)
     return then | {
         "run": run,
         "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),

@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 
 from kubesched_ui.asking.recordings import NotRecorded, object_at, recording_of
+from kubesched_ui.asking.rooms import room_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
-from kubesched_ui.reading import attempts, figures, history, plugin_notes, recorded, why
+from kubesched_ui.reading import attempts, figures, history, numbers, plugin_notes, recorded, why
 from kubesched_ui.reading.attempts import Attempt, Place
 from kubesched_ui.reading.cycleview import (
     POINTS,
@@ -192,6 +193,9 @@ def about_cycle(
     trace = recorded.trace_of(row)
     cycle = recorded.cycle_dict(trace, nodes)
     verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario)
+    room = room_of(run, row, trace)
+    if room is not None:
+        numbers.put_in(verdicts, room)
     wanted, after = query.get("point", ""), came_to.points
     wanted = PANELS.get(wanted, wanted)
     return {
@@ -199,7 +203,7 @@ def about_cycle(
         "cycle_at": clock(trace.time),
         "landed": cycle.get("selected") or (cycle.get("postfilter") or {}).get("nominated_node"),
         "tone": TONES.get(came_to.result, ""),
-        "answer": answer(why.answer(run, row, trace, nodes).sentence, trace.node, came_to),
+        "answer": answer(why.answer(trace, nodes, room).sentence, trace.node, came_to),
         "steps": steps(cycle, row.result, len(nodes), after),
         "point": wanted if wanted in POINTS else decisive_point(cycle, row.result, after),
         "plugin_shown": query.get("plugin", ""),
@@ -288,6 +292,7 @@ def matrix_data(verdicts: Matrix) -> dict[str, Any]:
                 "why": group.heading,
                 "cells": [cell.kind for cell in group.cells],
                 "nodes": group.nodes,
+                "each": group.each,
             }
             for group in verdicts.groups
         ],

@@ -16,7 +16,6 @@ from scheduler_core.api import duration
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
 PODS_SHOWN = 100  # on a page of the table
-RESOURCES = ("cpu", "memory", "pods")
 
 
 def sort_of(wanted: str | None) -> str:
@@ -61,7 +60,7 @@ def reasons(run: Run) -> list[tuple[str, str, int]]:
 def utilisation(run: Run) -> figures.Figure | None:
     """The heatmap of nodes before and after the run; None for a cluster without nodes.
 
-    None in time, too: what pods that came later request is not kept.
+    None in time, too, where the map shows it at every moment.
     """
     if run.in_time:
         return None
@@ -71,14 +70,20 @@ def utilisation(run: Run) -> figures.Figure | None:
     requests = occupancy.requests_of(run, view)
     before, after = (occupancy.usage(view, places, requests) for places in occupancy.occupants(run, view))
 
-    def percents(used: dict[str, Counter[str]], names: list[str], resource: str) -> list[float]:
-        return [clusterview.percent(used[n][resource], view.nodes[n].allocatable.get(resource, 0)) for n in names]
+    def percents(used: dict[str, Counter[str]], names: list[str], resource: str) -> list[float | None]:
+        """Of each node, None for one that does not have the resource."""
+        offers = [view.nodes[name].allocatable.get(resource, 0) for name in names]
+        asked = [used[name][resource] for name in names]
+        return [clusterview.percent(a, o) if a or o else None for a, o in zip(asked, offers, strict=True)]
 
-    order = sorted(view.nodes)
-    fullest = dict(zip(order, zip(*(percents(after, order, r) for r in ("cpu", "memory")), strict=True), strict=True))
-    names = sorted(order, key=lambda name: -max(fullest[name]))
+    order, resources = sorted(view.nodes), clusterview.columns(view)
+    fullest = dict.fromkeys(order, 0.0)
+    for resource in (r for r in resources if r != "pods"):
+        for name, share in zip(order, percents(after, order, resource), strict=True):
+            fullest[name] = max(fullest[name], share or 0.0)
+    names = sorted(order, key=lambda name: -fullest[name])
     moments = (("before", before), ("after", after))
-    rows = [(f"{r} {when}", percents(used, names, r)) for r in RESOURCES for when, used in moments]
+    rows = [(f"{r} {when}", percents(used, names, r)) for r in resources for when, used in moments]
     base = reverse("run", args=[run.pk])
     return figures.utilisation(names, rows, lambda name: f"{base}nodes/{quote(name)}/")
 

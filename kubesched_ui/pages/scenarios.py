@@ -82,9 +82,12 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """The nodes with requested and allocatable, taints, labels, zones."""
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
     scenario = find(scenario_id)
-    found = clusterview.find_nodes(clusterview.of_scenario(scenario), **asked)
-    page = Paginator(found, ROWS).get_page(request.GET.get("page"))
-    return render(request, "nodes.html", {"scenario": scenario, "tab": "nodes", "page": page, **asked})
+    view = clusterview.of_scenario(scenario)
+    page = Paginator(clusterview.find_nodes(view, **asked), ROWS).get_page(request.GET.get("page"))
+    resources = clusterview.columns(view)
+    rows = [(node, node.uses(resources), node.others(resources)) for node in page.object_list]
+    context = {"scenario": scenario, "tab": "nodes", "page": page, "resources": resources, "rows": rows}
+    return render(request, "nodes.html", context | asked)
 
 
 @require_GET

@@ -81,10 +81,15 @@ class Cell:
     plugin: str
     kind: str
     reasons: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()  # the reasons with their numbers
 
     @property
     def glyph(self) -> str:
         return CELLS[self.kind][0]
+
+    @property
+    def said(self) -> str:
+        return "; ".join(self.told or self.reasons)
 
     @property
     def title(self) -> str:
@@ -102,6 +107,8 @@ class Group:
     cells: list[Cell]
     nodes: list[str] = field(default_factory=list)
     chosen: bool = False
+    told: tuple[str, ...] = ()  # the reasons with their numbers; `each`: of each node, if they are not the same
+    each: list[str] = field(default_factory=list)
 
     @property
     def heading(self) -> str:
@@ -109,7 +116,7 @@ class Group:
             return "fit the pod"
         if self.state == "unseen":
             return "were not looked at"
-        return "; ".join(self.reasons) or "left out by PreFilter"
+        return "; ".join(self.told or self.reasons) or "left out by PreFilter"
 
 
 @dataclass(frozen=True)

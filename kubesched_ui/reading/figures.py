@@ -67,10 +67,18 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
     }
 
 
+def _mean(shares: Sequence[float]) -> float | None:
+    return round(sum(shares) / len(shares), 1) if shares else None
+
+
 def utilisation(
-    names: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], address: Callable[[str], str], most: int = 1000
+    names: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[float | None]]],
+    address: Callable[[str], str],
+    most: int = 1000,
 ) -> Figure:
-    """A heatmap: a column a node, a row a resource and moment. `rows`: (label, percent requested per node), top first.
+    """A heatmap: a column a node, a row a resource and moment. `rows`: (label, percent requested per node), top first;
+    None for a node that does not have the resource.
 
     Nodes beyond `most` are merged in runs of equal length by their mean.
     """
@@ -81,10 +89,11 @@ def utilisation(
     ]
     addresses = [address(names[i]) for i in range(0, len(names), step)]
     values = [
-        [round(sum(part) / len(part), 1) for part in (percents[i : i + step] for i in range(0, len(names), step))]
+        [_mean([share for share in percents[i : i + step] if share is not None]) for i in range(0, len(names), step)]
         for _, percents in rows
     ]
     labels = [f"{label} " for label, _ in rows]
+    some_lack = any(share is None for row in values for share in row)
     return {
         "data": [
             {
@@ -105,7 +114,7 @@ def utilisation(
         "layout": _layout(
             xaxis={
                 "showticklabels": False,
-                "title": {"text": "nodes, fullest first"},
+                "title": {"text": "nodes, fullest first" + ("; blank: has none" if some_lack else "")},
                 "fixedrange": True,
                 "showgrid": False,
                 "zeroline": False,

@@ -15,13 +15,13 @@ from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import ClusterView
 
 
-def evicted(run: Run, before: int | None) -> set[str]:
-    """Pods that preemption removed, in cycles before the one numbered `before` where that is given."""
+def evicted(run: Run) -> set[str]:
+    """Pods that preemption removed."""
     preemptors = PodResult.objects.filter(run=run).filter(Q(attempts__gt=1) | ~Q(nominated_node=""))
     gone: set[str] = set()
     for row in preemptors.only("namespace", "name"):
         cycles = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name)
-        counted = set((cycles.filter(number__lt=before) if before else cycles).values_list("attempt", flat=True))
+        counted = set(cycles.values_list("attempt", flat=True))
         for _, text in read_blocks(run.pk, 0, f"{row.namespace}/{row.name}"):
             events = msgspec.json.decode(text)
             for event in events:
@@ -30,8 +30,8 @@ def evicted(run: Run, before: int | None) -> set[str]:
     return gone
 
 
-def occupants(run: Run, view: ClusterView, before: int | None = None) -> tuple[dict[str, str], dict[str, str]]:
-    """pod -> node at the start of the run, and as far as it has come (or when cycle number `before` began).
+def occupants(run: Run, view: ClusterView) -> tuple[dict[str, str], dict[str, str]]:
+    """pod -> node at the start of the run, and as far as it has come.
 
     Pods to be placed again start on no node.
     """
@@ -39,14 +39,14 @@ def occupants(run: Run, view: ClusterView, before: int | None = None) -> tuple[d
     start = {key: pod.node for key, pod in view.pods.items() if pod.state == "bound" and key not in again}
     if run.in_time:
         return start, history.occupants(run, start)
-    gone = evicted(run, before)
+    gone = evicted(run)
     now = {key: node for key, node in start.items() if key not in gone}
     placed = PodResult.objects.filter(run=run, result=PodResult.Result.SCHEDULED).values_list(
         "namespace", "name", "node"
     )
     nodes = {f"{namespace}/{name}": node for namespace, name, node in placed}
     cycles = Cycle.objects.filter(run=run, result="scheduled")
-    for namespace, name in (cycles.filter(number__lt=before) if before else cycles).values_list("namespace", "name"):
+    for namespace, name in cycles.values_list("namespace", "name"):
         key = f"{namespace}/{name}"
         if key in nodes and key not in gone:
             now[key] = nodes[key]

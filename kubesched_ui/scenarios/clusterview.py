@@ -6,7 +6,7 @@ A scenario never changes (an edit makes a new one), so what is computed of it is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +22,7 @@ from scheduler_core.explain.words import amount
 from scheduler_core.releases import get_release
 
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+MOST_EXTENDED = 4  # resources with a place of their own in lists and charts
 STATES = {
     "pending": "waiting for a node",
     "deleting": "being deleted before it had a node",
@@ -91,12 +92,18 @@ class NodeLine:
     def zone(self) -> str:
         return next((self.labels[key] for key in ZONES if self.labels.get(key)), "")
 
-    @property
-    def uses(self) -> list[Use]:
-        """cpu, memory and pods, then extended resources; ephemeral storage and huge pages only where requested."""
-        first = ["cpu", "memory", "pods"]
-        rest = [r for r in self.allocatable if r not in first and (self.requested[r] or "/" in r)]
-        return [Use(r, self.requested[r], self.allocatable.get(r, 0)) for r in first + sorted(rest)]
+    def uses(self, resources: Sequence[str]) -> list[Use | None]:
+        """Each of these, None for what it neither offers nor is asked for."""
+        shown = (r in self.allocatable or self.requested[r] for r in resources)
+        return [self._use(r) if known else None for r, known in zip(resources, shown, strict=True)]
+
+    def others(self, resources: Sequence[str]) -> list[Use]:
+        """Those beside these: extended resources; ephemeral storage and huge pages only where requested."""
+        rest = {*self.allocatable, *self.requested} - set(resources)
+        return [self._use(r) for r in sorted(rest) if self.requested[r] or "/" in r]
+
+    def _use(self, resource: str) -> Use:
+        return Use(resource, self.requested[resource], self.allocatable.get(resource, 0))
 
     def use(self, resource: str) -> float:
         """Percent of `resource` requested."""
@@ -111,12 +118,6 @@ class ClusterView:
     @property
     def zones(self) -> list[tuple[str, int]]:
         return Counter(node.zone or "no zone" for node in self.nodes.values()).most_common()
-
-
-def shortage(node: NodeLine, used: Counter[str], asked: dict[str, int]) -> dict[str, int]:
-    """resource -> how much more of it the node would need to offer for the pod to fit; only what is lacking."""
-    lacks = {r: want + used[r] - node.allocatable.get(r, 0) for r, want in asked.items() if want}
-    return {resource: lack for resource, lack in lacks.items() if lack > 0}
 
 
 def asks(requests: dict[str, int]) -> str:
@@ -199,6 +200,18 @@ def state_counts(view: ClusterView) -> list[dict[str, Any]]:
     return [{"state": s, "meaning": STATES[s], "dot": dots[s], "count": count[s]} for s in shown]
 
 
+def columns(view: ClusterView) -> list[str]:
+    """The resources that have a place of their own: cpu, memory, pods, the extended ones that most nodes offer."""
+    offered = Counter(
+        r
+        for node in view.nodes.values()
+        for r, number in node.allocatable.items()
+        if number and resources.is_extended(r)
+    )
+    extended = sorted(offered, key=lambda r: (-offered[r], r))[:MOST_EXTENDED]
+    return ["cpu", "memory", "pods", *extended]
+
+
 def totals(view: ClusterView) -> list[Use]:
     """The whole cluster's cpu, memory, pods and extended resources."""
     requested, allocatable = Counter[str](), Counter[str]()
@@ -210,14 +223,14 @@ def totals(view: ClusterView) -> list[Use]:
 
 
 def find_nodes(view: ClusterView, q: str = "", sort: str = "", zone: str = "") -> list[NodeLine]:
-    """Nodes with `q` in name, label or taint, sorted by name, cpu, memory or pods (`-` for downwards)."""
+    """Nodes with `q` in name, label or taint, sorted by name or a resource (`-` for downwards)."""
     sought, key = q.strip().lower(), sort.removeprefix("-")
     found = [
         node
         for node in view.nodes.values()
         if (not zone or (node.zone or "no zone") == zone) and (not sought or sought in _searched(node))
     ]
-    if key in ("cpu", "memory", "pods"):
+    if key in columns(view):
         found.sort(key=lambda node: node.use(key), reverse=sort.startswith("-"))
     elif key == "name":
         found.sort(key=lambda node: node.name, reverse=sort.startswith("-"))

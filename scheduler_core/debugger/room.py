@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from scheduler_core.explain.answer import Shortfall
 from scheduler_core.explain.objections import short_by
 from scheduler_core.explain.scene import PODS, asked
 
+FIT = "NodeResourcesFit"
+COUNTED = ", counting pods that are nominated to the node"
 Amounts = Mapping[str, int]  # resource -> amount, in the scheduler's units
-Has = Callable[[str], Collection[tuple[int, int]]]  # resource -> what is free and of how much, of some nodes
+Has = Mapping[str, Collection[tuple[int, int]]]  # resource -> what is free and of how much, of some nodes
 
 
 def asks_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
@@ -77,12 +80,27 @@ class Room:
     def told(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
         """NodeResourcesFit's reasons with the numbers of these nodes, which all have them."""
         rows = [self._rows[node] for node in nodes if node in self._rows]
-
-        def has(resource: str) -> set[tuple[int, int]]:
+        has = {}
+        for resource in asked(reasons):
             free, of = self.columns(resource)
-            return set(zip(free[rows].tolist(), of[rows].tolist(), strict=True))
+            has[resource] = set(zip(free[rows].tolist(), of[rows].tolist(), strict=True))
+        return told(reasons, self.asks, has, bool(rows) and all(row in self._promised for row in rows))
 
-        return told(reasons, self.asks, has)
+    def each(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
+        """The same of each node by itself, its reasons in one text."""
+        rows = [self._rows.get(node, -1) for node in nodes]
+        resources = asked(reasons)
+        columns = [self.columns(resource) for resource in resources]
+        pairs = [list(zip(free[rows].tolist(), of[rows].tolist(), strict=True)) for free, of in columns]
+        known: dict[Any, str] = {}
+        texts = []
+        for row, *own in zip(rows, *pairs, strict=True):
+            key = row < 0, row in self._promised, *own
+            if key not in known:
+                has = {resource: [] if row < 0 else [pair] for resource, pair in zip(resources, own, strict=True)}
+                known[key] = "; ".join(told(reasons, self.asks, has, row in self._promised))
+            texts.append(known[key])
+        return texts
 
     def closest(self, nodes: Sequence[str]) -> str:
         """Of some nodes the one that lacks least, as a share of what is asked for: `n4, short by 250m cpu`."""
@@ -118,23 +136,23 @@ def told_of(
     allocatable, used = nodes.at("allocatable", version), history.used(moment)
     name = recording.names[int(nodes["name"][version])]
     more = promised(recording, pod, moment).get(name, {}) if nominated else {}
-
-    def has(resource: str) -> list[tuple[int, int]]:
+    has = {}
+    for resource in asked(reasons):
         of = allocatable.get(resource, 0)
-        return [(of - used.get(resource, 0) - more.get(resource, 0), of)]
+        has[resource] = [(of - used.get(resource, 0) - more.get(resource, 0), of)]
+    return told(reasons, found[0], has, bool(more))
 
-    return told(reasons, found[0], has)
 
-
-def told(reasons: Sequence[str], asks: Amounts, has: Has) -> list[str]:
+def told(reasons: Sequence[str], asks: Amounts, has: Has, counted: bool = False) -> list[str]:
     """`Insufficient cpu: asks 4, 2.5 of 8 free`, of several nodes `asks 4, at most 2.5 of 8 free`; a reason that the
-    numbers do not bear out stays as it is."""
-    return [_told(reason, asks, has) for reason in reasons]
+    numbers do not bear out stays as it is. `counted`: pods are that are nominated to the node."""
+    texts = [_told(reason, asks, has) for reason in reasons]
+    return [text + COUNTED if counted and text != reason else text for text, reason in zip(texts, reasons, strict=True)]
 
 
 def _told(reason: str, asks: Amounts, has: Has) -> str:
     for resource in asked([reason]):
-        pairs, wanted = has(resource), asks.get(resource, 0)
+        pairs, wanted = has[resource], asks.get(resource, 0)
         if not pairs or any(free >= wanted for free, _ in pairs):
             return reason
         if resource == PODS:

@@ -10,11 +10,10 @@ export class NodeList {
     this.plugins = plugins;
     this.groups = groups;
     this.all = groups.flatMap((group, index) =>
-      group.nodes.map((node) => ({
-        node,
-        index,
-        key: `${node} ${group.plugin} ${group.why} ${WORD[group.state]}`.toLowerCase(),
-      })),
+      group.nodes.map((node, place) => {
+        const why = group.each[place] ?? group.why;
+        return { node, index, why, key: `${node} ${group.plugin} ${why} ${WORD[group.state]}`.toLowerCase() };
+      }),
     );
     this.shown = this.all;
     this.box = document.getElementById("nodelist");
@@ -66,7 +65,7 @@ export class NodeList {
     this.rows.replaceChildren(...lines);
   }
 
-  line({ node, index }, at) {
+  line({ node, index, why: told }, at) {
     const group = this.groups[index];
     const line = document.createElement("div");
     line.className = "line";
@@ -77,7 +76,7 @@ export class NodeList {
     who.textContent = node;
     const why = document.createElement("span");
     why.className = "why";
-    why.textContent = group.state === "refused" ? `${group.plugin || "PreFilter"}: ${group.why}` : WORD[group.state];
+    why.textContent = group.state === "refused" ? `${group.plugin || "PreFilter"}: ${told}` : WORD[group.state];
     why.title = why.textContent;
     const cells = document.createElement("span");
     cells.className = "cells";

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from kubesched_ui.scenarios import clusterview
-from kubesched_ui.scenarios.clusterview import cluster_view, find_nodes, find_pods, shortage
+from kubesched_ui.scenarios.clusterview import cluster_view, find_nodes, find_pods
 from tests.kubesched_ui.recordings import node, pod
 
 
@@ -61,9 +61,3 @@ def test_find_pods() -> None:
     assert [p.name for p in find_pods(VIEW, q="NO ROOM")] == ["waits"]
     assert [p.name for p in find_pods(VIEW, state="bound")] == ["on-a"]
     assert find_pods(VIEW, sort="-priority")[0].name == "important"
-
-
-def test_shortage_is_what_is_lacking_only() -> None:
-    line = VIEW.nodes["a"]
-    assert shortage(line, line.requested, {"cpu": 1250, "memory": 1, "pods": 1}) == {"cpu": 250}
-    assert shortage(line, line.requested, {"example.com/gpu": 1}) == {"example.com/gpu": 1}
