@@ -1,0 +1,95 @@
+"""Amounts on the pages: what was asked for and what there was, of cpu and of extended resources alike."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import RecordingBlock, Run
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+GPU = "example.com/gpu"
+
+
+def with_gpu(obj: dict[str, Any], number: str) -> dict[str, Any]:
+    if obj["kind"] == "Node":
+        obj["status"]["allocatable"][GPU] = number
+    else:
+        obj["spec"]["containers"][0]["resources"]["requests"][GPU] = number
+    return obj
+
+
+@pytest.fixture
+def run() -> Run:
+    """`first` takes two of g's four GPUs and the cpu of n1 is taken: `second` fits nowhere else than on g2."""
+    return ran(
+        scenario(
+            with_gpu(node("g"), "4"),
+            with_gpu(node("g2"), "4"),
+            node("n1"),
+            pod("old", cpu="3500m", nodeName="n1", status={"phase": "Running"}),
+            with_gpu(pod("first", nodeSelector={"kubernetes.io/hostname": "g"}), "2"),
+            with_gpu(pod("second"), "3"),
+        )
+    )
+
+
+def source(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", html.unescape(answer.content.decode()))
+
+
+def test_a_placed_pods_refusals_have_their_numbers(client: Client, run: Run) -> None:
+    page = source(client, f"/runs/{run.pk}/pods/default/second/?point=filter")
+    assert "Placed on g2" in page
+    assert f"Insufficient {GPU}: asks 3, 2 of 4 free" in page
+    assert f"Insufficient cpu: asks 1, 500m of 4 free; Insufficient {GPU}: asks 3, 0 of 0 free" in page
+
+
+def test_a_node_tells_why_with_the_numbers_of_the_cycle(client: Client, run: Run) -> None:
+    assert f"Insufficient {GPU}: asks 3, 2 of 4 free" in source(client, f"/runs/{run.pk}/nodes/g/")
+    assert "Insufficient cpu: asks 1, 500m of 4 free" in source(client, f"/runs/{run.pk}/nodes/n1/")
+
+
+def test_nodes_of_one_row_have_each_their_own(client: Client) -> None:
+    names = [f"n{i}" for i in range(6)]
+    run = ran(scenario(*(node(name, cpu=str(2 + i % 2)) for i, name in enumerate(names)), pod("big", cpu="9")))
+    text = source(client, f"/runs/{run.pk}/pods/default/big/")
+    assert "Insufficient cpu: asks 9, at most 3 free" in text
+    data = re.search(r'id="matrix-data" type="application/json">(.*?)</script>', text)
+    assert data
+    (group,) = json.loads(data[1])["groups"]
+    told = dict(zip(group["nodes"], group["each"], strict=True))
+    assert told == {n: f"Insufficient cpu: asks 9, {2 + i % 2} of {2 + i % 2} free" for i, n in enumerate(names)}
+
+
+def test_a_run_without_a_recording_tells_the_reasons_alone(client: Client, run: Run) -> None:
+    RecordingBlock.objects.filter(run=run).delete()
+    page = source(client, f"/runs/{run.pk}/pods/default/second/")
+    assert f"Insufficient {GPU}" in page
+    assert "asks 3" not in page
+    assert "Insufficient cpu" in source(client, f"/runs/{run.pk}/nodes/n1/")
+
+
+def test_in_time_the_node_that_lacks_least_is_named(client: Client) -> None:
+    found = ran(scenario(node("n1"), pod("a", cpu="3"), pod("b", cpu="2")), in_time=True, until=60)
+    assert "closest: n1, short by 1 cpu" in source(client, f"/runs/{found.pk}/pods/default/b/")
+
+
+def test_extended_resources_are_drawn_and_listed_as_cpu_is(client: Client, run: Run) -> None:
+    heat = client.get(f"/runs/{run.pk}/heat/").json()["data"][0]
+    shares = dict(zip(heat["y"], heat["z"], strict=True))
+    at = dict(zip(heat["columns"]["text"], shares[f"{GPU} after "], strict=True))
+    assert at == {"g": 50.0, "g2": 75.0, "n1": None}
+    nodes = source(client, f"/scenarios/{run.scenario_id}/nodes/?sort=-{GPU}")
+    assert f">{GPU}<span" in nodes, "a column of its own, sorted by"
+    assert "0 of 4" in nodes
+    assert "2 of 4 <span" in source(client, f"/runs/{run.pk}/nodes/g/")
