@@ -36,6 +36,7 @@ WATCH = """(selector) => {
   };
   requestAnimationFrame(look);
 }"""
+MAP = "#map:has([data-wait][hidden]) canvas"  # once it has been drawn
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
@@ -53,8 +54,8 @@ def record(address: str, nodes: int, pods: int) -> dict[str, tuple[str, str]]:
     return {
         "home": ("/", ".tiles"),
         "scenario": (f"/scenarios/{scenario}/", "#startform"),
-        "run": (f"/runs/{runs[0]}/", ".chart svg"),
-        "run in time": (f"/runs/{runs[1]}/", ".chart svg"),
+        "run": (f"/runs/{runs[0]}/", MAP),
+        "run in time": (f"/runs/{runs[1]}/", MAP),
         "pod that was placed": (f"/runs/{runs[0]}/pods/default/pod-000000/?point=score", ".scores"),
         "pod without a node": (f"/runs/{runs[0]}/pods/default/huge/", ".matrix"),
         "pod in time": (f"/runs/{runs[1]}/pods/default/training-1/", ".answer"),
