@@ -89,7 +89,7 @@ def some_cases(golden: Path, runs: int) -> list[dict[str, Any]]:
     """Cases of several pods, spread over the sets."""
     every = [case for release in ("v1.27", "v1.34") for case in golden_cases(golden / release / CASES)]
     several = [case for case in every if len(case.get("pods") or ()) > 4]
-    return several[:: max(1, len(several) // runs)][:runs]
+    return several[:: max(1, len(several) // max(runs, 1))][:runs]
 
 
 def forks_in_time(runs: int, cycles: int) -> Counter[str]:

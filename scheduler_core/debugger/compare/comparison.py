@@ -21,7 +21,7 @@ from scheduler_core.explain.words import count, listing
 SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B = "same", "moved", "gained", "lost", "other", "only_a", "only_b"
 CHANGES = (SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B)
 
-MOST_CELLS = 3_000_000  # nodes of the cycles that are read for `first` at once; the others are read when asked for
+MOST_CELLS = 2_000_000  # nodes of the cycles that are read for `first` at once; the others are read when asked for
 BATCH = 100
 
 First = dict[str, Any] | None
