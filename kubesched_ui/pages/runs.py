@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.asking import remedies
@@ -68,6 +69,17 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpRes
     if context is None:
         raise Http404(f"Run {run_id} knows no pod {namespace}/{name}.")
     return render(request, "pod.html", context)
+
+
+@require_GET
+def cycle(request: HttpRequest, run_id: int, number: int) -> HttpResponse:
+    """Leads to the page of the pod that was tried in a cycle, at that cycle; what else is asked for goes along."""
+    row = find(run_id).cycles.filter(number=number).defer("trace").first()
+    if row is None:
+        raise Http404(f"Run {run_id} has no cycle {number:,}.")
+    query = request.GET.copy()
+    query["cycle"] = str(number)
+    return redirect(f"{reverse('pod', args=[run_id, row.namespace, row.name])}?{query.urlencode()}")
 
 
 @require_GET

@@ -15,18 +15,25 @@ function switchTheme() {
   document.dispatchEvent(new Event("themechange"));
 }
 
-async function copy(button) {
+async function copy(button, text, otherwise) {
   const label = button.textContent;
   try {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim());
+    await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    getSelection().selectAllChildren(document.getElementById(button.dataset.copy));
-    button.textContent = "Selected";
+    button.textContent = otherwise();
   }
   setTimeout(() => {
     button.textContent = label;
   }, 1500);
+}
+
+function copyText(button) {
+  const place = document.getElementById(button.dataset.copy);
+  copy(button, place.textContent.trim(), () => {
+    getSelection().selectAllChildren(place);
+    return "Selected";
+  });
 }
 
 // What cannot be undone is asked for once more, in a dialog of ours; then the button does what it would have done.
@@ -51,7 +58,8 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.matches("[data-theme-switch]")) switchTheme();
-  if (button.matches("[data-copy]")) copy(button);
+  if (button.matches("[data-copy]")) copyText(button);
+  if (button.matches("[data-copy-link]")) copy(button, location.href, () => "It is in the address bar");
   if (button.matches("[data-dialog]")) document.getElementById(button.dataset.dialog)?.showModal();
   if (button.matches("[data-confirm]")) ask(button, event);
 });

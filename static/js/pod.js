@@ -62,14 +62,49 @@ const turns = (way) => () => {
     return visit(link.href);
   });
 };
-const follows = (selector) => () => document.querySelector(selector)?.click();
+// Another cycle of the run, whosever it is, at the same step.
+function toCycle(number) {
+  const { cycle, cycles } = document.getElementById("pod").dataset;
+  const wanted = Math.max(1, Math.min(Number(cycles), number));
+  if (!cycle || wanted === Number(cycle)) return;
+  const here = new URL(location.href);
+  const address = new URL(`${here.pathname.split("/pods/")[0]}/cycles/${wanted}/`, here);
+  for (const key of ["point", "plugin"])
+    if (here.searchParams.has(key)) address.searchParams.set(key, here.searchParams.get(key));
+  location.assign(address);
+}
+const cycleBy = (by) => () => toCycle(Number(document.getElementById("pod").dataset.cycle) + by);
+
+// The plugins of the panel that is shown, one after the other, then those of the next point.
+function pluginBy(by) {
+  const heads = () => [...document.querySelectorAll(`#point-${current()} th[data-plugin]`)];
+  const at = heads().findIndex((head) => head.hasAttribute("aria-current"));
+  const next = heads()[at < 0 && by < 0 ? -1 : at + by];
+  if (next) {
+    choosePlugin(next.dataset.plugin);
+    return;
+  }
+  const before = current();
+  step(by);
+  const other = heads().at(by > 0 ? 0 : -1);
+  if (current() !== before && other) choosePlugin(other.dataset.plugin);
+}
 onKeys({
   ArrowLeft: () => step(-1),
   ArrowRight: () => step(1),
   n: turns("next"),
   p: turns("prev"),
-  j: follows('a[rel="next"][data-keep]'),
-  k: follows('a[rel="prev"][data-keep]'),
+  j: () => pluginBy(1),
+  k: () => pluginBy(-1),
+  ".": cycleBy(1),
+  ",": cycleBy(-1),
+  g: () => document.getElementById("go-to").showModal(),
+});
+
+const goTo = document.getElementById("go-to");
+goTo.addEventListener("close", () => {
+  const wanted = Number(goTo.querySelector("input").value);
+  if (goTo.returnValue === "go" && Number.isInteger(wanted)) toCycle(wanted);
 });
 
 // The chosen attempt in the middle of its strip, however many there are.
@@ -154,16 +189,17 @@ addEventListener("popstate", () => {
   choosePlugin(query.get("plugin") || "", false);
 });
 
-// A plugin chosen in the matrix: its column and the lines of the pod's YAML that it reads.
+// A plugin chosen in the matrix or among the scores: its column and the lines of the pod's YAML that it reads.
 function choosePlugin(name, push = true) {
-  const heads = [...document.querySelectorAll(".matrix th.plug")];
+  const heads = [...document.querySelectorAll(`#point-${current()} th[data-plugin]`)];
   const again = heads.find((head) => head.dataset.plugin === name)?.hasAttribute("aria-current");
   if (again && push) name = "";
-  heads.forEach((head, index) => {
-    head.toggleAttribute("aria-current", head.dataset.plugin === name);
-    for (const row of document.querySelectorAll(".matrix tbody tr"))
-      row.querySelectorAll("td.cell")[index]?.classList.toggle("col", head.dataset.plugin === name);
-  });
+  for (const table of document.querySelectorAll(".matrix, table.scores"))
+    [...table.querySelectorAll("th[data-plugin]")].forEach((head, index) => {
+      head.toggleAttribute("aria-current", head.dataset.plugin === name);
+      for (const row of table.querySelectorAll("tbody tr"))
+        row.querySelectorAll("td.cell, td.part")[index]?.classList.toggle("col", head.dataset.plugin === name);
+    });
   let first = null;
   for (const line of document.querySelectorAll(".yaml [data-plugins]")) {
     const hit = name !== "" && line.dataset.plugins.split(" ").includes(name);
@@ -175,7 +211,7 @@ function choosePlugin(name, push = true) {
     const address = new URL(location.href);
     if (name) address.searchParams.set("plugin", name);
     else address.searchParams.delete("plugin");
-    address.searchParams.set("point", "filter");
+    address.searchParams.set("point", current());
     history.replaceState({ own: true }, "", address);
   }
 }

@@ -104,7 +104,7 @@ def test_the_next_pod_opens_at_the_same_point(page: Page, recorded: dict[str, An
     first, second = (page.locator("#pods tbody th a").nth(n).get_attribute("href") for n in (0, 1))
     page.goto(f"{first}?point=filter")
     page.locator('.matrix th.plug[data-plugin="NodeResourcesFit"] a').click()
-    page.keyboard.press("j")
+    page.get_by_role("link", name="Next pod").click()
     page.wait_for_url(f"**{second}?point=filter&plugin=NodeResourcesFit")
     page.locator('[data-step="reserve"] a').click()
     page.get_by_role("link", name="Previous pod").click()
@@ -125,3 +125,35 @@ def test_what_cannot_be_undone_is_asked_for_in_our_own_dialog(page: Page, site: 
     page.get_by_role("button", name="Delete").click()
     asked.get_by_role("button", name="Delete").click()
     expect(page.get_by_text(f"Run {run} is deleted.")).to_be_visible()
+
+
+def test_keys_step_through_plugins_and_cycles(page: Page, recorded: dict[str, Any]) -> None:
+    run = f"/runs/{recorded['run']}"
+    page.goto(f"{run}/cycles/1/?point=filter")
+    page.wait_for_url("**?point=filter&cycle=1")
+    chosen = page.locator("th[data-plugin][aria-current]:visible")
+    plugins = page.locator("#point-filter th[data-plugin]")
+    page.keyboard.press("j")
+    expect(chosen).to_have_attribute("data-plugin", plugins.nth(0).get_attribute("data-plugin") or "")
+    page.keyboard.press("j")
+    expect(chosen).to_have_attribute("data-plugin", plugins.nth(1).get_attribute("data-plugin") or "")
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    expect(page.locator("#stepper [aria-current]")).to_contain_text("PreFilter")
+    page.goto(f"{run}/cycles/1/?point=score")
+    page.keyboard.press("j")
+    expect(chosen).to_have_attribute("data-plugin", re.compile("."))
+    assert "point=score&" in page.url
+    assert "plugin=" in page.url
+    before = page.url
+    page.keyboard.press(".")
+    page.wait_for_url("**cycle=2")
+    page.keyboard.press(",")
+    page.wait_for_url(lambda url: "cycle=1" in url)
+    page.keyboard.press("g")
+    page.get_by_role("dialog", name="Go to a cycle").get_by_role("spinbutton").fill("2")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**cycle=2")
+    page.goto(before)
+    page.get_by_role("link", name="This step on the map").click()
+    page.wait_for_url(lambda url: "cycle=1" in url and "point=score" in url and url.endswith("#map"))

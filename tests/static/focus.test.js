@@ -39,4 +39,5 @@ test("the step that is named", () => {
   assert.equal(at("filter", "Gone"), 0, "the point's first");
   assert.equal(at(undefined, "B"), -1);
   assert.equal(at("bind"), -1);
+  assert.deepEqual([at("weighted", "B"), at("preemption", "P", "n1")], [4, 2], "the number of a tree");
 });

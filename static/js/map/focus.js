@@ -16,6 +16,9 @@ const KEYS = [
   ["node", "text"],
 ];
 
+/** The point at which the number of a tree is told (docs/debugger.md, Where a number comes from). @type {Record<string, string>} */
+const POINT_OF = { raw: "score", normalized: "score", weighted: "score", total: "score", preemption: "postfilter" };
+
 /** @param {string} search the address' query @returns {Focus} */
 export function focusIn(search) {
   const query = new URLSearchParams(search);
@@ -48,8 +51,9 @@ export function withFocus(search, focus) {
  * The step that point and plugin name: the first of them, of a point alone the first; -1 if there is none.
  * @param {{ point: string, plugin: string, node: string }[]} steps @param {Focus} focus
  */
-export function stepOf(steps, { point, plugin, node }) {
-  if (!point) return -1;
+export function stepOf(steps, { point: asked, plugin, node }) {
+  if (!asked) return -1;
+  const point = POINT_OF[asked] ?? asked;
   const named = steps.findIndex((step) => step.point === point && step.plugin === (plugin ?? "") && step.node === node);
   if (named >= 0) return named;
   const same = steps.findIndex((step) => step.point === point && step.plugin === (plugin ?? ""));

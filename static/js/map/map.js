@@ -231,7 +231,6 @@ box.addEventListener("click", (event) => {
   if (dataset.next) nextTime(dataset.next);
   if (dataset.keep) stops.keep({ name: dataset.name, where: dataset.keep });
   if (dataset.closeNode !== undefined) choose("");
-  if (dataset.copyLink !== undefined) copyLink(button);
   if (dataset.asTable !== undefined) asTable(button);
 });
 
@@ -242,20 +241,6 @@ async function nextTime(where) {
   } catch (error) {
     stops.wrong(where, error);
   }
-}
-
-async function copyLink(button) {
-  const before = button.textContent;
-  player.write("replace");
-  try {
-    await navigator.clipboard.writeText(location.href);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "It is in the address bar";
-  }
-  setTimeout(() => {
-    button.textContent = before;
-  }, 1500);
 }
 
 function asTable(button) {

@@ -1,0 +1,194 @@
+"""The map of a run in a real browser: played to breakpoints and back, reloaded at a step, read as a table, by keys."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.instance import Instance
+
+
+@pytest.fixture(scope="package")
+def mapped(site: Instance) -> int:
+    """A run of 12 cycles on three nodes: p0 to p3 fit, big4 to big7 nowhere, p8 to p11 fit."""
+    pods = [pod(f"big{i}", "64") if 4 <= i < 8 else pod(f"p{i}", "500m") for i in range(12)]
+    made = site.api("POST", "/scenarios", as_list(*(node(f"n{i}") for i in range(3)), *pods))
+    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})["id"]
+    assert site.finished(run)["state"] == "done"
+    return run
+
+
+def expect_place(page: Page, text: str) -> None:
+    expect(page.locator("#map [data-place]")).to_have_text(text)
+
+
+def open_at(page: Page, run: int, query: str, place: str) -> None:
+    page.goto(f"/runs/{run}/{query}")
+    expect_place(page, place)
+
+
+def hand(page: Page) -> Any:
+    return page.locator("#map [data-hand]")
+
+
+def test_playing_stops_at_breakpoints_in_both_directions(page: Page, site: Instance, mapped: int) -> None:
+    open_at(page, mapped, "", "after 12 cycles")
+    page.get_by_role("button", name="To the start").click()
+    expect_place(page, "cycle 1 of 12")
+    page.locator("#map-where").fill('result == "unschedulable" && attempt == 1')
+    page.get_by_role("button", name="Stop there").click()
+    expect(page.get_by_role("list", name="Breakpoints").get_by_role("listitem")).to_have_count(1)
+    page.locator("#map [data-speed]").select_option("30")
+    forward, back = (page.get_by_role("button", name=name) for name in ("Play forward", "Play backward"))
+    forward.click()
+    expect(page.locator("#map [data-stopped]")).to_contain_text("Stopped")
+    expect_place(page, "cycle 5 of 12")
+    expect(hand(page)).to_contain_text("default/big4, 64 cpu")
+    expect(forward).to_have_attribute("aria-pressed", "false")
+    forward.click()
+    expect_place(page, "cycle 6 of 12")
+    open_at(page, mapped, "?cycle=13", "after 12 cycles")
+    page.locator("#map [data-speed]").select_option("30")
+    expect(page.get_by_role("list", name="Breakpoints").get_by_role("listitem")).to_have_count(1)
+    back.click()
+    expect_place(page, "cycle 8 of 12")
+    expect(page).to_have_url(re.compile("cycle=8"))
+    page.get_by_role("button", name=re.compile("^Remove")).click()
+    expect(page.get_by_role("list", name="Breakpoints").get_by_role("listitem")).to_have_count(0)
+    assert site.api("GET", f"/runs/{mapped}/breakpoints") == []
+    back.click()
+    expect_place(page, "cycle 1 of 12")
+
+
+def test_a_step_is_in_the_address(page: Page, mapped: int) -> None:
+    open_at(page, mapped, "?cycle=5&point=filter&plugin=NodeResourcesFit", "cycle 5 of 12")
+    expect(page.locator("#map .steps .here")).to_contain_text("NodeResourcesFit decides against 3 of 3 nodes")
+    expect(page.locator("#map [data-legend]")).to_contain_text("NodeResourcesFit refuses 3")
+    page.get_by_role("button", name="As a table").click()
+    expect(page.locator(".map-table tbody tr").first).to_contain_text("NodeResourcesFit refuses: Insufficient cpu")
+    page.reload()
+    expect(page.locator("#map .steps .here")).to_contain_text("NodeResourcesFit decides against 3 of 3 nodes")
+    page.keyboard.press(".")
+    expect_place(page, "cycle 6 of 12")
+    page.keyboard.press("j")
+    expect(page).to_have_url(re.compile("cycle=6&point=prefilter"))
+    page.go_back()
+    page.go_back()
+    expect(page).to_have_url(re.compile("cycle=5&point=filter&plugin=NodeResourcesFit"))
+    expect(page.locator("#map .steps .here")).to_contain_text("NodeResourcesFit")
+    open_at(page, mapped, "?cycle=99", "after 12 cycles")
+    expect(page.locator("#map [data-wait]")).to_be_hidden()
+
+
+def test_keys(page: Page, mapped: int) -> None:
+    open_at(page, mapped, "?cycle=2", "cycle 2 of 12")
+    page.locator("h1").click()
+    current = page.locator("#map .steps a[aria-current]")
+    page.keyboard.press("ArrowRight")
+    expect(current.first).to_have_text("PreFilter")
+    page.keyboard.press("ArrowRight")
+    expect(current.first).to_have_text("Filter")
+    page.keyboard.press("j")
+    expect(page.locator("#map .steps .here")).to_have_count(1)
+    page.keyboard.press("ArrowLeft")
+    expect(current.first).to_have_text("Filter")
+    page.keyboard.press("ArrowLeft")
+    expect(current.first).to_have_text("PreFilter")
+    page.keyboard.press(".")
+    expect_place(page, "cycle 3 of 12")
+    page.keyboard.press(",")
+    expect_place(page, "cycle 2 of 12")
+    page.keyboard.press("g")
+    page.get_by_role("dialog", name="Go to a cycle").get_by_role("spinbutton").fill("12")
+    page.keyboard.press("Enter")
+    expect_place(page, "cycle 12 of 12")
+    before = page.evaluate("scrollY")
+    page.keyboard.press("PageDown")
+    page.wait_for_function("before => scrollY > before", arg=before)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys of this page")).to_contain_text("previous and next plugin")
+
+
+def test_the_table_says_what_the_map_shows(page: Page, mapped: int) -> None:
+    open_at(page, mapped, "?cycle=4", "cycle 4 of 12")
+    page.get_by_role("button", name="As a table").press("Enter")
+    rows = page.locator(".map-table tbody tr")
+    expect(rows).to_have_count(3)
+    assert sum(int(row.locator("td").nth(3).inner_text()) for row in rows.all()) == 3
+    expect(rows.filter(has_text="chosen")).to_have_count(1)
+    page.locator("#map [data-fill]").select_option("memory")
+    expect(page.locator(".map-table thead")).to_contain_text("memory requested")
+    page.get_by_label("Search nodes, groups, verdicts").fill("n1")
+    expect(rows).to_have_count(1)
+    page.get_by_label("Search nodes, groups, verdicts").fill("")
+    page.get_by_role("button", name="To the end").press("Enter")
+    expect_place(page, "after 12 cycles")
+    expect(rows).to_have_count(3)
+    assert sum(int(row.locator("td").nth(3).inner_text()) for row in rows.all()) == 8
+
+
+def test_a_node_is_chosen_and_waited_for(page: Page, mapped: int) -> None:
+    open_at(page, mapped, "?cycle=3&node=n1", "cycle 3 of 12")
+    card = page.locator("#map .node-card")
+    expect(card).to_contain_text("0.5 of 4 cpu requested")
+    card.get_by_role("button", name="To the next time: n1 refuses").click()
+    expect_place(page, "cycle 5 of 12")
+    canvas = page.locator("#map canvas")
+    box = canvas.bounding_box()
+    assert box
+    canvas.click(position={"x": 60, "y": 90})
+    expect(card.locator("h3 a")).to_have_text("n0")
+    card.get_by_role("button", name="Stop whenever: n0 is chosen").click()
+    kept = page.get_by_role("list", name="Breakpoints").get_by_role("listitem")
+    expect(kept).to_contain_text(["n0 is chosen"])
+    kept.get_by_role("button", name="Remove n0 is chosen").click()
+    expect(kept).to_have_count(0)
+    card.get_by_role("button", name="Look at no node").click()
+    expect(card).to_be_hidden()
+
+
+def test_finding_cycles(page: Page, mapped: int) -> None:
+    open_at(page, mapped, "", "after 12 cycles")
+    page.locator("#map-where").fill('refused_by("NodeResourcesFit")')
+    page.get_by_role("button", name="Find", exact=True).click()
+    found = page.get_by_role("list", name="Cycles that match").get_by_role("listitem")
+    expect(found).to_have_count(4)
+    found.nth(1).get_by_role("link").click()
+    expect_place(page, "cycle 6 of 12")
+
+
+def test_a_wrong_expression_says_where(browser: Any, site: Instance, mapped: int) -> None:
+    page = browser.new_page(base_url=f"http://127.0.0.1:{site.port}")  # a refusal is an error in its console
+    open_at(page, mapped, "", "after 12 cycles")
+    page.locator("#map-where").fill("tied >")
+    page.get_by_role("button", name="Find", exact=True).click()
+    expect(page.locator("#map [data-found] [role=alert]")).to_be_visible()
+    expect(page.locator("#map [data-found] pre")).to_contain_text("^")
+    page.close()
+
+
+def test_map_and_lanes_have_one_cursor(page: Page, story: dict[str, Any]) -> None:
+    page.goto(f"/runs/{story['run']}/?t=70")
+    slider, place = page.get_by_label("Moment of the run"), page.locator("#map [data-place]")
+    expect(place).to_contain_text("1:10")
+    expect(slider).to_have_value("70")
+    page.get_by_role("button", name="A step forward", exact=True).click()
+    expect(place).to_contain_text(re.compile(r"cycle \d of"))
+    at = float(slider.input_value())
+    assert at > 70
+    expect(page).to_have_url(re.compile("cycle="))
+    page.locator("#lanes").get_by_role("button", name="To the beginning").click()
+    expect(place).to_contain_text("0 s")
+    expect(page).to_have_url(re.compile(r"\?t=0$"))
+    page.locator("#map [data-unit]").select_option("move")
+    for _ in range(2):
+        page.get_by_role("button", name="A step forward", exact=True).click()
+        expect(page).to_have_url(re.compile("seq="))
+    expect(page.locator("#map [data-cycle]")).to_contain_text("Event")
+    page.reload()
+    expect(page).to_have_url(re.compile("seq="))
+    expect(place).to_contain_text("0 s")
