@@ -54,7 +54,7 @@ export class Aside {
   }
 
   noCycle({ seq, t }, world) {
-    const event = seq !== undefined && this.player.moves.known(seq);
+    const { event } = this.player;
     if (event)
       return [el("h3", { text: `Event ${number.format(seq)}` }), el("p", { class: "wrap", text: eventTold(event) })];
     if (t !== undefined)

@@ -44,18 +44,19 @@ export class MoveSteps {
     ) {
       const events = (await this.page(number)).filter(({ type }) => MOVES.has(type));
       const found = by > 0 ? events.find((event) => event.seq > seq) : events.findLast((event) => event.seq < seq);
-      if (found) return found;
+      if (found) {
+        this.last = found;
+        return found;
+      }
     }
     return null;
   }
 
-  // The event of a number, as far as it was read.
-  known(seq) {
-    for (const events of this.pages.values()) {
-      const found = events.find((event) => event.seq === seq);
-      if (found) return found;
-    }
-    return null;
+  // The event of a number.
+  async at(seq) {
+    if (this.last?.seq === seq) return this.last;
+    const { events } = await this.source.events(seq - 1, 1);
+    return events[0];
   }
 }
 

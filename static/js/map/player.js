@@ -66,7 +66,9 @@ export class Player {
       else this.view.arrange(this.world);
       const asked = this.cycle !== undefined && this.cycle <= this.world.cycles && !(playing && this.speed > CALM);
       const told = asked ? await this.tell(focus) : null;
+      const event = focus.seq > 0 ? await this.moves.at(focus.seq) : null;
       if (mine !== this.turn) return;
+      this.event = event;
       this.told = told;
       this.step = told ? (focus.last ? told.steps.length - 1 : (focus.step ?? stepOf(told.steps, focus))) : -1;
       this.named();
