@@ -37,7 +37,7 @@ def hand(page: Page) -> Any:
 
 def test_playing_stops_at_breakpoints_in_both_directions(page: Page, site: Instance, mapped: int) -> None:
     open_at(page, mapped, "", "after 12 cycles")
-    page.get_by_role("button", name="To the start").click()
+    page.get_by_role("button", name="Before the first cycle").click()
     expect_place(page, "cycle 1 of 12")
     page.locator("#map-where").fill('result == "unschedulable" && attempt == 1')
     page.get_by_role("button", name="Stop there").click()
@@ -67,7 +67,7 @@ def test_playing_stops_at_breakpoints_in_both_directions(page: Page, site: Insta
 def test_a_step_is_in_the_address(page: Page, mapped: int) -> None:
     open_at(page, mapped, "?cycle=5&point=filter&plugin=NodeResourcesFit", "cycle 5 of 12")
     expect(page.locator("#map .steps .here")).to_contain_text("NodeResourcesFit decides against 3 of 3 nodes")
-    expect(page.locator("#map [data-legend]")).to_contain_text("NodeResourcesFit refuses 3")
+    expect(page.locator("#map [data-shades]")).to_contain_text("NodeResourcesFit refuses 3")
     page.get_by_role("button", name="As a table").click()
     expect(page.locator(".map-table tbody tr").first).to_contain_text("NodeResourcesFit refuses: Insufficient cpu")
     page.reload()
@@ -125,7 +125,7 @@ def test_the_table_says_what_the_map_shows(page: Page, mapped: int) -> None:
     page.get_by_label("Search nodes, groups, verdicts").fill("n1")
     expect(rows).to_have_count(1)
     page.get_by_label("Search nodes, groups, verdicts").fill("")
-    page.get_by_role("button", name="To the end").press("Enter")
+    page.get_by_role("button", name="After the last cycle").press("Enter")
     expect_place(page, "after 12 cycles")
     expect(rows).to_have_count(3)
     assert sum(int(row.locator("td").nth(3).inner_text()) for row in rows.all()) == 8

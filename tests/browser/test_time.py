@@ -258,6 +258,7 @@ def test_how_many_more_there_are(page: Page, site: Instance) -> None:
     expect(page.locator('[data-count="bound"]')).to_have_text("40")
     expect(lane(page, "bound").locator(".chip")).to_have_count(24)
     expect(page.locator('[data-more="bound"]')).to_have_text("and 16 more")
+    lane(page, "bound").scroll_into_view_if_needed()
     expect(page.locator('[data-more="bound"]')).to_be_in_viewport()
     expect(page.locator('[data-said="nodes"]')).to_contain_text("node n1: ")
 

@@ -69,7 +69,7 @@ function hand() {
 function transport() {
   const { cycles, end } = world;
   const at = player.cycleHere;
-  slider.max = inTime ? Math.max(1e-6, world.timeOf(end), Number(box.dataset.clock) || 0) : cycles + 1;
+  slider.max = inTime ? Math.max(1e-6, world.timeOf(end), Number(box.dataset.until) || 0) : cycles + 1;
   slider.min = inTime ? 0 : 1;
   slider.value = inTime ? player.second : at;
   const between = player.cycle === undefined;
@@ -93,8 +93,8 @@ function legend() {
   const { plugins, scored, of } = view.picture;
   const named = classes.map(({ name, colour, letter }) => el("span", {}, swatch(colour, letter), name));
   const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored}`;
-  if (part("legend").dataset.key === key) return;
-  part("legend").dataset.key = key;
+  if (part("shades").dataset.key === key) return;
+  part("shades").dataset.key = key;
   const refused = plugins
     .filter(({ nodes }) => nodes)
     .map(({ name, nodes }) =>
@@ -114,7 +114,7 @@ function legend() {
   const faded = [...of.values()].some(({ kind }) => kind === "unseen")
     ? [el("span", { text: "faded: not looked at" })]
     : [];
-  part("legend").replaceChildren(...named, ...refused, ...ramp, ...faded, ...chosen);
+  part("shades").replaceChildren(...named, ...refused, ...ramp, ...faded, ...chosen);
 }
 
 function swatch(colour, letter = "") {

@@ -48,8 +48,9 @@ export class Player {
   async open() {
     const focus = focusIn(location.search);
     if (!history.state?.swap) history.replaceState({ ...history.state, own: true }, "");
-    await this.to(focus, { address: "keep" });
-    if (!this.world) await this.to({}, { address: "keep" }); // the address named what there is not
+    const seek = focus.cycle !== undefined || focus.seq !== undefined; // a second lanes read for themselves
+    await this.to(focus, { address: "keep", seek });
+    if (!this.world) await this.to({}, { address: "keep", seek: false }); // the address named what there is not
   }
 
   // Shows a focus. `address`: push a step that can be taken back, replace, or keep it as it is. `seek`: whether lanes follow.
