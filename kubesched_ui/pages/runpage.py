@@ -6,8 +6,11 @@ from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 from django.urls import reverse
 
+from kubesched_ui.asking import remedies
+from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import PodResult, Run
 from kubesched_ui.reading import figures, occupancy
 from kubesched_ui.scenarios import clusterview
@@ -91,6 +94,25 @@ def utilisation(run: Run) -> figures.Figure | None:
 def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:
     """The pods on a node by name, each with what the scenario knows of it (nothing for copies of a template)."""
     return [(key, view.pods.get(key)) for key in sorted(places) if places[key] == node]
+
+
+def together(run: Run) -> dict[str, Any]:
+    """What all pending pods lack together. Raises NotRecorded, InputError."""
+    if run.active:
+        raise NotRecorded("The run is not over; ask again when it is.")
+    told = remedies.together_of(run)
+    failed = run.cycles.filter(result=PodResult.Result.UNSCHEDULABLE).order_by("number").first()
+
+    def address(pod: str) -> str:
+        return reverse("pod", args=[run.pk, *pod.split("/", 1)])
+
+    return {
+        "told": told,
+        "at": failed.number if failed else 1,
+        "remedies": [(one, msgspec.json.encode(one.changes).decode()) for one in told.remedies],
+        "bottlenecks": [(one, address(one.example)) for one in told.bottlenecks],
+        "lack": clusterview.asks(told.lack),
+    }
 
 
 def took(run: Run) -> float | None:

@@ -63,6 +63,19 @@ def heat(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_GET
 @readable
+def together(request: HttpRequest, run_id: int) -> HttpResponse:
+    """What keeps the pending pods out, and how many more nodes would place them: a part of the run's page, fetched by
+    itself because its cluster is rewound and every answer is run."""
+    found = find(run_id)
+    try:
+        context = runpage.together(found)
+    except (InputError, NotRecorded) as problem:
+        context = {"problem": str(problem)}
+    return render(request, "together.html", {"run": found} | context)
+
+
+@require_GET
+@readable
 def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """One pod: the answer, then every extension point of each attempt."""
     context = podpage.context(find(run_id), namespace, name, request.GET)

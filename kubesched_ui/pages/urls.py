@@ -29,6 +29,7 @@ urlpatterns = [
     path("scenarios/<int:scenario_id>/pair/", compare.pair, name="pair"),
     path("compare/", compare.choose, name="compare-chosen"),
     path("compare/<int:a>/<int:b>/", compare.compare, name="compare"),
+    path("runs/<int:run_id>/together/", runs.together, name="together"),
     path("runs/<int:run_id>/heat/", runs.heat, name="run-heat"),
     path("runs/<int:run_id>/export/", runs.export, name="run-export"),
     path("runs/<int:run_id>/cancel/", runs.cancel, name="cancel"),

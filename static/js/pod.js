@@ -1,5 +1,6 @@
 // The pod page: steps through extension points with arrow keys, follows a live run, lists thousands of nodes quickly.
 import { onKeys } from "./keys.js";
+import { loadParts } from "./load.js";
 import { NodeList } from "./nodelist.js";
 import { follow } from "./socket.js";
 
@@ -237,16 +238,8 @@ function setUp() {
   const query = new URL(location.href).searchParams;
   if (query.get("plugin")) choosePlugin(query.get("plugin"), false);
   if (query.get("node")) list?.search(query.get("node"), false);
-  document.querySelectorAll("[data-load]").forEach(load);
+  loadParts();
   showAttempt();
-}
-
-// What takes the server longer comes after the page is there.
-async function load(box) {
-  const response = await fetch(box.dataset.load, { headers: { "X-Requested-With": "fetch" } });
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById(box.id);
-  if (fresh) box.replaceChildren(...fresh.childNodes);
-  else box.querySelector("p").textContent = "This could not be looked at; load the page again.";
 }
 
 // The page as the server made it anew.

@@ -1,6 +1,7 @@
 // A run in progress: counts move with every frame of events; tables and charts follow at a pace the page can keep.
 // Of a run in time only the events of the run itself are followed: a day has a million, and its clock tells how far it is.
 import { drawCharts, redraw } from "./charts.js";
+import { loadParts } from "./load.js";
 import { follow } from "./socket.js";
 
 const page = document.getElementById("run");
@@ -41,6 +42,7 @@ async function refresh() {
   const bar = fresh.getElementById("progress");
   if (inTime && bar) Object.assign(document.getElementById("progress"), { max: bar.max, value: bar.value });
   document.querySelectorAll("[data-source]").forEach(redraw);
+  loadParts();
   const table = document.querySelector("#pods");
   if (table && !table.contains(document.activeElement)) {
     const now = fresh.querySelector("#pods");
@@ -90,4 +92,5 @@ function live() {
 }
 
 drawCharts(document);
+loadParts();
 if (page.dataset.live) live();

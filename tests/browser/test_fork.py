@@ -32,6 +32,26 @@ def test_a_remedy_is_tried(page: Page, recorded: dict[str, Any]) -> None:
     page.get_by_role("button", name="Try it").first.click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2Fsearch-1"))
     expect(page.locator("#pod")).to_contain_text("gained")
+    page.locator(".compared a[href^='/runs/']").last.click()
+    expect(page.get_by_role("heading", name="A fork")).to_be_visible()
+
+
+def test_from_a_pending_pod_by_a_remedy_to_its_node(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/")
+    page.locator("#why .remedies").get_by_role("button", name="Try it").first.click()
+    page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2Fsearch-1"))
+    expect(page.locator("#pod")).to_contain_text("gained")
+    fork = re.search(r"/compare/\d+/(\d+)/", page.url)
+    assert fork
+    page.goto(f"/runs/{fork[1]}/pods/shop/search-1/")
+    expect(page.locator(".answer")).to_contain_text("Placed on")
+
+
+def test_the_bottlenecks_of_a_run_come_after_its_page(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/")
+    part = page.locator("#together")
+    expect(part).to_contain_text("What keeps them out at the end")
+    expect(part.get_by_role("button", name="Try it").first).to_be_enabled()
 
 
 def test_two_releases_are_two_clicks_away(page: Page, recorded: dict[str, Any]) -> None:

@@ -93,3 +93,20 @@ def test_extended_resources_are_drawn_and_listed_as_cpu_is(client: Client, run: 
     assert f">{GPU}<span" in nodes, "a column of its own, sorted by"
     assert "0 of 4" in nodes
     assert "2 of 4 <span" in source(client, f"/runs/{run.pk}/nodes/g/")
+
+
+def test_what_would_place_all_pending_pods(client: Client) -> None:
+    full = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="2") for i in range(6))))
+    assert 'id="together" data-load' in source(client, f"/runs/{full.pk}/")
+    told = source(client, f"/runs/{full.pk}/together/")
+    assert "2 more nodes like n1 place 4 of 4 pods" in told
+    assert 'name="at" value="3"' in told, "the first cycle that found no node"
+    assert "Insufficient cpu" in told
+    assert "ask for cpu 8, memory 4Gi together" in told
+    helpless = ran(scenario(node("n1"), pod("p", cpu="99")))
+    assert "place none of them" in source(client, f"/runs/{helpless.pk}/together/")
+    placed = ran(scenario(node("n1"), pod("p")))
+    assert 'id="together"' not in source(client, f"/runs/{placed.pk}/")
+    RecordingBlock.objects.filter(run=full).delete()
+    Run.objects.filter(pk=full.pk).update(last_seq=full.last_seq + 1)
+    assert "run it again" in source(client, f"/runs/{full.pk}/together/")
