@@ -1,0 +1,6 @@
+// The map comes once the page is there: over a slow link its answer and its tables are read first.
+
+const begin = () => import("./map.js");
+
+if (document.readyState === "complete") begin();
+else addEventListener("load", begin, { once: true });
