@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 
 from kubesched_ui.fields import pack, unpack
-from kubesched_ui.models import Cycle, EventBlock, PodResult, RecordingBlock, Run
+from kubesched_ui.models import Cycle, EventBlock, NodeList, PodResult, RecordingBlock, Run
 from kubesched_ui.recording.eventlog import LostClaim, insert
 from kubesched_ui.recording.rows import COUNTS, CycleRow, ResultRow
 from scheduler_core.debugger.recording import Block
@@ -44,6 +44,8 @@ def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str]) 
             raise LostClaim
         copy(Cycle, CYCLE, run, parent, "number < %s", number)
         copy(EventBlock, EVENTS, run, parent, "last_seq <= %s", run.last_seq)
+        newest = max(before.values_list("nodes_version", flat=True), default=0)
+        copy(NodeList, ("version", "names"), run, parent, "version <= %s", newest)
         insert(RecordingBlock, ("run_id", *Block._fields), ((run.pk, *block) for block in blocks))
         adopt_results(run, parent, tried)
 

@@ -96,6 +96,11 @@ class RunLog:
         if len(self.cycles) >= settings.RUN_BATCH_CYCLES or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
             self.flush()
 
+    def add_nodes(self, version: int, names: list[str]) -> None:
+        """The list of nodes that cycles of this version index; it may be stored already."""
+        if not self.run.node_lists.filter(version=version).exists():
+            self.node_lists.append(NodeList(run=self.run, version=version, names=names))
+
     def add_entry(self, entry: Entry, cycles: int, counts: Mapping[str, int]) -> None:
         """Appends what a record of a run in time came to; the events of a pod that follow each other are a block.
 

@@ -71,7 +71,10 @@ def record(run: Run, log: RunLog) -> None:
         simulation, recorded = begin(run, log)
         position = {pod: index for index, pod in enumerate(simulation.pods)}
     run.cycles_total = first - 1 + len(simulation.pods)
-    recorder, nodes, stored = log.recorder, list(simulation.nodes), run.cycles_done
+    recorder, nodes, stored, version = log.recorder, list(simulation.nodes), run.cycles_done, 0
+    if run.is_fork:
+        version = run.cycles.filter(number=first - 1).values_list("nodes_version", flat=True).first() or 0
+        nodes = run.nodes_at(version)
     logger.info(
         "Run %s: %s pods, %s nodes, loaded in %.1f s",
         run.pk,
@@ -84,11 +87,14 @@ def record(run: Run, log: RunLog) -> None:
         took = time.perf_counter() - before
         if recorder is not None:
             recorder.cycle(trace)
+        if run.is_fork and simulation.nodes != nodes:  # its changes come with its first cycle
+            nodes, version = list(simulation.nodes), version + 1
+            log.add_nodes(version, nodes)
         if number == stored:
             check_same(run, number, trace.pod, trace.result)
         if number > stored:
             namespace, _, name = trace.pod.partition("/")
-            cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode())
+            cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode(), version)
             events = cycle_events(trace, nodes)
             place = position.get(trace.pod, number - 1)
             result = pod_result(events, place, recorded.get(trace.pod, ""), took)

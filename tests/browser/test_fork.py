@@ -51,7 +51,9 @@ def test_the_bottlenecks_of_a_run_come_after_its_page(page: Page, recorded: dict
     page.goto(f"/runs/{recorded['run']}/")
     part = page.locator("#together")
     expect(part).to_contain_text("What keeps them out at the end")
-    expect(part.get_by_role("button", name="Try it").first).to_be_enabled()
+    part.get_by_role("button", name="Try it").first.click()
+    page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/"))
+    expect(page.locator(".answer")).to_contain_text("1 gains a node")
 
 
 def test_two_releases_are_two_clicks_away(page: Page, recorded: dict[str, Any]) -> None:

@@ -255,3 +255,19 @@ def test_a_fork_is_compared_with_its_parent(client: Client, small: Run) -> None:
     told = client.get("/api/compare", {"a": small.pk, "b": fork.pk}).json()
     assert {"path": "changes[0].skip", "a": None, "b": {"pod": None, "plugin": "NodeResourcesFit"}} in told["settings"]
     assert told["divergence"] is None or told["divergence"]["cycle"] >= 3
+
+
+def test_nodes_that_a_fork_adds_have_their_names(client: Client) -> None:
+    run = ran(client, as_list(node("n1", cpu="1"), pod("p0"), *(pod(f"p{i}") for i in (1, 2, 3))))
+    fork = forked(client, run, at=2, changes=[{"create": node("a0", cpu="1")}, {"create": node("z9", cpu="1")}])
+    before, *after = Cycle.objects.filter(run=fork).order_by("number")
+    assert before.nodes == ["n1"]
+    assert {name for row in after for name in row.nodes} == {"n1", "a0", "z9"}
+    placed = dict(PodResult.objects.filter(run=fork, result="scheduled").values_list("name", "node"))
+    assert set(placed.values()) == {"n1", "a0", "z9"}
+    again = forked(client, fork, at=4, changes=[{"create": node("last", cpu="1")}])
+    rows = list(Cycle.objects.filter(run=again).order_by("number"))
+    assert [len(row.nodes) for row in rows] == [1, 3, 3, 4]
+    assert PodResult.objects.get(run=again, name="p3").node == "last"
+    for one in (fork, again):
+        assert client.get(f"/compare/{run.pk}/{one.pk}/").status_code == 200
