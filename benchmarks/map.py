@@ -1,0 +1,154 @@
+"""The map's benchmark: frames a second in Chromium's own trace, on a large run, while a person pans, zooms and plays.
+
+    python benchmarks/map.py [--nodes 5000] [--pods 10000] [--seconds 4] [--headed]
+
+Starts the product with a data folder of its own, runs a workload and opens the run's page in a headless Chromium of
+1440 by 900 pixels. The map has no groups, so that every node in view is drawn as a box of its own. Of each thing that
+is done: the frames that the compositor drew a second (`frames`), the gap between two of them that 1% exceed
+(`gap_ms_p99`), and how long the page's scripts took for one (`script_ms`: median, p95). `control` is a page that draws
+next to nothing: more frames than there this machine does not give at that time. `renderer` says what draws: without a
+GPU that is the processor. Prints one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.debugger import median, product, ran  # noqa: E402
+from scheduler_core.commands.bench import workload  # noqa: E402
+
+FLAGS = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+CATEGORIES = [
+    "disabled-by-default-devtools.timeline",
+    "disabled-by-default-devtools.timeline.frame",
+    "devtools.timeline",
+]
+# A page that moves one small box a frame: what this machine gives at best.
+CONTROL = """<canvas width=100 height=100></canvas><script>
+const context = document.querySelector("canvas").getContext("2d");
+const frame = (now) => {
+  context.clearRect(0, 0, 100, 100);
+  context.fillRect((now / 10) % 90, 0, 10, 10);
+  requestAnimationFrame(frame);
+};
+requestAnimationFrame(frame);
+</script>"""
+MIDDLE = (450, 420)  # on the map, from the upper left corner of the page's view
+
+
+def traced(browser: Browser, page: Page, act: Callable[[], None]) -> dict[str, Any]:
+    """What Chromium's trace says of the frames while something is done."""
+    browser.start_tracing(page=page, categories=CATEGORIES)
+    act()
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    drawn = sorted(event["ts"] / 1e3 for event in events if event["name"] == "DrawFrame")
+    frames = [event["dur"] / 1e3 for event in events if event["name"] == "FireAnimationFrame" and "dur" in event]
+    gaps = sorted(after - before for before, after in itertools.pairwise(drawn))
+    if not gaps or not frames:
+        return {"frames": 0}
+    return {
+        "frames": round(1e3 * len(gaps) / (drawn[-1] - drawn[0]), 1),
+        "gap_ms_p99": round(gaps[math.floor(0.99 * (len(gaps) - 1))], 1),
+        "script_ms": [round(statistics.median(frames), 1), round(sorted(frames)[int(0.95 * len(frames))], 1)],
+    }
+
+
+def pan(page: Page, seconds: float) -> None:
+    page.mouse.move(*MIDDLE)
+    page.mouse.down()
+    begun = time.monotonic()
+    while (passed := time.monotonic() - begun) < seconds:
+        page.mouse.move(MIDDLE[0] + 250 * math.sin(passed * 2), MIDDLE[1] + 120 * math.sin(passed * 3))
+    page.mouse.up()
+
+
+def zoom(page: Page, seconds: float) -> None:
+    page.mouse.move(*MIDDLE)
+    page.keyboard.down("Control")
+    begun = time.monotonic()
+    while (passed := time.monotonic() - begun) < seconds:
+        page.mouse.wheel(0, -14 if passed < seconds / 2 else 14)
+    page.keyboard.up("Control")
+
+
+def play(page: Page, seconds: float, speed: str) -> None:
+    page.locator("#map [data-speed]").select_option(speed)
+    page.get_by_role("button", name="Play forward").click()
+    page.wait_for_timeout(seconds * 1e3)
+    page.get_by_role("button", name="Play forward").click()
+
+
+def measured(browser: Browser, address: str, seconds: float) -> dict[str, Any]:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    found: dict[str, Any] = {}
+    page.set_content(CONTROL)
+    found["control"] = traced(browser, page, lambda: page.wait_for_timeout(seconds * 1e3))
+
+    def at(cycle: int) -> None:
+        page.goto(f"{address}?group=&cycle={cycle}#map")
+        page.locator("#map [data-hand]").wait_for()
+        page.wait_for_timeout(1500)
+
+    at(3000)
+    found["zoom"] = traced(browser, page, lambda: zoom(page, seconds))
+    at(3000)
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_timeout(600)
+    found["pan"] = traced(browser, page, lambda: pan(page, seconds))
+    for speed in ("5", "30", "500"):
+        at(3000)
+        found[f"play_{speed}_cycles_a_second"] = traced(browser, page, lambda s=speed: play(page, seconds, s))  # type: ignore[misc]
+    page.close()
+    return found
+
+
+def renderer(browser: Browser) -> dict[str, str]:
+    """Who draws canvases, and who puts the page together."""
+    features = browser.new_browser_cdp_session().send("SystemInfo.getInfo")["gpu"]["featureStatus"]
+    return {"canvas": features["2d_canvas"], "compositing": features["gpu_compositing"], "version": browser.version}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--pods", type=int, default=10_000)
+    parser.add_argument("--workload", default="basic", help="as of python -m scheduler_core bench")
+    parser.add_argument("--seconds", type=float, default=4, help="of each thing that is done")
+    parser.add_argument("--headed", action="store_true", help="in a window, with the GPU that there is")
+    given = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with tempfile.TemporaryDirectory() as folder, product(Path(folder)) as address, sync_playwright() as playwright:
+        run = ran(address, workload(given.workload, given.nodes, given.pods))
+        figures: dict[str, Any] = {"nodes": given.nodes, "pods": given.pods, "workload": given.workload}
+        moments = [1 + given.pods * i // 10 for i in range(10)]
+        api = f"{address}{run}"
+        figures["map_ms"] = median([f"{api}/map?cycle={k}" for k in moments])
+        figures["tape_ms"] = median([f"{api}/map/tape?after={k}" for k in moments])
+        figures["cycle_ms"] = median([f"{api}/cycles/{k}" for k in moments])
+        figures["state_ms"] = median([f"{api}/state?cycle={k}" for k in moments])
+        flags = FLAGS if given.headed else [*FLAGS, "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags, headless=not given.headed)
+        figures["renderer"] = renderer(browser)
+        figures |= measured(browser, f"{address}{run.replace('/api', '')}/", given.seconds)
+        browser.close()
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
