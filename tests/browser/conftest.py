@@ -6,6 +6,7 @@ loop runs in the test's thread, and Django refuses to use a database there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 
 
 def is_problem(said: ConsoleMessage) -> bool:
-    return said.type == "error" and "status of 400" not in said.text
+    return said.type == "error" and not re.search(r"status of (400|409)\b", said.text)
 
 
 class Problems(list[str]):
-    """What a page complained about: errors of scripts, refused loads, dialogs. A 400 is an answer."""
+    """What a page complained about: errors of scripts, refused loads, dialogs. A 400 is an answer, and a 409 of what has not begun."""
 
     def watch(self, page: Page) -> None:
         page.on("console", lambda said: self.append(said.text) if is_problem(said) else None)

@@ -112,7 +112,8 @@ def test_the_chart_library_comes_last_and_only_where_it_draws(page: Page, record
     expect(page.locator('[data-chart="heat"] .hm image')).to_be_attached(timeout=20_000)
     page.locator('[data-chart="heat"] .nsewdrag').hover()
     expect(page.locator('[data-chart="heat"] .hovertext')).to_contain_text("%")
-    assert "plotly" in [address for address in loaded if address.endswith(".js")][-1]
+    first = {name: next(i for i, address in enumerate(loaded) if name in address) for name in ("/js/run.", "plotly")}
+    assert first["/js/run."] < first["plotly"]
 
 
 def test_a_plugin_points_to_its_lines_in_the_yaml_and_back(page: Page, recorded: dict[str, Any]) -> None:

@@ -178,6 +178,7 @@ def test_map_and_lanes_have_one_cursor(page: Page, story: dict[str, Any]) -> Non
     expect(slider).to_have_value("70")
     page.get_by_role("button", name="A step forward", exact=True).click()
     expect(place).to_contain_text(re.compile(r"cycle \d of"))
+    expect(slider).not_to_have_value("70")
     at = float(slider.input_value())
     assert at > 70
     expect(page).to_have_url(re.compile("cycle="))

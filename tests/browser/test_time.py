@@ -149,6 +149,8 @@ def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: dict[str,
         page.goto(f"/runs/{story['run']}/?t={t}")
         expect(page.locator("[data-clock]")).not_to_have_text("" if t else "-")
         expect(page.get_by_label("Moment of the run")).to_have_attribute("aria-valuetext", re.compile("bound|active"))
+        expect(page.locator("#map [data-place]")).to_contain_text("cycle")  # it stands above and comes later
+        page.locator("#lanes-t").scroll_into_view_if_needed()
         found = page.evaluate(EDGES)
         left, right = found["slider"]
         assert right - left > width / 4
