@@ -45,7 +45,7 @@ def is_problem(said: ConsoleMessage) -> bool:
 
 
 class Problems(list[str]):
-    """What a page complained about: errors of scripts, refused loads, dialogs. 400 and 409 (not begun yet) are answers."""
+    """What a page complained about: errors of scripts, refused loads, dialogs. 400 and 409 are answers."""
 
     def watch(self, page: Page) -> None:
         page.on("console", lambda said: self.append(said.text) if is_problem(said) else None)
