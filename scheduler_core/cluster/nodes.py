@@ -251,6 +251,15 @@ class NodeTable:
             found = self._memo[key] = make()
         return found
 
+    def owners(self, resource: str) -> Bool | None:
+        """Which nodes have any of a resource that has columns; bool over nodes, None for all."""
+
+        def make() -> tuple[Bool | None]:
+            column = self.allocatable[resource]
+            return (None if column.all() else column != 0,)
+
+        return self.memo(("owners", resource), make)[0]
+
     def topology(self, key: str) -> Topology:
         """A label as a column."""
         return self.memo(("label", key), lambda: Topology(key, self.nodes))

@@ -61,9 +61,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
             found = columns(self.cluster, pod, name, rows, nonzero=False)
             if found is None:
                 continue
-            allocatable, requested = found
-            has = None if allocatable.all() else allocatable != 0
-            share = requested / (allocatable if has is None else np.where(has, allocatable, 1))
+            allocatable, requested, has = found
+            share = requested / allocatable
             np.minimum(share, 1.0, out=share)
             fractions.append(share)
             present.append(has)

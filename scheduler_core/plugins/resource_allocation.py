@@ -37,9 +37,12 @@ _MAX_UTILIZATION = 100
 _SHAPE_SCALE = 10  # a shape's scores are 0..10
 
 
-def columns(cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool) -> tuple[Int64, Int64] | None:
-    """(allocatable, requested with the pod) of a resource, int64 over the rows; None where it does not take part.
+def columns(
+    cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool
+) -> tuple[Int64, Int64, Bool | None] | None:
+    """(allocatable, requested with the pod, who has any of it) over the rows; None where it does not take part.
 
+    int64, int64 and bool, None for all. A node that has none of it is given 1, so that one can divide.
     `nonzero` counts containers without requests of cpu or memory with their defaults.
     """
     nodes = cluster.nodes
@@ -57,7 +60,11 @@ def columns(cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool
         used = nodes.requested[name]
     if allocatable is None:
         return None
-    return allocatable[rows], used[rows] + amount
+    owners = nodes.owners(name)
+    if owners is None:
+        return allocatable[rows], used[rows] + amount, None
+    owners = owners[rows]
+    return np.where(owners, allocatable[rows], 1), used[rows] + amount, owners
 
 
 def quotients(numerators: Int64, denominators: Int64) -> Int64:
@@ -141,11 +148,7 @@ def make_scorer(cluster: Cluster, strategy: Any) -> ResourceScorer:
             found = columns(cluster, pod, name, rows, nonzero=True)
             if found is None:
                 continue
-            allocatable, requested = found
-            counts: Bool | None = None
-            if not allocatable.all():
-                counts = allocatable != 0
-                allocatable = np.where(counts, allocatable, 1)
+            allocatable, requested, counts = found
             points = formula(requested, allocatable)
             if ratio:  # there, resources that score nothing do not count in the mean either
                 counts = points > 0 if counts is None else counts & (points > 0)
