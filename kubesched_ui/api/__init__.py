@@ -25,6 +25,7 @@ from kubesched_ui.api import (
     runs,
     scenarios,
     time,
+    trials,
 )
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
@@ -43,7 +44,8 @@ api = NinjaAPI(
     docs=Swagger(settings={"deepLinking": False}),  # its links would stand inside buttons, out of a keyboard's reach
 )
 
-for resource in (scenarios, runs, events, pods, time, debugger, provenance, compare, remedies, cycles, breakpoints):
+RESOURCES = (scenarios, runs, events, pods, time, debugger, provenance, trials, compare, remedies, cycles, breakpoints)
+for resource in RESOURCES:
     api.add_router("", resource.router)
 
 

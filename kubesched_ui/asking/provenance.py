@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from typing import Any
 
 from django.http import Http404
 
@@ -14,6 +15,7 @@ from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import Provenance, Question, of_recording
 from scheduler_core.debugger.rewound import Rewound
+from scheduler_core.debugger.trials import Trials
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
 
@@ -28,6 +30,14 @@ def tell(run: Run, cycle: Cycle, question: Question) -> Tree:
     """The tree of a number of one cycle of the run. Raises NotRecorded, InputError, NotThere."""
     with _lock:
         return _provenance(run, cycle).tell(question)
+
+
+def trials_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str, Any]:
+    """The trials of preemption in one cycle, those on a node made again, as docs/debugger.md has it. Raises
+    NotRecorded, InputError, NotThere."""
+    with _lock:
+        found = _provenance(run, cycle)
+        return {"cycle": cycle.number} | Trials(found.framework, found.pod, found.trace).told(node, page)
 
 
 def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: int | None = None) -> Cycle:

@@ -207,6 +207,7 @@ def about_cycle(
         "steps": steps(cycle, row.result, len(nodes), after),
         "point": wanted if wanted in POINTS else decisive_point(cycle, row.result, after),
         "plugin_shown": query.get("plugin", ""),
+        "trials_of": query.get("node", "")[:253],
         "notes": notes(run, verdicts, cycle),
         "matrix": verdicts,
         "matrix_groups": verdicts.groups[:GROUPS_SHOWN],

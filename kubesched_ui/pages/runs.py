@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.asking import remedies
+from kubesched_ui.asking import provenance, remedies
 from kubesched_ui.asking.nodes import WrongMoment
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Cycle, Run, Scenario
@@ -129,6 +129,21 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
 def shown(found: list[Remedy]) -> list[dict[str, Any]]:
     """Remedies, each with its changes as a fork takes them."""
     return [{"remedy": one, "json": msgspec.json.format(msgspec.json.encode(one.changes)).decode()} for one in found]
+
+
+@require_GET
+def trials(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
+    """The trials of preemption on one node, step by step: a part of the pod's page, made again when it is looked at."""
+    found, asked = find(run_id), request.GET.get("cycle", "")
+    row = provenance.cycle_of(
+        found, namespace, name, None, int(asked) if asked.isdecimal() and len(asked) < 10 else None
+    )
+    context: dict[str, Any] = {"run": found, "namespace": namespace, "name": name, "row": row}
+    try:
+        context |= provenance.trials_of(found, row, request.GET.get("node", "")[:253].strip())
+    except (InputError, NotRecorded) as problem:
+        context["problem"] = str(problem)
+    return render(request, "trials.html", context)
 
 
 @require_GET

@@ -75,23 +75,23 @@ class Provenance:
         given: Mapping[tuple[str, str], Object],
     ) -> None:
         framework.cluster.nodes.refresh()
-        self._framework, self._pod, self._trace = framework, pod, trace
+        self.framework, self.pod, self.trace = framework, pod, trace
         self._cycles, self._given = cycles, given
 
     def tell(self, question: Question) -> Tree:
         """The tree of an answer; its root is what the cycle recorded. Raises InputError for what it did not decide."""
-        node = question.node or self._trace.node or self._trace.nominated_node
+        node = question.node or self.trace.node or self.trace.nominated_node
         if not node:
             raise InputError("node", "", "must be given: the cycle chose none")
-        row = self._framework.cluster.nodes.rows.get(node, -1)
+        row = self.framework.cluster.nodes.rows.get(node, -1)
         if row < 0:
             raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")
-        rows: Any = slice(None) if self._trace.feasible is None else self._trace.feasible
+        rows: Any = slice(None) if self.trace.feasible is None else self.trace.feasible
         view = View(
-            self._framework.cluster,
-            self._pod,
+            self.framework.cluster,
+            self.pod,
             row,
-            self._framework.profile,
+            self.framework.profile,
             rows,
             self._cycles,
             self._given,
@@ -112,9 +112,9 @@ class Provenance:
     # ---- Filter
 
     def _filter(self, view: View, name: str) -> Tree:
-        trace, state = self._trace, CycleState()
+        trace, state = self.trace, CycleState()
         rejected = trace.prefilter is not None and trace.prefilter.plugin == name
-        plugin: Any = _named(self._framework.pre_filter if rejected else self._framework.filter, name, "filter")
+        plugin: Any = _named(self.framework.pre_filter if rejected else self.framework.filter, name, "filter")
         if isinstance(plugin, PreFilterPlugin):
             plugin.pre_filter(state, view.pod)
         if rejected:
@@ -127,20 +127,20 @@ class Provenance:
         tree = _checked(plugin.explain_filter(state, view), status is not None, status)
         promised = trace.nominated.get(view.row)
         if status is None and promised is not None and promised.plugin == name:
-            pods = ", ".join(pod.key for pod in self._framework.nominated_ahead(view.pod, view.node.name))
+            pods = ", ".join(pod.key for pod in self.framework.nominated_ahead(view.pod, view.node.name))
             tree.text += f"; but with the pods nominated to the node ({pods}) it refuses: {promised.message}"
         return tree
 
     # ---- Score
 
     def _score(self, view: View, point: str, name: str) -> Tree:
-        score = self._trace.scores.get(name)
+        score = self.trace.scores.get(name)
         if score is None:
-            _named(self._framework.score, name, "score")
-            raise NotThere("plugin", "", _silent(self._trace, name, self._trace.skipped_score, "score"))
+            _named(self.framework.score, name, "score")
+            raise NotThere("plugin", "", _silent(self.trace, name, self.trace.skipped_score, "score"))
         place = self._place(view)
         state = CycleState()
-        plugin = next((plugin for plugin in self._framework.score if plugin.name == name), None)
+        plugin = next((plugin for plugin in self.framework.score if plugin.name == name), None)
         if isinstance(plugin, PreScorePlugin):
             plugin.pre_score(state, view.pod, view.rows)
         raw = _checked(plugin.explain_score(state, view) if plugin else None, int(score.raw[place]), None)
@@ -162,13 +162,13 @@ class Provenance:
 
     def _place(self, view: View) -> int:
         """Where the node is among the feasible ones."""
-        found = np.flatnonzero(self._trace.feasible_rows() == view.row)
+        found = np.flatnonzero(self.trace.feasible_rows() == view.row)
         if not len(found):
             raise NotThere("node", "", f"{view.node.name} was not scored in this cycle: it was not feasible")
         return int(found[0])
 
     def _total(self, view: View) -> Tree:
-        trace = self._trace
+        trace = self.trace
         if not trace.scores:
             raise NotThere("point", "", "nothing was scored in this cycle")
         place = self._place(view)
@@ -180,13 +180,13 @@ class Provenance:
     # ---- preemption
 
     def _preemption(self, view: View, name: str) -> Tree:
-        plugin = _named(self._framework.post_filter, name or "DefaultPreemption", "postFilter")
-        trace, state, pods = self._trace, CycleState(), self._framework.cluster.pods
+        plugin = _named(self.framework.post_filter, name or "DefaultPreemption", "postFilter")
+        trace, state, pods = self.trace, CycleState(), self.framework.cluster.pods
         found = trace.postfilter
         if found is None:
             raise NotThere("point", "", "no PostFilter plugin was asked in this cycle")
-        self._framework.run_pre_filter(state, view.pod)
-        self._framework.run_filter(state, view.pod)
+        self.framework.run_pre_filter(state, view.pod)
+        self.framework.run_filter(state, view.pod)
         victims = [pods[key] for key in trace.victims if key in pods]
         result = PostFilterResult(
             found.nominated_node, victims, found.candidates, found.rejected, found.nominated_any_of, found.rule

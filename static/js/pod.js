@@ -3,6 +3,7 @@ import { onKeys } from "./keys.js";
 import { loadParts } from "./load.js";
 import { NodeList } from "./nodelist.js";
 import { follow } from "./socket.js";
+import { showTrials, trialBy } from "./trials.js";
 
 const POINTS = [
   "preenqueue",
@@ -45,6 +46,7 @@ function open(point, push = true) {
     history.pushState({ own: true }, "", address);
   }
   if (point === "filter") list?.render();
+  if (point === "postfilter") showTrials();
 }
 
 function step(by) {
@@ -76,8 +78,9 @@ function toCycle(number) {
 }
 const cycleBy = (by) => () => toCycle(Number(document.getElementById("pod").dataset.cycle) + by);
 
-// The plugins of the panel that is shown, one after the other, then those of the next point.
+// The plugins of the panel that is shown, one after the other, then those of the next point; of preemption, its trials.
 function pluginBy(by) {
+  if (current() === "postfilter" && trialBy(by)) return;
   const heads = () => [...document.querySelectorAll(`#point-${current()} th[data-plugin]`)];
   const at = heads().findIndex((head) => head.hasAttribute("aria-current"));
   const next = heads()[at < 0 && by < 0 ? -1 : at + by];

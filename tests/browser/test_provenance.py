@@ -72,3 +72,28 @@ def test_a_pod_that_an_earlier_cycle_placed_leads_there(page: Page, packed: str)
 def _chosen(page: Page, packed: str) -> str:
     page.goto(f"{packed}?point=score")
     return page.locator(".scores tr.chosen [data-from=total]").get_attribute("data-node") or ""
+
+
+def test_through_the_trials_of_preemption_step_by_step(page: Page, site: Instance) -> None:
+    made = site.api("POST", "/scenarios", (FOLDER / "10-preemption.yaml").read_bytes())
+    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
+    assert site.finished(run)["state"] == "done"
+    page.goto(f"/runs/{run}/pods/default/urgent/?point=postfilter")
+    current = page.locator("#trials [data-trial][aria-current]")
+    expect(page.locator("#trials [data-trial]")).to_have_count(3)
+    page.keyboard.press("j")
+    expect(current).to_contain_text("All 2 pods of lower priority leave")
+    page.keyboard.press("j")
+    expect(current).to_contain_text("default/scan-0 is put back")
+    expect(current).to_contain_text("Insufficient cpu")
+    expect(page.locator("#trials [data-state=away]:not(.legend *)")).to_have_text("default/scan-1 · 10")
+    page.reload()
+    expect(current).to_contain_text("default/scan-0 is put back")
+    page.keyboard.press("k")
+    page.keyboard.press("k")  # back over the first: to the node that was tried before
+    expect(page.locator("#trials h3")).to_contain_text("n2")
+    expect(current).to_contain_text("default/report-0 is put back")
+    page.locator("[data-trials-of=n1]").click()
+    expect(page.locator("#trials .lead")).to_contain_text("against a disruption budget")
+    page.go_back()
+    expect(page.locator("#trials h3")).to_contain_text("n2")

@@ -1,0 +1,180 @@
+"""The trials of preemption one by one: all pods of lower priority leave a node, then each is put back in turn.
+
+A trace keeps what came of them, not the trials: they are made again when asked for, in the cluster before the cycle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import Change, CycleState, Status
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
+
+PAGE = 100  # nodes that are listed at once
+REMOVE, REPRIEVE = "remove", "reprieve"
+NOT_TRIED = "enough candidates were found before it"
+CHANGED = "the cycle recorded another outcome: an extender changed the candidates, or the run was of another version"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One trial. `do`: REMOVE (all `pods` of lower priority) or REPRIEVE (the one pod is put back). `fits`: whether the
+    preempting pod fits then; if not, `plugin` and `reasons` say why, and `nominated` whether it does only because of
+    the pods nominated to the node. `violates`: the pod is one whose eviction breaks a disruption budget."""
+
+    do: str
+    pods: list[str]
+    priority: int | None
+    violates: bool
+    fits: bool
+    plugin: str
+    reasons: list[str]
+    nominated: bool
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """What evicting from one node comes to. `tried`: whether the cycle did. `victims`: most important first; none if it
+    does not help, then `plugin` and `reasons` say why. `agrees`: with what the cycle recorded; None if that is nothing.
+    `note`: what else there is to say."""
+
+    node: str
+    tried: bool
+    steps: list[Step]
+    victims: list[str]
+    violations: int
+    plugin: str
+    reasons: list[str]
+    agrees: bool | None
+    note: str
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A node that the cycle tried, as recorded."""
+
+    node: str
+    candidate: bool
+    victims: int
+    violations: int
+    plugin: str
+    reasons: list[str]
+
+
+class Trials:
+    """One cycle's. `framework`: the profile's, of the cluster as it was before the cycle. `pod`: as it was then. Raises
+    NotThere if the cycle did not come to preemption."""
+
+    def __init__(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
+        if trace.postfilter is None or all(plugin.name != "DefaultPreemption" for plugin in framework.post_filter):
+            raise NotThere("point", "", "DefaultPreemption was not asked in this cycle")
+        self._framework, self._pod, self._trace, self._found = framework, pod, trace, trace.postfilter
+        self._state = CycleState()
+        framework.cluster.nodes.refresh()
+        framework.run_pre_filter(self._state, pod)
+        self._verdicts = framework.run_filter(self._state, pod)
+        self._budgets = Budgets(list(framework.cluster.budgets.values()))
+        self._rejected = {row: status for status, rows in trace.postfilter.rejected for row in rows.tolist()}
+
+    def told(self, node: str = "", page: int = 1) -> dict[str, Any]:
+        """{pod, attempt, nominated, said, nodes, total, page, pages, trial, before, after} as docs/debugger.md has it.
+        `node`: "" for the one that room was made on, else the first that was tried. Raises NotThere, InputError."""
+        tried = self.nodes()
+        pages = max(1, -(-len(tried) // PAGE))
+        if not 1 <= page <= pages:
+            raise InputError("page", "", f"must be from 1 to {pages}, got {page}")
+        names = [one.node for one in tried]
+        wanted = node or self._trace.nominated_node or next(iter(names), "")
+        at = names.index(wanted) if wanted in names else -1
+        return {
+            "pod": self._pod.key,
+            "attempt": self._trace.attempt,
+            "nominated": self._trace.nominated_node,
+            "said": self._found.status.message if self._found.status is not None else "",
+            "nodes": tried[(page - 1) * PAGE : page * PAGE],
+            "total": len(tried),
+            "page": page,
+            "pages": pages,
+            "trial": self.of(wanted) if wanted else None,
+            "before": names[at - 1] if at > 0 else "",
+            "after": names[at + 1] if 0 <= at < len(names) - 1 else "",
+        }
+
+    def nodes(self) -> list[Tried]:
+        """The nodes that the cycle tried, in the order in which it did."""
+        table, found = self._framework.cluster.nodes, self._found
+        told = []
+        for row in self._order():
+            name = table.names[row]
+            status = self._rejected.get(row)
+            if name in found.candidates:
+                victims, violations = found.candidates[name]
+                told.append(Tried(name, True, len(victims), violations, "", []))
+            elif status is not None:
+                told.append(Tried(name, False, 0, 0, status.plugin, list(status.reasons)))
+        return told
+
+    def _order(self) -> list[int]:
+        """Rows where evicting may help, as the cycle went through them."""
+        rows = self._trace.potential_rows(self._framework.cluster.release.absent_nodes_unresolvable)
+        picker = self._framework.picker
+        picker.begin(self._pod.key, self._trace.attempt)
+        order: list[int] = np.roll(rows, -picker.offset(len(rows)) if len(rows) else 0).tolist()
+        return order
+
+    def of(self, node: str) -> Trial:
+        """The trials on a node, made again; also on one that the cycle did not come to. Raises NotThere."""
+        row = self._framework.cluster.nodes.rows.get(node, -1)
+        if row < 0:
+            raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")
+        tried = node in self._found.candidates or row in self._rejected
+        if not tried and row not in self._order():
+            status = self._trace.status_at(row)
+            said = status.message if status is not None else "nothing that evicting could change"
+            return Trial(node, False, [], [], 0, status.plugin if status else "", [said], None, "evicting cannot help")
+        steps, came_to = self._try(node, row)
+        agrees = self._agrees(node, row, came_to) if tried else None
+        note = CHANGED if agrees is False else "" if tried else self._untried()
+        if isinstance(came_to, Status):
+            return Trial(node, tried, steps, [], 0, came_to.plugin, list(came_to.reasons), agrees, note)
+        victims = [victim.key for victim in came_to.victims]
+        return Trial(node, tried, steps, victims, came_to.pdb_violations, "", [], agrees, note)
+
+    def _untried(self) -> str:
+        return NOT_TRIED if self._found.candidates else self._found.status.message if self._found.status else ""
+
+    def _agrees(self, node: str, row: int, came_to: Candidate | Status) -> bool:
+        if isinstance(came_to, Status):
+            return self._rejected.get(row) == came_to
+        return self._found.candidates.get(node) == ([v.key for v in came_to.victims], came_to.pdb_violations)
+
+    def _try(self, node: str, row: int) -> tuple[list[Step], Candidate | Status]:
+        pods = list(self._framework.cluster.nodes.pods_of(row))
+        lower = sorted((pod for pod in pods if pod.priority < self._pod.priority), key=importance)
+        violating = {pod.key for pod in self._budgets.split(lower)[0]}
+        steps: list[Step] = []
+
+        def fits(change: Change) -> Status | None:
+            status = self._framework.check_node_with_nominated(self._state, self._pod, self._verdicts, change)
+            alone = status and self._framework.check_node(self._state, self._pod, self._verdicts, change)
+            first, back = not steps, change.history[-1][0]
+            steps.append(
+                Step(
+                    REMOVE if first else REPRIEVE,
+                    [pod.key for pod in lower] if first else [back.key],
+                    None if first else back.priority,
+                    not first and back.key in violating,
+                    status is None,
+                    status.plugin if status else "",
+                    list(status.reasons) if status else [],
+                    status is not None and alone is None,
+                )
+            )
+            return status
+
+        return steps, select_victims(self._pod, node, row, pods, self._budgets, fits)

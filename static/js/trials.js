@@ -1,0 +1,89 @@
+// The trials of preemption on a node, stepped through: all pods of lower priority leave, then each is put back.
+// Node and step are in the address (`node`, `trial`), so that reloading and going back lead to the same picture.
+import { loadParts, reload } from "./load.js";
+
+const box = () => document.getElementById("trials");
+const steps = () => [...(box()?.querySelectorAll("[data-trial]") ?? [])];
+const asked = () => new URL(location.href).searchParams;
+
+function note(changes, push) {
+  const address = new URL(location.href);
+  address.searchParams.set("point", "postfilter");
+  for (const [key, value] of Object.entries(changes)) address.searchParams.set(key, value);
+  address.searchParams.delete("plugin");
+  history[push ? "pushState" : "replaceState"]({ own: true }, "", address);
+}
+
+// What the node is like after this step.
+function show(number) {
+  for (const step of steps()) {
+    const now = Number(step.dataset.trial) === number;
+    step.toggleAttribute("aria-current", now);
+    if (now) step.scrollIntoView({ block: "nearest" });
+  }
+  for (const pod of box().querySelectorAll("[data-at]")) {
+    const at = Number(pod.dataset.at);
+    pod.dataset.state = number && at > number ? "away" : pod.dataset.outcome;
+    pod.classList.toggle("now", at === number);
+  }
+  const where = box().querySelector("[data-trial-where]");
+  if (where) where.textContent = number ? `After step ${number} of ${steps().length}` : `${steps().length} steps`;
+}
+
+async function open(node, trial) {
+  const here = box();
+  const address = new URL(here.dataset.load, location.href);
+  address.searchParams.set("node", node);
+  here.dataset.load = `${address.pathname}${address.search}`;
+  await reload(here);
+  const number = trial < 0 ? steps().length : trial;
+  note({ node, trial: number }, false);
+  show(number);
+}
+
+// The next or previous step, then those of the next node that was tried; false if there is none.
+export function trialBy(by) {
+  const all = steps();
+  if (!all.length) return false;
+  const at = all.findIndex((step) => step.hasAttribute("aria-current"));
+  const next = all[at < 0 && by < 0 ? all.length - 1 : at + by];
+  if (next) {
+    choose(Number(next.dataset.trial));
+    return true;
+  }
+  const node = box().querySelector("[data-node]").dataset[by > 0 ? "after" : "before"];
+  if (node) open(node, by > 0 ? 1 : -1);
+  return Boolean(node);
+}
+
+function choose(number) {
+  note({ node: box().querySelector("[data-node]").dataset.node, trial: number }, false);
+  show(number);
+}
+
+// Called when the panel of preemption is shown: what takes the server longer is fetched only then.
+export async function showTrials() {
+  if (!box()) return;
+  await loadParts(box().parentElement);
+  const node = asked().get("node");
+  const trial = Number(asked().get("trial")) || 0;
+  if (node && node !== box().querySelector("[data-node]")?.dataset.node) await open(node, trial);
+  else show(trial);
+}
+
+document.addEventListener("click", (event) => {
+  const step = event.target.closest("#trials [data-trial]");
+  if (step) choose(Number(step.dataset.trial));
+  const other = event.target.closest("[data-trials-of]");
+  if (other && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    note({ node: other.dataset.trialsOf, trial: 0 }, true);
+    open(other.dataset.trialsOf, 0);
+    box().scrollIntoView({ block: "nearest" });
+  }
+});
+document.addEventListener("submit", (event) => {
+  if (!event.target.closest("#trials")) return;
+  event.preventDefault();
+  open(new FormData(event.target).get("node"), 0);
+});

@@ -1,0 +1,45 @@
+"""Trials of preemption over stored runs: they come to what the run recorded; wrong questions are answered."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.scenarios.samples import FOLDER
+from tests.kubesched_ui.api.test_debugger import ran
+from tests.kubesched_ui.api.test_provenance import client, no_broker  # noqa: F401
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("sample", ["10-preemption", "16-preemption-in-time", "13-queue"])
+def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:  # noqa: F811
+    run = ran(client, (FOLDER / f"{sample}.yaml").read_bytes())
+    for cycle in run.cycles.order_by("number"):
+        key = f"{cycle.namespace}/{cycle.name}"
+        answer = client.get(f"/api/runs/{run.pk}/pods/{key}/trials", {"cycle": cycle.number})
+        if answer.status_code == 404:
+            assert answer.json()["error"].startswith("point: DefaultPreemption was not asked")
+            continue
+        told = answer.json()
+        assert told["total"] == len(told["nodes"])
+        for node in told["nodes"]:
+            again = client.get(
+                f"/api/runs/{run.pk}/pods/{key}/trials", {"cycle": cycle.number, "node": node["node"]}
+            ).json()["trial"]
+            assert again["agrees"] is True
+            assert len(again["victims"]) == node["victims"]
+            assert bool(again["victims"]) is node["candidate"]
+
+
+def test_a_person_steps_through_them_on_a_page(client: Client) -> None:  # noqa: F811
+    run = ran(client, (FOLDER / "10-preemption.yaml").read_bytes())
+    page = client.get(f"/runs/{run.pk}/pods/default/urgent/trials/", {"node": "n1"}).content.decode()
+    assert "default/quorum-0" in page
+    assert "breaks a disruption budget" in page
+    assert 'data-before="n3"' in page
+    wrong = client.get(f"/runs/{run.pk}/pods/default/urgent/trials/", {"node": "nowhere"})
+    assert wrong.status_code == 200
+    assert "there was no node" in wrong.content.decode()
+    absent = client.get(f"/api/runs/{run.pk}/pods/default/urgent/trials", {"page": 2})
+    assert (absent.status_code, absent.json()["error"]) == (400, "page: must be from 1 to 1, got 2")
