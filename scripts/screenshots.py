@@ -3,7 +3,7 @@
     python scripts/screenshots.py FOLDER [--only WORDS] [--widths N ...] [--looks NAME ...] [--sheets]
 
 Starts the product with data of its own, uploads the clusters of the browser tests, runs them and opens every page of
-`tests/browser/tour.py` in Chromium. A file is `PAGE.WIDTH.LOOK.png`; with --sheets, also `sheet-N.WIDTH.LOOK.jpg`,
+`tests/browser/tour.py` in Chromium. A file is `PAGE.WIDTH.LOOK.png`; with --sheets, also `sheet-N.WIDTH.LOOK.png`,
 a dozen pages side by side. Prints what the pages' scripts complained about; exit code 1 if they did.
 """
 
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 
 from tests.browser.chromium import CHROMIUM, FLAGS, blind  # noqa: E402
-from tests.browser.tour import Stop, stops  # noqa: E402
+from tests.browser.tour import FORK, Stop, stops  # noqa: E402
 from tests.kubesched_ui.instance import Instance, until  # noqa: E402
 
 CLUSTERS = ROOT / "tests" / "browser"
@@ -43,7 +43,10 @@ def recorded(site: Instance) -> list[Stop]:
     wanted = {"pods": [], "template": pod, "copies": 5000, "name": "Five thousand copies"}
     many = site.api("POST", f"/scenarios/{scenario}/runs", wanted)["id"]
     site.finished(many)
-    return [*stops(*found["cluster.json"], *found["story.yaml"]), Stop("run, many pods", f"/runs/{many}/")]
+    fork = site.api("POST", f"/runs/{found['cluster.json'][1]}/fork", FORK)["id"]
+    site.finished(fork)
+    pages = stops(*found["cluster.json"], fork, *found["story.yaml"])
+    return [*pages, Stop("run, many pods", f"/runs/{many}/")]
 
 
 def shoot(
@@ -88,8 +91,8 @@ def sheets(browser: Browser, folder: Path, width: int, look: str, across: int = 
             for file in files[start : start + each]
         )
         page.set_content(f"<style>{style}</style>{shown}", timeout=120_000)
-        path = folder / f"sheet-{start // each + 1}.{width}.{look}.jpg"
-        page.screenshot(path=path, full_page=True, type="jpeg", quality=70)
+        path = folder / f"sheet-{start // each + 1}.{width}.{look}.png"
+        page.screenshot(path=path, full_page=True)
     context.close()
 
 

@@ -23,6 +23,7 @@ from kubesched_ui.reading import parquet, recorded
 from kubesched_ui.runs import lifecycle, startform
 from scheduler_core.debugger.remedies.steps import Remedy
 from scheduler_core.errors import InputError
+from scheduler_core.snapshot.defaults import FILLED
 
 
 def find(run_id: int) -> Run:
@@ -45,7 +46,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     context |= {
         "counts": runpage.outcome_counts(found),
         "progress": runpage.progress(found),
-        "warnings": recorded.warnings_of(found),
+        # what was filled in is no reason to worry
+        "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
         "left": recorded.left_of(found),
         "fork_changes": msgspec.json.format(msgspec.json.encode(found.changes)).decode(),
     }

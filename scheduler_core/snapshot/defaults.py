@@ -29,6 +29,8 @@ HOST_PORTS = "host ports of the host's network"
 FROM_LIMITS = "requests from limits"
 TOLERATIONS = "tolerations of nodes that are not ready or unreachable, for five minutes"
 
+FILLED = "Filled in as an API server does: "  # how the sentence begins
+
 
 class Filled:
     """What was filled in, counted: (what, at what) -> how often, in how many of which objects."""
@@ -55,7 +57,7 @@ class Filled:
         for (what, thing, owner), (things, owners) in self._counts.items():
             where = count(owners, owner)
             parts.append(f"{what} ({count(things, thing)} of {where})" if thing else f"{what} ({where})")
-        return f"Filled in as an API server does: {'; '.join(parts)}."
+        return f"{FILLED}{'; '.join(parts)}."
 
     @property
     def counts(self) -> dict[str, int]:

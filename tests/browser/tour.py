@@ -22,14 +22,19 @@ class Stop(NamedTuple):
         page.goto(self.address)
         self.then(page)
         expect(page.locator(".wait").filter(has_text="Reading")).to_have_count(0, timeout=30_000)
-        page.evaluate("scrollTo(0, document.body.scrollHeight)")  # what is drawn when it comes into view
+        for chart in page.locator("[data-chart]").all():  # drawn when it comes into view
+            chart.scroll_into_view_if_needed()
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
         page.wait_for_function(CHARTS, timeout=30_000)
         page.wait_for_load_state("networkidle")
         page.evaluate("scrollTo(0, 0)")
 
 
-def stops(scenario: int, run: int, timed_scenario: int, timed: int) -> list[Stop]:
-    """All pages, of a run in one pass of cluster.json and of one in time of story.yaml."""
+FORK = {"at": 1, "name": "without delta", "changes": [{"delete": {"kind": "Node", "name": "delta"}}]}
+
+
+def stops(scenario: int, run: int, fork: int, timed_scenario: int, timed: int) -> list[Stop]:
+    """All pages: of a run in one pass of cluster.json, of its FORK, and of a run in time of story.yaml."""
     pod = f"/runs/{run}/pods/shop"
     scene = f"/scenarios/{scenario}/"
     return [
@@ -51,12 +56,20 @@ def stops(scenario: int, run: int, timed_scenario: int, timed: int) -> list[Stop
         Stop("runs", "/runs/"),
         Stop("run", f"/runs/{run}/"),
         Stop("run, no pod found", f"/runs/{run}/?q=nothing-has-this-name"),
+        Stop("run, fork form", f"/runs/{run}/", _open_fork),
+        Stop("run, forked", f"/runs/{fork}/"),
+        Stop("run, together", f"/runs/{run}/together/"),
+        Stop("run, export", f"/runs/{run}/export/"),
+        Stop("run, object", f"/runs/{run}/object/?kind=Node&name=alpha&cycle=2&path=status.allocatable.cpu"),
+        Stop("comparison", f"/compare/{run}/{fork}/"),
+        Stop("comparison, a pod", f"/compare/{run}/{fork}/?pod=shop/front-3"),
         Stop("run in time", f"/runs/{timed}/?t=70"),
         Stop("pod, nowhere", f"{pod}/search-1/"),
         Stop("pod, filter", f"{pod}/search-1/?point=filter&plugin=NodeResourcesFit"),
         Stop("pod, no preemption", f"{pod}/search-1/?point=postfilter"),
         Stop("pod, placed", f"{pod}/front-3/"),
         Stop("pod, scores", f"{pod}/front-3/?point=score"),
+        Stop("pod, provenance", f"{pod}/front-3/?point=score", _open_tree),
         Stop("pod, bound", f"{pod}/front-3/?point=bind"),
         Stop("pod, gated", f"{pod}/import-1/"),
         Stop("pod, why", f"{pod}/search-1/why/"),
@@ -99,6 +112,15 @@ def _wrong_template(page: Page) -> None:
 def _start(page: Page) -> None:
     page.get_by_role("button", name="Start the run").click()
     page.wait_for_url("**/run/")
+
+
+def _open_fork(page: Page) -> None:
+    page.locator("#fork > summary").click()
+
+
+def _open_tree(page: Page) -> None:
+    page.locator("[data-from=raw][data-plugin=NodeResourcesFit]").first.click()
+    page.locator("#from-told .lead").wait_for()
 
 
 def _ask_to_delete(page: Page) -> None:

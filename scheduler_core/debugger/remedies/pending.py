@@ -20,6 +20,7 @@ from scheduler_core.simulation import Simulation
 MOST_NODES = 16  # that are added
 MOST_KINDS = 6
 CYCLES_TIMES_NODES = 3_000_000
+AS_NODES = 250  # what a cycle costs beside its nodes, in nodes
 
 
 class Bottleneck(msgspec.Struct):
@@ -65,12 +66,13 @@ class _Pending:
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
         self.cluster = simulation.cluster
-        self.budget = max(CYCLES_TIMES_NODES // max(len(self.cluster.nodes), 1), 100)
+        self.budget = max(CYCLES_TIMES_NODES // (len(self.cluster.nodes) + AS_NODES), 100)
         scheduler = simulation.scheduler
         mine = [p for p in simulation.pending if p.pod.spec.scheduler_name in scheduler.profiles and not p.terminating]
         mine.sort(key=lambda pod: -pod.priority)
         self.waiting = mine
         self.stuck: list[PodInfo] = []
+        self.kinds: dict[str, bytes] = {}  # pod -> what is equal for pods that are alike to the scheduler
 
     def answer(self) -> Together:
         reasons: Counter[tuple[str, str]] = Counter()
@@ -79,7 +81,8 @@ class _Pending:
         known: dict[bytes, tuple[str, str] | None] = {}
         looked = 0
         for pod in self.waiting:
-            kind = msgspec.json.encode((pod.namespace, pod.labels, pod.pod.spec))
+            owners = pod.pod.metadata.owner_references
+            kind = self.kinds[pod.key] = msgspec.json.encode((pod.namespace, pod.labels, owners, pod.pod.spec))
             if kind not in known:
                 if self.budget <= 0:
                     continue
@@ -102,6 +105,8 @@ class _Pending:
         found = []
         there = sorted(kinds(self.cluster.nodes.nodes), key=self._promise, reverse=True)[:MOST_KINDS]
         for like in there if self.stuck else ():
+            if self.budget <= 0:
+                break
             number, placed = self._grow(like)
             if number and placed and self._place(like, number) >= placed:
                 changes = [{"create": another(self.cluster, like, i)} for i in range(1, number + 1)]
@@ -147,12 +152,18 @@ class _Pending:
         edit.apply([Change(create=raw) for raw in added])
         scheduler.preemption = False
         done = []
+        nowhere: set[bytes] = set()  # kinds that found no place since the last pod that did
         try:
             for pod in self.stuck:
+                if self.kinds[pod.key] in nowhere:
+                    continue
                 self.budget -= 1
                 framework, state, trace = scheduler.try_pod(pod)
                 if placed_on(trace):
                     done.append((framework, state, pod, trace.node))
+                    nowhere.clear()
+                else:
+                    nowhere.add(self.kinds[pod.key])
         finally:
             scheduler.preemption, scheduler.next_start_index, scheduler.cycles = preemption, index, cycles
             for framework, state, pod, node in reversed(done):

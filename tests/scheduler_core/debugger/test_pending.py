@@ -1,0 +1,56 @@
+"""What all pending pods lack together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.objects import decode
+from scheduler_core.debugger.remedies.pending import together
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.debugger.test_remedies import node, pod
+
+PODS, ROOM = 400, 4  # of 1 cpu each, on a node of 4
+
+
+def full(spare: int = 0) -> Simulation:
+    """A cluster of one node, full but for `spare` cpu, after a run that placed nobody else."""
+    running = [pod(f"old-{i}", on="n1") for i in range(ROOM - spare)]
+    objects = [
+        decode(raw) for raw in (node("n1"), *running, *(pod(f"web-{i}", labels={"app": "web"}) for i in range(PODS)))
+    ]
+    return Simulation([found for found in objects if found is not None], release="1.34")
+
+
+def test_as_many_nodes_as_help_and_what_they_place() -> None:
+    found = together(full())
+    assert [(b.plugin, b.reason, b.pods) for b in found.bottlenecks] == [("NodeResourcesFit", "Insufficient cpu", PODS)]
+    assert [(more.count, more.places) for more in found.remedies] == [(16, 16 * ROOM)]
+
+
+def test_pods_that_are_alike_are_not_tried_again_until_something_was_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation, tried = full(), []
+    once = simulation.scheduler.try_pod
+
+    def counted(pod: Any, attempt: int = 1) -> Any:
+        tried.append(pod.key)
+        return once(pod, attempt)
+
+    monkeypatch.setattr(simulation.scheduler, "try_pod", counted)
+    together(simulation)
+    places = 1 + 2 + 4 + 8 + 16 + 12 + 14 + 15 + 16  # of nodes, tried in turn: doubled, halved, to be sure
+    assert len(tried) <= ROOM * places + 2 * 10
+
+
+def test_another_kind_may_open_the_way() -> None:
+    """Pods that follow another find no place until that one has, though they are alike and failed before."""
+    leader = pod("leader", labels={"app": "leader"}, priority=5, cpu="2")
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "leader"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    first = pod("first", affinity=affinity, priority=9)
+    rest = [pod(f"rest-{i}", affinity=affinity) for i in range(2)]
+    objects = [decode(raw) for raw in (node("n1"), *(pod(f"old-{i}", on="n1") for i in range(4)), first, leader, *rest)]
+    simulation = Simulation([found for found in objects if found is not None], release="1.34")
+    (more,) = together(simulation).remedies
+    assert (more.count, more.places) == (1, 3)  # leader, then those behind it; the first came too early
