@@ -123,6 +123,10 @@ class PodColumns:
             cls.seen_terms = len(self._term_list)
         return cls.matched_terms
 
+    def carried(self, role: str) -> list[Term]:
+        """The terms that some pod on a node carries in a role (one of the ROLES)."""
+        return [column.term for column in self._term_list if column.role == role and column.total]
+
     # ---- the table changes
 
     def permute(self, rows: Mapping[str, int], origin: npt.NDArray[np.intp]) -> None:

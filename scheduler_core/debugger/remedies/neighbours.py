@@ -8,6 +8,7 @@ from functools import partial
 from scheduler_core.cluster.counted import Term
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.remedies import unwelcome
 from scheduler_core.debugger.remedies.evicting import evict
 from scheduler_core.debugger.remedies.spot import GIVEN_LABELS, Spot
 from scheduler_core.debugger.remedies.steps import NODE, POD, Raw, Step, patch_of
@@ -149,7 +150,7 @@ def affinity(spot: Spot) -> list[Step]:
         text = f"do not insist on being away from {wanted} ({words.some(sorted(users), 2)})"
         numbers = [i for i, _, _ in broken]
         return [Step(text, POD, 3.0, partial(_drop_terms, "podAntiAffinity", numbers)), *evict(users.values())]
-    return _unwelcome(spot)
+    return unwelcome.steps(spot)
 
 
 def _matches(spot: Spot, term: Term, pod: PodInfo) -> bool:
@@ -219,32 +220,3 @@ def _drop_terms(side: str, numbers: list[int], document: Raw) -> None:
         del where[_REQUIRED]
     if not where:
         del document["spec"]["affinity"][side]
-
-
-def _unwelcome(spot: Spot) -> list[Step]:
-    """Pods there keep this one away: delete them, or give this one labels that they do not mind."""
-    there: dict[str, PodInfo] = {}
-    keys: set[str] = set()
-    for key in {column.term.topology_key for column in spot.cluster.columns.terms_matching(spot.pod)}:
-        for pod in spot.domain(key):
-            for term in pod.required_anti_affinity:
-                if term.topology_key == key and pod.key != spot.pod.key and _matches(spot, term, spot.pod):
-                    there[pod.key] = pod
-                    keys |= _named(term) & spot.pod.labels.keys()
-    if not there:
-        return []
-    found = list(evict(there.values()))
-    if keys:
-        told = words.listing([f"{key}={spot.pod.labels[key]}" for key in sorted(keys)])
-        text = f"{words.some(sorted(there), 2)} keep pods with {told} away: run without that label"
-        found.append(Step(text, POD, 5.0, partial(_unlabel, sorted(keys))))
-    return found
-
-
-def _named(term: Term) -> set[str]:
-    return {key for key, _, _ in term.selector.key or ()}
-
-
-def _unlabel(keys: list[str], document: Raw) -> None:
-    for key in keys:
-        document["metadata"].get("labels", {}).pop(key, None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from scheduler_core.api import quantity
@@ -41,7 +43,11 @@ def steps(spot: Spot) -> list[Step]:
     """NodeResourcesFit, in the pod: smaller requests, or another resource where the name is on no node."""
     lacking = short(spot)
     nodes = spot.cluster.nodes
-    if not lacking or len(spot.pods()) + len(spot.ahead()) >= int(nodes.allowed_pods[spot.row]):
+    if len(spot.pods()) + len(spot.ahead()) >= int(nodes.allowed_pods[spot.row]):
+        return []
+    if over := _overcommitted(spot):
+        return [_nothing(spot, over)]
+    if not lacking:
         return []
     nowhere = [name for name in lacking if name not in nodes.allocatable or not nodes.allocatable[name].any()]
     parts: list[Step] = []
@@ -51,6 +57,32 @@ def steps(spot: Spot) -> list[Step]:
         others = [name for name in lacking if name not in nowhere]
         return parts if not others else [_both(parts[0], _less(spot, {n: lacking[n] for n in others}))]
     return [_less(spot, lacking)]
+
+
+def _overcommitted(spot: Spot) -> list[str]:
+    """Resources of which more is requested on the node than it has, where that keeps out who asks for anything."""
+    if spot.cluster.release.fit_skips_zero_requests:
+        return []
+    return [name for name in (CPU, MEMORY, EPHEMERAL) if free(spot, name) < 0]
+
+
+def _nothing(spot: Spot, over: list[str]) -> Step:
+    text = f"ask for nothing: more {words.listing(over)} is requested on {spot.name} than it has"
+    return Step(text + _overhead_text(spot.pod), POD, 7.0, _empty)
+
+
+def _empty(document: Raw) -> None:
+    document["spec"].pop("overhead", None)
+    for holder in (*_containers(document), document["spec"]):
+        resources = holder.get("resources") or {}
+        for name in [*resources.get("requests", {})]:
+            _set(resources, name, 0)
+
+
+def _overhead_text(pod: PodInfo) -> str:
+    overhead = amounts(pod.pod.spec.overhead)
+    told = words.listing([f"{words.amount(name, amount)} {name}" for name, amount in sorted(overhead.items())])
+    return f"; and run without its RuntimeClass, whose overhead is {told}" if told else ""
 
 
 def _both(one: Step, other: Step) -> Step:
@@ -102,34 +134,41 @@ def _drop(name: str, document: Raw) -> None:
 
 
 def _less(spot: Spot, lacking: dict[str, int]) -> Step:
-    asked = spot.pod.requests
+    asked, release = spot.pod.requests, spot.cluster.release
+    document: Raw = msgspec.to_builtins(spot.pod.pod)
+    _shrink(lacking, release, document)
+    now = _requests(document, release)
+    dropped = "overhead" not in document["spec"] and bool(spot.pod.pod.spec.overhead)
     told = []
-    for name, left in sorted(lacking.items()):
-        most, kept = spot.cluster.nodes.allocatable[name], max(_round(name, left), 0)
+    for name in sorted(lacking):
+        most, kept = spot.cluster.nodes.allocatable[name], now.get(name, 0)
         largest = int(np.max(most)) if len(most) else 0
-        beyond = f" (no node has more than {words.amount(name, largest)})" if asked[name] > largest else ""
-        amount = _quantity(name, kept) if kept else "no"
-        told.append(f"{amount} {name} instead of {words.amount(name, asked[name])}{beyond}")
+        beyond = f" (no node has more than {_like(name, kept, largest)})" if asked[name] > largest else ""
+        told.append(f"{_told(name, kept) if kept else 'no'} {name} instead of {_like(name, kept, asked[name])}{beyond}")
     cuts = sum(1 - max(left, 0) / asked[name] for name, left in lacking.items())
-    cost = 2.0 + 2.0 * cuts + 4.0 * sum(left <= 0 for left in lacking.values())
-    release = spot.cluster.release
-    return Step(
-        f"ask for {words.listing(told)}, which {spot.name} has left", POD, cost, partial(_shrink, lacking, release)
-    )
+    cost = 2.0 + 2.0 * cuts + 4.0 * sum(left <= 0 for left in lacking.values()) + 3.0 * dropped
+    some = any(now.get(name) for name in lacking)
+    where = f", which {spot.name} has left" if some else f": {spot.name} has none left"
+    text = f"ask for {words.listing(told)}{where}{_overhead_text(spot.pod) if dropped else ''}"
+    return Step(text, POD, cost, partial(_shrink, lacking, release))
 
 
 def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
-    """Takes what is too much off the containers that ask for most."""
+    """Takes what is too much off the containers that ask for most; the overhead where it is too much itself."""
+    spec = document["spec"]
+    overhead = amounts(spec.get("overhead", {}))
+    if any(overhead.get(name, 0) > max(left, 0) for name, left in lacking.items()):
+        del spec["overhead"]
+        overhead = {}
     for name, left in lacking.items():
-        kept = max(_round(name, left), 0)
-        spec = document["spec"]
-        if name in (spec.get("resources") or {}).get("requests", {}):
+        kept = _round(name, max(left - overhead.get(name, 0), 0))
+        if _own(spec, name) > kept:
             _set(spec["resources"], name, kept)
         for container in spec.get("initContainers", []):
             if _own(container, name) > kept:
                 _set(container["resources"], name, kept)
         for _ in range(len(spec.get("containers", [])) + len(spec.get("initContainers", []))):
-            over = _requests(document, release).get(name, 0) - kept
+            over = _requests(document, release).get(name, 0) - overhead.get(name, 0) - kept
             askers = [c for c in _containers(document) if _own(c, name) > 0]
             if over <= 0 or not askers:
                 break
@@ -152,15 +191,19 @@ def _own(container: Raw, name: str) -> int:
 
 
 def _set(resources: Raw, name: str, amount: int) -> None:
+    """A container's request; its limit, too, where both have to be the same. A limit alone would count as request."""
+    limits = resources.get("limits", {})
+    bound = name in limits and (is_extended(name) or name.startswith("hugepages-"))
+    if bound:
+        del limits[name]
     if amount:
         resources["requests"][name] = _quantity(name, amount)
-    else:
-        resources["requests"].pop(name, None)
-    limits = resources.get("limits", {})
-    if name in limits and is_extended(name):
-        limits.pop(name)
-        if amount:
+        if bound:
             limits[name] = _quantity(name, amount)
+    elif name in limits:
+        resources["requests"][name] = "0"
+    else:
+        del resources["requests"][name]
 
 
 def _round(name: str, amount: int) -> int:
@@ -184,3 +227,18 @@ def _quantity(name: str, amount: int) -> str:
             if amount and amount % size == 0:
                 return f"{amount // size}{unit}"
     return str(amount)
+
+
+def _told(name: str, amount: int) -> str:
+    """An amount exactly, as a person says it: `0.25` and `2.5` of cpu, `1536Mi`, else the number."""
+    return f"{amount / 1000:g}" if name == CPU else _quantity(name, amount)
+
+
+def _like(name: str, kept: int, amount: int) -> str:
+    """Another amount in the unit of the one that is kept, so that they compare at sight."""
+    if name == CPU:
+        return f"{amount / 1000:g}"
+    unit = _quantity(name, kept).lstrip("0123456789")
+    if not kept or not unit:
+        return words.amount(name, amount)
+    return f"{math.ceil(100 * amount / quantity.value('1' + unit)) / 100:g}{unit}"

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
-import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import Change, Skip
 from scheduler_core.debugger.remedies import adding, evicting, labels, neighbours, requests, volumes
-from scheduler_core.debugger.remedies.spot import Spot, is_ready
+from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step, cheapest
+from scheduler_core.debugger.remedies.targets import worth_trying
 from scheduler_core.debugger.remedies.trial import Trial, placed_on
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
@@ -99,7 +99,14 @@ def remedies(simulation: Simulation, pod: str, most: int = MOST) -> list[Remedy]
     trial = Trial(simulation, pod)
     nodes = max(len(simulation.cluster.nodes), 1)
     budget = min(max(RUNS_TIMES_NODES // nodes, LEAST_RUNS), MOST_RUNS)
-    return Search(trial, budget).run()[:most]
+    return shortened(Search(trial, budget).run(), most)
+
+
+def shortened(found: list[Remedy], most: int) -> list[Remedy]:
+    """As many of them, in their order; the best of each kind among them."""
+    best = {remedy.kind: remedy for remedy in reversed(found)}
+    others = [remedy for remedy in found if best[remedy.kind] is not remedy]
+    return sorted([*best.values(), *others][:most], key=found.index)
 
 
 class Search:
@@ -111,13 +118,14 @@ class Search:
         self._timer = trial.simulation.scheduler.timer
         self._end = self._timer() + NANOSECONDS
         self.found: dict[bytes, Remedy] = {}
-        self._seen: set[tuple[Step, ...]] = set()
+        self._seen: set[tuple[str, tuple[Step, ...]]] = set()  # at a target
         self.trace: CycleTrace = trial.run(())
 
     def run(self) -> list[Remedy]:
         if placed_on(self.trace):
             return []
-        targets = self._targets()
+        names = self.trial.cluster.nodes.names
+        targets = worth_trying(self.trial, self._past_whole(names[0])) if names else []
         shares = (
             (frozenset({POD}), 0.45, 16),
             (frozenset({ADD}), 0.1, 3),
@@ -146,54 +154,21 @@ class Search:
         late = self._timer() - self._end
         return self.trial.runs >= end or late > (0 if self.found else NANOSECONDS)
 
-    # ---- targets
-
-    def _targets(self) -> list[str]:
-        """Nodes worth trying, those with the fewest obstacles first: the best few of each way to refuse."""
-        cluster, trace = self.trial.cluster, self.trace
-        names, nodes = cluster.nodes.names, cluster.nodes.nodes
-        count = len(names)
-        if not count:
-            return []
-        columns = [v.codes.astype(np.int64) for v in trace.verdicts.values() if v.codes is not None]
-        table = np.array(columns, np.int64).reshape(len(columns), count)
-        refusals = (table > 0).sum(axis=0)
-        lacks = self._lacks()
-        order = np.lexsort((lacks, refusals))
-        kept: dict[object, int] = {}
-        best: list[tuple[bool, int, int, str]] = []
-        wanted = self._wanted_keys()
-        for row in order.tolist():
-            node = nodes[row]
-            kind = (table[:, row].tobytes(), tuple(node.metadata.labels.get(key) for key in wanted))
-            if kept.get(kind, 0) >= 2 or len(best) >= 200:
-                continue
-            kept[kind] = kept.get(kind, 0) + 1
-            best.append((not is_ready(node), int(refusals[row]), kept[kind], names[row]))
-        ready = [entry for entry in best if not entry[0]] or best
-        return [name for *_, name in sorted(ready, key=lambda entry: (entry[1], entry[2]))]
-
-    def _wanted_keys(self) -> list[str]:
-        """The labels that the pod selects nodes by."""
-        spec = self.trial.pod.pod.spec
-        keys = list(spec.node_selector or {})
-        node = spec.affinity.node_affinity if spec.affinity else None
-        for term in node.required.node_selector_terms if node is not None and node.required is not None else ():
-            keys += [req.key for req in term.match_expressions]
-        return keys[:8]
-
-    def _lacks(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """What each node lacks, as a share of what is asked."""
-        nodes, pod = self.trial.cluster.nodes, self.trial.pod
-        total = np.zeros(len(nodes), np.float64)
-        for name, asked in pod.requests.items():
-            if asked and name in nodes.allocatable:
-                left = nodes.allocatable[name] - nodes.requested[name]
-                total += np.clip((asked - left) / asked, 0.0, None)
-        total += 2.0 * (nodes.pod_count >= nodes.allowed_pods)
-        return total
-
     # ---- one target
+
+    def _past_whole(self, name: str) -> CycleTrace:
+        """The cycle without what rejects the pod as a whole, where there are steps against it: what nodes say then."""
+        plan, trace = Plan(), self.trace
+        while (trace.preenqueue or trace.prefilter) is not None and len(plan.steps) < DEPTH:
+            _, obstacles = self._obstacles(plan, name) or ("", [])
+            more = plan.and_(cheapest([step for steps in obstacles for step in steps], 1))
+            if len(more.steps) == len(plan.steps):
+                break
+            try:
+                plan, trace = more, self.trial.run(more.changes(self.trial.document))
+            except InputError:
+                break
+        return trace
 
     def _obstacles(self, plan: Plan, name: str) -> tuple[str, list[list[Step]]] | None:
         """(the node where the pod goes, "" if nowhere; the ways past each obstacle at the target). None if the steps
@@ -222,9 +197,9 @@ class Search:
         return placed[0], seen
 
     def _solve(self, plan: Plan, name: str, kinds: frozenset[str], depth: int, end: int) -> None:
-        if self._over(end) or (plan.steps and plan.steps in self._seen):
+        if self._over(end) or (plan.steps and (name, plan.steps) in self._seen):
             return
-        self._seen.add(plan.steps)
+        self._seen.add((name, plan.steps))
         result = self._obstacles(plan, name)
         if result is None:
             return

@@ -52,6 +52,15 @@ def stuck(simulation: Simulation, *results: str) -> Iterator[tuple[CycleTrace, A
             )
 
 
+def replayed(make: Callable[[], Simulation], cycles: int) -> Simulation:
+    """The run of its own, begun anew and stopped after so many cycles: nothing of it comes from a recording."""
+    simulation = make()
+    run = simulation.run()
+    for _ in range(cycles):
+        next(run)
+    return simulation
+
+
 def outcome(again: Again, pod: str, changes: list[Raw]) -> str:
     """The node that the pod is bound to if the changes are done to the cluster and then it is tried; "" for none."""
     simulation = again()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.remedies.search import remedies
+from scheduler_core.debugger.remedies.search import remedies, shortened
 from scheduler_core.debugger.remedies.steps import Remedy
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.live import ROOT, Raw, core_state, golden_cases, simulation_of_case
@@ -98,8 +98,92 @@ def test_a_misspelt_key_is_told() -> None:
 def test_less_is_what_fits_now_and_where() -> None:
     objects = [node("a"), node("b"), pod("x", "3", "a"), pod("y", "2500m", "b"), pod(cpu="40")]
     first = told(*objects)[0]
-    assert first.text == "ask for 1500m cpu instead of 40 (no node has more than 4), which b has left"
+    assert first.text == "ask for 1.5 cpu instead of 40 (no node has more than 4), which b has left"
     assert first.node == "b"
+
+
+def of_pod(found: list[Remedy]) -> list[str]:
+    return [remedy.text for remedy in found if remedy.kind == "pod"]
+
+
+def test_memory_is_told_in_one_unit() -> None:
+    asked = pod()
+    asked["spec"]["containers"][0]["resources"] = {"requests": {"memory": "12Gi"}, "limits": {"memory": "12Gi"}}
+    small = node("a")
+    small["status"]["allocatable"]["memory"] = "1536Mi"
+    first = told(small, asked)[0]
+    assert first.text.startswith("ask for 1536Mi memory instead of 12288Mi (no node has more than 1536Mi), which a has")
+
+
+def test_where_a_limit_stays_the_request_is_a_zero() -> None:
+    asked = pod()
+    asked["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
+    first = next(one for one in told(node("a"), pod("full", "4", "a"), asked) if one.kind == "pod")
+    assert first.text == "ask for no cpu instead of 1: a has none left"
+    patched = first.changes[0]["patch"]["patch"]["spec"]["containers"][0]["resources"]
+    assert patched == {"requests": {"cpu": "0"}, "limits": {"cpu": "2"}}, "a limit alone would be taken for the request"
+
+
+def test_an_overhead_that_is_too_much_is_left_out() -> None:
+    sandboxed = pod(overhead={"cpu": "250m", "memory": "100Mi"})
+    texts = of_pod(told(node("a"), pod("full", "3900m", "a"), sandboxed))
+    assert texts[0] == (
+        "ask for 0.1 cpu instead of 1.25, which a has left; "
+        "and run without its RuntimeClass, whose overhead is 250m cpu and 100Mi memory"
+    )
+
+
+def test_on_a_node_that_is_overcommitted_old_releases_take_who_asks_for_nothing() -> None:
+    asked = pod()
+    asked["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
+    objects = [node("a"), pod("full", "5", "a"), asked]
+    assert "ask for nothing: more cpu is requested on a than it has" in of_pod(told(*objects, release="1.27"))
+    assert "ask for no cpu instead of 1: a has none left" in of_pod(told(*objects, release="1.34"))
+
+
+def test_a_gated_pod_is_told_what_nodes_would_say_without_its_gates() -> None:
+    nobody = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [nobody]}}
+    taken = [
+        one for i in range(4) for one in (node(f"n{i}", pool=f"{i}"), pod(f"alone{i}", on=f"n{i}", affinity=alone))
+    ]
+    gated = pod(schedulingGates=[{"name": "wait"}])
+    assert of_pod(told(*taken, node("z", taints=(DEDICATED,)), gated)) == [
+        "remove scheduling gate wait; and tolerate dedicated=db:NoSchedule"
+    ]
+
+
+def test_what_helps_on_one_node_is_looked_at_on_others_too() -> None:
+    """Behind the same first step there may be another obstacle elsewhere."""
+    zoned = [node("a", cpu="500m", zone="az1"), node("b", taints=(DEDICATED,), zone="az2")]
+    texts = of_pod(told(*zoned, pod(schedulingGates=[{"name": "wait"}])))
+    assert "remove scheduling gate wait; and tolerate dedicated=db:NoSchedule" in texts
+    assert "remove scheduling gate wait; and ask for 0.5 cpu instead of 1, which a has left" in texts
+
+
+def away(*expressions: Raw) -> Raw:
+    terms = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchExpressions": [e]}} for e in expressions]
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def test_a_pod_that_is_kept_away_is_labelled_as_they_do_not_mind() -> None:
+    only_web = away({"key": "tier", "operator": "NotIn", "values": ["web"]})
+    found = told(node("a"), pod("e", on="a", affinity=only_web), pod(labels={"app": "x"}))
+    assert of_pod(found) == ["default/e keeps pods with its labels away: label it tier=web"]
+    neither = away({"key": "app", "operator": "DoesNotExist"}, {"key": "app", "operator": "In", "values": ["x"]})
+    found = told(node("a"), pod("e", on="a", affinity=neither), pod(labels={"app": "x"}))
+    assert of_pod(found) == ["default/e keeps pods with its labels away: label it app=x-other"]
+    gone = away({"key": "app", "operator": "Exists"})
+    found = told(node("a"), pod("e", on="a", affinity=gone), pod(labels={"app": "x"}))
+    assert of_pod(found) == ["default/e keeps pods with its labels away: take label app off it"]
+    nobody = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+    everybody = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [nobody]}}
+    assert of_pod(told(node("a"), pod("e", on="a", affinity=everybody), pod())) == []
+
+
+def test_the_best_of_each_side_is_shown_however_long_the_list() -> None:
+    found = [Remedy(str(i), [], "add", {}, cost=i) for i in range(9)] + [Remedy("pod", [], "pod", {}, cost=10.0)]
+    assert [one.text for one in shortened(found, 3)] == ["0", "1", "pod"]
 
 
 def test_a_resource_that_is_on_no_node_is_a_typo() -> None:
