@@ -63,7 +63,16 @@ NAMELESS = """() => [...document.querySelectorAll("a[href], button, input:not([t
   .map((e) => e.outerHTML.slice(0, 120))"""
 
 
-def addresses(recorded: dict[str, Any]) -> list[str]:
+@pytest.fixture(scope="module")
+def untried(site: Instance) -> int:
+    """A run of a cluster without pods."""
+    made = site.api("POST", "/scenarios", b"{apiVersion: v1, kind: Node, metadata: {name: n1}}")
+    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
+    assert site.finished(run)["state"] == "done"
+    return run
+
+
+def addresses(recorded: dict[str, Any], untried: int) -> list[str]:
     scenario, run = recorded["scenario"], recorded["run"]
     pod = f"/runs/{run}/pods/shop"
     return [
@@ -83,22 +92,30 @@ def addresses(recorded: dict[str, Any]) -> list[str]:
         f"{pod}/front-3/?point=bind",
         f"{pod}/import-1/",
         f"/runs/{run}/nodes/alpha/",
+        f"/runs/{run}/object/?kind=Node&name=alpha&cycle=2&path=status.allocatable.cpu",
+        f"/runs/{run}/export/",
+        f"/runs/{untried}/",
     ]
 
 
 @pytest.mark.parametrize("width", [390, 800, 1440, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page(browser: Browser, site: Instance, recorded: dict[str, Any], width: int, scheme: Any) -> None:
+def test_every_page(
+    browser: Browser, site: Instance, recorded: dict[str, Any], untried: int, width: int, scheme: Any
+) -> None:
     context = browser.new_context(
         base_url=f"http://127.0.0.1:{site.port}", viewport={"width": width, "height": 900}, color_scheme=scheme
     )
-    page = context.new_page()
-    for address in addresses(recorded):
+    page, broken = context.new_page(), []
+    page.on("pageerror", lambda error: broken.append(f"{page.url}: {error}"))
+    for address in addresses(recorded, untried):
         page.goto(address)
         assert page.evaluate(OUTSIDE) == [], address
         assert page.evaluate(FAINT) == [], address
         assert page.evaluate(NAMELESS) == [], address
         assert page.locator("h1").count() == 1, address
+    page.wait_for_load_state("networkidle")  # of the last, whose scripts come after it
+    assert broken == []
     context.close()
 
 
