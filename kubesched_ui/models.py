@@ -126,6 +126,7 @@ class RunQuerySet(models.QuerySet["Run"]):
             "origin",
             "remaining",
             "changes",
+            "imported",
             "scenario__config",
             "scenario__time",
             "scenario__warnings",
@@ -233,6 +234,11 @@ class Run(models.Model):
     )
     origin = PackedJSONField(default=dict, editable=False, help_text="The settings that the first ancestor began with.")
     remaining = PackedJSONField(default=list, editable=False, help_text="Of one pass: the pods to be tried after it.")
+    imported = PackedJSONField(
+        default=dict,
+        editable=False,
+        help_text="Of a run file: its {state, cycles, decisions}; compared, decisions give way to what differs.",
+    )
     # Progress
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     cancel_requested = models.BooleanField(default=False)
@@ -290,6 +296,11 @@ class Run(models.Model):
     def is_fork(self) -> bool:
         """Whether it goes on from another run, which may be gone by now."""
         return self.fork_at is not None
+
+    @property
+    def adopts(self) -> bool:
+        """Whether its beginning is its parent's; else it is played from its own."""
+        return self.is_fork and not self.imported
 
     @property
     def active(self) -> bool:

@@ -151,6 +151,8 @@ class Simulation:
         """One cycle per pod. Between cycles placed pods run, victims are gone, preemptors are nominated."""
         done = 0
         while True:
+            if done == len(self.to_try):
+                yield from self._time_out()
             if stage := self.stages.pop(self.scheduler.cycles + 1, None):
                 del self.to_try[:done]
                 done = 0
@@ -162,7 +164,6 @@ class Simulation:
             trace = yield from self._try(pod, 1)
             if self._retry_preemptors and trace.nominated_node:
                 yield from self._try(pod, 2)
-        yield from self._time_out()
 
     def _try(self, pod: PodInfo, attempt: int) -> Generator[CycleTrace, None, CycleTrace]:
         """A cycle; yields what is over after it: its own trace unless Permit has the pod wait, and those decided."""

@@ -80,8 +80,17 @@ class RunOut(ModelSchema):
         model = Run
         exclude = [
             *("node_names", "worker", "starts", "pods", "unbind", "template", "summary"),
-            *("changes", "stages", "origin", "remaining"),
+            *("changes", "stages", "origin", "remaining", "imported"),
         ]
+
+
+class ImportedOut(Schema):
+    version: str = Field(description="Of the KubeSched that recorded it.")
+    state: str = Field(description="How the recorded run had ended.")
+    cycles: int = Field(description="So many cycles it had.")
+    differs: int | None = Field(
+        None, description="The first cycle that was decided otherwise; 0: none; null: not compared yet."
+    )
 
 
 class RunDetail(RunOut):
@@ -90,6 +99,7 @@ class RunDetail(RunOut):
     template: str
     changes: list[dict[str, Any]] = Field(description="What it, as a fork, changes before cycle `fork_at`.")
     settings: RunIn = Field(description="To be posted again, for another run with these settings.")
+    imported: ImportedOut | None = Field(description="Of a run that was made again from a run file.")
     node_names: list[str] | None = Field(description="Nodes in the order of the snapshot.")
     warnings: list[str] = Field(description="Remarks on its settings, its cluster, its configuration.")
     left: dict[str, int] = Field(description="Schedulers that are not configured -> pods left to them.")
@@ -101,6 +111,10 @@ class RunDetail(RunOut):
     @staticmethod
     def resolve_left(run: Run) -> dict[str, int]:
         return recorded.left_of(run)
+
+    @staticmethod
+    def resolve_imported(run: Run) -> dict[str, Any] | None:
+        return run.imported or None
 
     @staticmethod
     def resolve_settings(run: Run) -> dict[str, Any]:
@@ -197,9 +211,9 @@ def cancel_run(request: HttpRequest, run_id: int) -> Run:
 
 @router.get("/runs/{int:run_id}/export")
 def export_run(
-    request: HttpRequest, run_id: int, format: Literal["jsonl", "simulator", "parquet"] = "jsonl"
+    request: HttpRequest, run_id: int, format: Literal["jsonl", "run", "simulator", "parquet"] = "jsonl"
 ) -> StreamingHttpResponse:
-    """All cycles as JSON lines; the pods with kube-scheduler-simulator's result annotations as a v1 List; or a zip of
+    """All cycles as JSON lines; a run file, which makes the run again where it is uploaded; the pods with kube-scheduler-simulator's result annotations as a v1 List; or a zip of
     Parquet tables: cycles, verdicts, scores, moves."""
     run = find(Run, run_id)
     parts, kind, suffix = EXPORTS[format]
@@ -209,6 +223,7 @@ def export_run(
 
 
 EXPORTS = {
+    "run": (export.run_file, "application/json", "run.json"),
     "jsonl": (export.jsonl, "application/x-ndjson", "jsonl"),
     "simulator": (export.simulator, "application/json", "json"),
     "parquet": (export.parquet, "application/zip", "parquet.zip"),

@@ -11,6 +11,7 @@ from ninja import Field, ModelSchema, Router, Schema, Status
 from kubesched_ui.api.common import REFUSALS, Text, find
 from kubesched_ui.models import MAX_NAME, Scenario
 from kubesched_ui.reading import export
+from kubesched_ui.runs import importing
 from kubesched_ui.scenarios import uploads
 
 router = Router(tags=["scenarios"])
@@ -65,9 +66,12 @@ UPLOAD = {"multipart/form-data": {"schema": FORM}, "application/octet-stream": {
 def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> Status[Scenario]:
     """Makes a scenario of uploaded files: multipart form data with one or more `file`, or the file as the body.
 
-    Objects as JSON or YAML, gz, zip, tar.gz; kubectl output, cluster-info dumps, kube-scheduler-simulator exports.
+    Objects as JSON or YAML, gz, zip, tar.gz; kubectl output, cluster-info dumps, kube-scheduler-simulator exports. A run
+    that was exported (`format=run` or `format=parquet`) is made again: `runs` has its number.
     """
-    return Status(201, uploads.scenario_from_request(request, name, origin=Scenario.Origin.API))
+    made = uploads.made_from_request(request, name, origin=Scenario.Origin.API)
+    importing.begin(made)
+    return Status(201, made.scenario)
 
 
 @router.get("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS}, url_name="scenario")

@@ -15,10 +15,13 @@ from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
 from kubesched_ui.ingest.kinds import named
 from kubesched_ui.ingest.limits import Limits
 from kubesched_ui.ingest.names import kind_of
+from kubesched_ui.ingest.run_file import Carried
 from kubesched_ui.ingest.scenario_time import ABOUT
 from scheduler_core.config.finding import is_configuration
 
-SCENARIO_API = "kubesched.dev/v1alpha1"
+OUR_GROUP = "kubesched.dev/"
+OUR_API = f"{OUR_GROUP}v1alpha1"
+SCENARIO_KIND, RUN_KIND, TABLES_KIND = "Scenario", "Run", "Tables"
 # Keys of a kube-scheduler-simulator export that hold objects. Its objects may lack apiVersion and kind.
 EXPORT_KEYS = ("namespaces", "priorityClasses", "storageClasses", "pvcs", "pvs", "nodes", "pods")
 
@@ -50,7 +53,7 @@ class Head(msgspec.Struct):
     pods: _Maybe = UNSET
 
 
-class _ScenarioMeta(msgspec.Struct):
+class _Meta(msgspec.Struct):
     name: str = ""
 
 
@@ -113,6 +116,9 @@ class Bad:
     error: IngestError
 
 
+Part = Found | About | Config | Time | Carried | Bad
+
+
 @dataclass(frozen=True, slots=True)
 class Hint:
     """What the surroundings say of objects that do not. `sure`: a list's own kind, not the name of a file or folder."""
@@ -132,7 +138,7 @@ NO_HINT = Hint()
 
 def objects(
     value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nesting: int = 0
-) -> Iterator[Found | About | Config | Time | Bad]:
+) -> Iterator[Part]:
     """What a JSON document holds, in order.
 
     Raises LimitError for Lists nested too deeply.
@@ -155,8 +161,8 @@ def objects(
         yield from _each(head.internal_items, where, limits, Hint(hint.kind, "", True), nesting)
     elif said == "List":
         return
-    elif said == "Scenario" and (head.api_version or "").startswith("kubesched.dev/"):
-        yield from _scenario(head, where, limits, nesting)
+    elif (head.api_version or "").startswith(OUR_GROUP):
+        yield from _ours(value, head, where, limits, nesting)
     elif is_configuration(said, head.api_version):
         yield Config(value, where)
     elif said:
@@ -167,7 +173,7 @@ def objects(
 
 def _without_kind(
     value: Json, head: Head, where: Where, limits: Limits, hint: Hint, nesting: int
-) -> Iterator[Found | About | Config | Time | Bad]:
+) -> Iterator[Part]:
     if head.metadata is not UNSET or head.internal_spec is not UNSET or hint.sure:
         yield Found(value, where, hint.kind, head.api_version or hint.api_version, head)
     elif head.server_version is not UNSET:
@@ -204,7 +210,7 @@ def _by_key(value: Json, where: Where) -> dict[str, memoryview]:
 
 def _each(
     raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: int
-) -> Iterator[Found | About | Config | Time | Bad]:
+) -> Iterator[Part]:
     array = memoryview(raw)
     if bytes(array[:8]).strip() == b"null":
         return  # Go writes empty lists so
@@ -217,8 +223,30 @@ def _each(
         yield from objects(element, where.at(item=number), limits, hint, nesting + 1)
 
 
-def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Time | Bad]:
-    meta = _part(head.metadata, _ScenarioMeta, where, "metadata")
+def _ours(value: Json, head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
+    if head.kind == SCENARIO_KIND:
+        yield from _scenario(head, where, limits, nesting)
+    elif head.kind == RUN_KIND:
+        yield from _run(value, head, where, limits, nesting)
+    elif head.kind != TABLES_KIND:  # which tells of the tables beside a run file
+        yield Bad(IngestError(where, f"is unknown; there are {SCENARIO_KIND} and {RUN_KIND}", "kind"))
+
+
+def _run(value: Json, head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
+    """The run, then its scenario."""
+    where = where.at(kind=RUN_KIND)
+    fields = _part(value, dict[str, Raw], where, "")
+    spec = _part(head.spec, dict[str, Raw], where, "spec")
+    scenario = _head(memoryview(spec.pop("scenario", Raw(b"null"))), where.at(name="its scenario"))
+    if scenario.kind != SCENARIO_KIND:
+        raise IngestError(where, f"must be of kind {SCENARIO_KIND}", "spec.scenario")
+    name = _part(head.metadata, _Meta, where, "metadata").name
+    yield Carried(name, msgspec.json.encode(spec), bytes(fields.get("status", Raw(b"{}"))), where)
+    yield from _scenario(scenario, where, limits, nesting)
+
+
+def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
+    meta = _part(head.metadata, _Meta, where, "metadata")
     spec = _part(head.spec, _ScenarioSpec, where, "spec")
     yield About(meta.name, spec.description, spec.kubernetes)
     fields = _part(head.spec, dict[str, Raw], where, "spec")
@@ -229,7 +257,7 @@ def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterato
         yield from _each(spec.objects, where, limits, NO_HINT, nesting)
 
 
-def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Found | About | Config | Time | Bad]:
+def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
     for key, field in _EXPORTS.items():
         held = getattr(head, field)
         if held is not UNSET and is_object(memoryview(held)):

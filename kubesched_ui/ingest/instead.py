@@ -19,7 +19,9 @@ _TRACE = re.compile(rb"\"?(?:applied_objs|trackedObjects)\"?\s*:")
 _TEMPLATE = re.compile(rb"\{\{-?\s*(?:\.|/\*|\$|include|if|else|end|range|with|define|template|toYaml|printf|quote)")
 _TEMPLATE_LINE = re.compile(rb"^[ \t]*\{\{-?\s*(?:if|end|range|with|include|define|template|toYaml|/\*)", re.M)
 _KUBECONFIG = re.compile(rb"^(?:current-context|clusters):", re.M)
+_LINES = re.compile(rb"\s*\{\"run\":\d+,\"kubernetes\":")
 
+LINES = "is a run as JSON lines, which hold no cluster; export it as a run file, which makes the run again"
 SIMKUBE = f"is a trace of SimKube, which is not read; upload the cluster itself: `{KUBECTL}`"
 TEMPLATE = "is a template that is not filled in; upload what `helm template RELEASE CHART` prints"
 MSGPACK = tuple(bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE))  # its maps
@@ -40,6 +42,8 @@ def instead(text: bytes) -> str:
         return f"is a list of names; with `-o json` instead of `-o name` it is read: `{KUBECTL}`"
     if _TRACE.search(head) and head.lstrip()[:1] in (b"{", b"v", b"c"):
         return SIMKUBE
+    if _LINES.match(head):
+        return LINES
     if _TEMPLATE_LINE.search(head):
         return TEMPLATE
     return ""

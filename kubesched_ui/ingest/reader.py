@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.ingest import events, internal, misspelt, outlook, scenario_time
+from kubesched_ui.ingest import events, internal, misspelt, outlook, run_file, scenario_time
 from kubesched_ui.ingest.archives import Archives
 from kubesched_ui.ingest.budget import Budget, Watch
 from kubesched_ui.ingest.configs import Configs, may_hold
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
-from kubesched_ui.ingest.formats import About, Bad, Config, Found, Hint, Time, objects
+from kubesched_ui.ingest.formats import About, Bad, Config, Found, Hint, Part, Time, objects
 from kubesched_ui.ingest.instead import instead, instead_of_broken
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
@@ -116,8 +116,11 @@ class _Reading:
 
     # ---- objects
 
-    def _found(self, found: Found | About | Config | Time | Bad) -> None:
+    def _found(self, found: Part) -> None:
+        self._check_alone(found)
         match found:
+            case run_file.Carried():
+                self.result.run = run_file.read(found, self.limits.max_depth)
             case Found():
                 self.budget.take_object(found.where)
                 try:
@@ -138,6 +141,16 @@ class _Reading:
                 result.name = result.name or shown(found.name)
                 result.description = result.description or printable(found.description, "\n")
                 result.kubernetes = result.kubernetes or shown(found.kubernetes)
+
+    def _check_alone(self, found: Part) -> None:
+        """Raises LimitError for a run beside something else: it would be another run."""
+        if isinstance(found, About):
+            return
+        where = found.error.where if isinstance(found, Bad) else found.where
+        run = self.result.run.where if self.result.run else None
+        before = isinstance(found, run_file.Carried) and bool(self.result.records or self.result.time)
+        if before or (run and (run.file, run.document) != (where.file, where.document)):
+            raise LimitError(where, run_file.ALONE)
 
     def _object(self, found: Found) -> None:
         where = found.where.at(kind=found.kind)
@@ -222,7 +235,7 @@ class _Reading:
 
     def _time(self, found: Time) -> None:
         """Raises IngestError: a scenario that does not unfold as it says is worse than none."""
-        self.written = True
+        self.written = self.result.run is None  # a run's scenario is one that was stored: nothing follows from its form
         where = found.where.at(kind="Scenario")
         if len(found.value) > scenario_time.MAX_BYTES:
             raise IngestError(where, f"is larger than {scenario_time.MAX_BYTES:,} bytes without its objects", "spec")
@@ -246,7 +259,7 @@ class _Reading:
 
     def finish(self) -> IngestResult:
         result = self.result
-        for archive, number in self.skipped.items():
+        for archive, number in self.skipped.items() if result.run is None else ():  # else they are its tables
             number_of = "1 file was" if number == 1 else f"{number:,} files were"
             problem = f"{number_of} passed over, as by name and beginning neither JSON nor YAML"
             self.warnings.add("skipped-file", IngestError(Where(archive), problem))

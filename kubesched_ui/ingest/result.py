@@ -11,6 +11,7 @@ import msgspec
 
 from kubesched_ui.ingest import redact
 from kubesched_ui.ingest.errors import Warn
+from kubesched_ui.ingest.run_file import RunFile
 from scheduler_core.snapshot.defaults import Filled
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -46,6 +47,7 @@ class IngestResult:
         config: the KubeSchedulerConfiguration that came along, as YAML; "" if none did.
         time: what a Scenario document says about time (its spec without objects), {} for a snapshot.
         name, description: as a Scenario document gives them, else "".
+        run: the run that a run file asks for, its scenario being all the rest; else None.
     """
 
     records: dict[Key, Record] = field(default_factory=dict)
@@ -59,6 +61,7 @@ class IngestResult:
     time: dict[str, Any] = field(default_factory=dict)
     name: str = ""
     description: str = ""
+    run: RunFile | None = None
 
     @property
     def objects(self) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kubesched_ui.ingest.formats import SCENARIO_API
+from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
 
 
 def scenario_document(
@@ -19,8 +19,8 @@ def scenario_document(
     """The document that `ingest_files` reads back as the same scenario; write it with `to_yaml` or as JSON."""
     spec = {"description": description, "kubernetes": kubernetes, "config": config}
     return {
-        "apiVersion": SCENARIO_API,
-        "kind": "Scenario",
+        "apiVersion": OUR_API,
+        "kind": SCENARIO_KIND,
         "metadata": {"name": name},
         "spec": {**{key: value for key, value in spec.items() if value}, "objects": list(objects), **(time or {})},
     }

@@ -10,6 +10,7 @@ from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.pages import example
+from kubesched_ui.runs import importing
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
 
@@ -37,14 +38,15 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
-    """Makes a scenario of the files or the text sent and goes to its page."""
+    """Makes a scenario of the files or the text sent and goes to its page; of a run file the run, too, and goes there."""
     if request.method != "POST":
         return redirect("home")
     try:
-        scenario = uploads.scenario_from_request(request)
+        made = uploads.made_from_request(request)
+        run = importing.begin(made)
     except IngestError as error:
         return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
-    return redirect("scenario", scenario.pk)
+    return redirect("run", run.pk) if run else redirect("scenario", made.scenario.pk)
 
 
 @require_GET

@@ -20,7 +20,7 @@ from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in
 from kubesched_ui.pages.scenarios import overview
 from kubesched_ui.reading import parquet, recorded
-from kubesched_ui.runs import lifecycle, startform
+from kubesched_ui.runs import forking, lifecycle, startform
 from scheduler_core.debugger.remedies.steps import Remedy
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot.defaults import FILLED
@@ -50,6 +50,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
         "left": recorded.left_of(found),
         "fork_changes": msgspec.json.format(msgspec.json.encode(found.changes)).decode(),
+        "other_stages": forking.other_stages(found),
     }
     return render(request, "run.html", context | {"reasons": runpage.reasons(found)})
 

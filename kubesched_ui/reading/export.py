@@ -1,5 +1,5 @@
-"""What can be taken away: a scenario as a v1 List, a run as JSON lines, as Parquet, or as kube-scheduler-simulator's
-annotations."""
+"""What can be taken away: a scenario as a v1 List, a run as a file that makes it again, as JSON lines, as Parquet, or as
+kube-scheduler-simulator's annotations."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from asgiref.sync import sync_to_async
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.reading import parquet as tables
+from kubesched_ui.reading import run_file as carried
+from kubesched_ui.recording.decided import traces
 from kubesched_ui.runs.simulations import added_pods, cluster_of, pod_key
 from scheduler_core.cycle.trace import CycleTrace
 
@@ -41,6 +43,11 @@ def simulator(run: Run) -> AsyncIterator[bytes]:
     return in_thread(simulator_text(run))
 
 
+def run_file(run: Run) -> AsyncIterator[bytes]:
+    """The run to be made again elsewhere, see `run_file.document`."""
+    return in_thread(carried.document(run))
+
+
 def parquet(run: Run) -> AsyncIterator[bytes]:
     """A zip of the run's tables, see `parquet.archive`."""
     return in_thread(tables.archive(run))
@@ -54,16 +61,8 @@ async def in_thread(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 def golden_cycles(run: Run) -> Iterator[dict[str, Any]]:
     """All cycles in order, with the golden format's keys."""
-    version, nodes = 0, run.nodes_at(0)
-    traces = Cycle.objects.filter(run=run).order_by("number").values_list("number", "trace", "nodes_version")
-    after = 0
-    while chunk := list(traces.filter(number__gt=after)[:CHUNK]):  # no cursor is kept open between chunks
-        after = chunk[-1][0]
-        for _, data, listed in chunk:
-            if listed != version:
-                version, nodes = listed, run.nodes_at(listed)
-            trace = CycleTrace.decode(bytes(data))
-            yield trace.golden(nodes) | ({"time": trace.time} if run.in_time else {})
+    for _, trace, nodes in traces(run):
+        yield trace.golden(nodes) | ({"time": trace.time} if run.in_time else {})
 
 
 def jsonl_lines(run: Run) -> Iterator[bytes]:

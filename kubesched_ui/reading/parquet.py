@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,16 +12,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kubesched_ui.models import Cycle, Run
-from kubesched_ui.reading import lanes
+from kubesched_ui.ingest.formats import OUR_API, TABLES_KIND
+from kubesched_ui.models import Run
+from kubesched_ui.reading import lanes, run_file
+from kubesched_ui.recording.decided import Fingerprints, traces
 from kubesched_ui.recording.lanes import LANES, NOWHERE
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.tables import CYCLES, SCORES, VERDICTS, Block, Columns, cycle_row
 
 MOVES = {"seq": "BIGINT", "t": "DOUBLE", "pod": "VARCHAR", "from": "VARCHAR", "to": "VARCHAR"}
 TABLES = {"cycles": CYCLES, "verdicts": VERDICTS, "scores": SCORES, "moves": MOVES}
 
-CYCLES_AT_ONCE = 50
 ROWS_PER_FILE = 500_000
 MAX_ROWS = 20_000_000  # of verdicts and of scores; a run of more tells the best nodes of each cycle
 FEWEST_NODES = 10  # of a cycle that are told whatever the limit
@@ -59,14 +60,20 @@ QUERIES = (
 
 
 def archive(run: Run) -> Iterator[bytes]:
-    """The zip's bytes, in pieces: `about.json` and a folder of Parquet files for each of TABLES."""
+    """The zip's bytes, in pieces: a folder of Parquet files for each of TABLES, `run.json`, which makes the run again
+    where it is uploaded, and `about.json`."""
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w") as packed:  # type: ignore[call-overload]
-        about: dict[str, Any] = {"run": run.pk, "name": run.name, "kubernetes": run.release, "seed": run.seed}
+        about: dict[str, Any] = {"apiVersion": OUR_API, "kind": TABLES_KIND, "run": run.pk, "name": run.name}
+        about |= {"kubernetes": run.release, "seed": run.seed}
         tables = _Tables(most(run))
         for table, part, columns in tables.of(run):
             _add(packed, f"run-{run.pk}/{table}/{part:04}.parquet", _parquet(columns, TABLES[table]))
             yield pipe.take()
+        with packed.open(_member(f"run-{run.pk}/run.json"), "w", force_zip64=True) as file:
+            for piece in run_file.document(run, bytes(tables.fingerprints)):
+                file.write(piece)
+                yield pipe.take()
         about |= {"cycles": run.cycles_done, "nodes_per_cycle_at_most": tables.most if tables.left_out else None}
         _add(packed, f"run-{run.pk}/about.json", msgspec.json.encode(about))
     yield pipe.take()
@@ -82,13 +89,18 @@ class _Tables:
 
     def __init__(self, most: int) -> None:
         self.most, self.left_out = most, False
+        self.fingerprints = bytearray()  # of all cycles, once they were told
         self._parts = dict.fromkeys(TABLES, 0)
 
     def of(self, run: Run) -> Iterator[tuple[str, int, Columns]]:
         """(table, number of the file, columns); of each table at least one."""
         rows: list[tuple[Any, ...]] = []
-        block = Block()
-        for number, trace, names in _traces(run):
+        block, prints = Block(), Fingerprints()
+        listed, names = None, np.zeros(0, object)
+        for number, trace, nodes in traces(run):
+            if nodes is not listed:
+                listed, names = nodes, np.array(nodes, object)
+            self.fingerprints += prints.of(trace, nodes)
             rows.append(cycle_row(trace, number))
             self.left_out |= block.add(trace, number, names, self.most)
             if block.verdicts >= ROWS_PER_FILE:
@@ -105,18 +117,6 @@ class _Tables:
     def _next(self, table: str, columns: Columns) -> tuple[str, int, Columns]:
         self._parts[table] += 1
         return table, self._parts[table], columns
-
-
-def _traces(run: Run) -> Iterator[tuple[int, CycleTrace, Any]]:
-    """(number, the cycle, names of its nodes as an array of objects)."""
-    version, names, after = 0, np.array(run.nodes_at(0), object), 0
-    stored = Cycle.objects.filter(run=run).order_by("number").values_list("number", "trace", "nodes_version")
-    while chunk := list(stored.filter(number__gt=after)[:CYCLES_AT_ONCE]):  # no cursor is kept open between chunks
-        after = chunk[-1][0]
-        for number, data, listed in chunk:
-            if listed != version:
-                version, names = listed, np.array(run.nodes_at(listed), object)
-            yield number, CycleTrace.decode(bytes(data)), names
 
 
 def _columns(types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> Columns:
@@ -161,6 +161,13 @@ def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:
     with packed.open(name, "w", force_zip64=True) as out:
         for begin in range(0, len(data), PIECE):
             out.write(data[begin : begin + PIECE])
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """A member that is packed; Parquet files are by themselves."""
+    info = zipfile.ZipInfo(name, time.localtime()[:6])
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
 
 
 class _Pipe:

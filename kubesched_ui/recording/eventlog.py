@@ -179,13 +179,13 @@ class RunLog:
         self.blocks, self.cycles, self.results, self.evicted = [], [], {}, {}
         self.moves, self.names, self.marks, self.node_lists, self.block = [], [], [], [], []
 
-    def finish(self, state: str, error: str = "") -> None:
-        """Writes `run.finished` and ends the run."""
+    def finish(self, state: str, error: str = "", **changes: Any) -> None:
+        """Writes `run.finished` and ends the run, with `changes` to its row."""
         self.close_block()
         run = self.run
         counts = {name: getattr(run, name) for name in ("placed", "unschedulable", "gated", "errors")}
         self.add_events([event("run.finished", run.clock, data={"state": state, "error": error, **counts})])
-        self.flush(state=state, error=error, finished_at=timezone.now(), worker="")
+        self.flush(state=state, error=error, finished_at=timezone.now(), worker="", **changes)
 
 
 def insert(

@@ -80,7 +80,7 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
     tried = [(number, f"{namespace}/{name}") for number, namespace, name in rows]
     rest = [pod for number, pod in tried if number >= cycle]
     if parent.state != Run.State.DONE:  # it was ended before its end
-        order = parent.remaining if parent.is_fork else simulations.begin(parent).simulation.pods
+        order = parent.remaining if parent.adopts else simulations.begin(forking.beginning_of(parent)).simulation.pods
         known = {pod for _, pod in tried}
         rest += [pod for pod in order if pod not in known]
     return list(dict.fromkeys(rest))

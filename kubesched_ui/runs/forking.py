@@ -139,6 +139,12 @@ def own_stage(run: Run) -> int:
     return max(i for i, one in enumerate(run.stages) if {name: one[name] for name in mine} == mine)
 
 
+def other_stages(run: Run) -> list[dict[str, Any]]:
+    """What its ancestors changed."""
+    mine = own_stage(run) if run.is_fork else None
+    return [stage for number, stage in enumerate(run.stages) if number != mine]
+
+
 def settings_before(run: Run) -> RunSettings:
     """The settings that it goes on from, before any of its own."""
     now = dict(run.origin)
@@ -149,8 +155,10 @@ def settings_before(run: Run) -> RunSettings:
 
 
 def beginning_of(run: Run) -> Run:
-    """A run in time as its first ancestor was, to be played from the beginning; not to be saved."""
-    first = Run(pk=run.pk, scenario=run.scenario, created_at=run.created_at)
+    """A run as its first ancestor was, to be played from the beginning; not to be saved."""
+    if not run.is_fork:
+        return run
+    first = Run(pk=run.pk, scenario=run.scenario, created_at=run.created_at, notes=run.notes)
     for name, value in run.origin.items():
         setattr(first, name, value)
     first.until = run.until

@@ -22,8 +22,9 @@ from kubesched_ui.recording.events import Event, cycle_events, event
 from kubesched_ui.recording.notify import Notifier
 from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
-from kubesched_ui.runs import forked, forking, lifecycle, simulations
+from kubesched_ui.runs import forked, forking, importing, lifecycle, simulations
 from kubesched_ui.scenarios import intime
+from scheduler_core.debugger.fork.stages import plan_once
 from scheduler_core.debugger.recording import MOVES_PART, Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
@@ -46,7 +47,7 @@ def execute_run(run_id: int) -> None:
         except Cancelled:
             log.finish(Run.State.CANCELLED)
         except InputError as error:
-            log.finish(Run.State.FAILED, str(error))
+            finish(run, log, Run.State.FAILED, str(error))
         except LostClaim:
             logger.warning("Run %s was taken over by another worker", run_id)
         except (OperationalError, InterfaceError):
@@ -63,16 +64,18 @@ def record(run: Run, log: RunLog) -> None:
     Cancelled, LostClaim, InputError.
     """
     began = time.perf_counter()
-    first = run.fork_at or 1
-    if run.is_fork:
+    first, changed = 1, 0
+    if run.adopts:
+        first = changed = run.fork_at or 1
         simulation, log.recorder, recorded = forked.begin(run)
         position = {}
     else:
         simulation, recorded = begin(run, log)
+        changed = run.stages[0]["at"] if run.is_fork else 0
         position = {pod: index for index, pod in enumerate(simulation.pods)}
     run.cycles_total = first - 1 + len(simulation.pods)
     recorder, nodes, stored, version = log.recorder, list(simulation.nodes), run.cycles_done, 0
-    if run.is_fork:
+    if run.adopts:
         version = run.cycles.filter(number=first - 1).values_list("nodes_version", flat=True).first() or 0
         nodes = run.nodes_at(version)
     logger.info(
@@ -96,44 +99,48 @@ def record(run: Run, log: RunLog) -> None:
             namespace, _, name = trace.pod.partition("/")
             cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode(), version)
             events = cycle_events(trace, nodes)
-            place = position.get(trace.pod, number - 1)
+            place = number - 1 if changed and number >= changed else position.get(trace.pod, number - 1)
             result = pod_result(events, place, recorded.get(trace.pod, ""), took)
             log.add_cycle(cycle, result, events, trace.victims)
         before = time.perf_counter()
     if run.is_fork and recorder is not None:
         run.cycles_total = run.cycles_done  # its changes may have brought pods, or taken some away
         recorder.rest()
-    log.finish(Run.State.DONE)
+    finish(run, log, Run.State.DONE)
 
 
 def begin(run: Run, log: RunLog) -> tuple[Simulation, dict[str, str]]:
     """A run in one pass at its beginning, which is written if it is not yet; and what the real cluster said of pods.
     Raises InputError."""
-    begun = simulations.begin(run)
+    beginning = forking.beginning_of(run)
+    begun = simulations.begin(beginning)
     simulation = begun.simulation
-    run.cycles_total = len(simulation.pods)
+    run.cycles_total = beginning.cycles_total = len(simulation.pods)
     log.recorder = recorder_of(run, simulation, run.cycles_done)
     if run.last_seq == 0:
         nodes = list(simulation.nodes)
-        data = started(run, nodes, begun.warnings, begun.prepared)
+        data = started(beginning, nodes, begun.warnings, begun.prepared)
         log.add_events([event("run.started", 0.0, data=data)])
         log.flush(node_names=nodes)
+    if run.is_fork:
+        plan_once(simulation, forking.stages_of(run), 0)
     return simulation, begun.recorded
 
 
 def record_in_time(run: Run, log: RunLog) -> None:
     """The same for a run in time: every record of the core becomes events, from the beginning or where it was left."""
-    in_time, recorded = simulations.begin_in_time(forking.beginning_of(run) if run.is_fork else run)
+    beginning = forking.beginning_of(run)
+    in_time, recorded = simulations.begin_in_time(beginning)
     nodes = list(in_time.simulation.nodes)
     stored = run.last_seq
     chronicle = Chronicle(nodes, intime.slow_binding(run), recorded, stored)
-    beginning = chronicle.begin(in_time.api.pods)
+    bound = chronicle.begin(in_time.api.pods)
     recorder = log.recorder = recorder_of(run, in_time.simulation, stored)
     if stored == 0:
-        data = started(run, nodes, in_time.warnings, in_time.prepared)
-        data |= {"pods": len(in_time.simulation.pods), "until": run.until}
+        data = started(beginning, nodes, in_time.warnings, in_time.prepared)
+        data |= {"pods": len(in_time.simulation.pods), "until": run.origin.get("until", run.until)}
         log.add_events([event("run.started", 0.0, data=data)])
-        log.add_moves(beginning)
+        log.add_moves(bound)
         log.flush(node_names=nodes)
     logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
     fork = forked.InTime(run, log, chronicle) if run.is_fork else None
@@ -160,7 +167,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
     if chronicle.seq < stored:
         raise RuntimeError(f"there are {chronicle.seq} events, not the {stored} stored")
     run.clock = run.until or 0.0
-    log.finish(Run.State.DONE)
+    finish(run, log, Run.State.DONE)
 
 
 def recorder_of(run: Run, simulation: Simulation, stored: int) -> Recorder | None:
@@ -201,6 +208,11 @@ def check_same(run: Run, number: int, pod: str, result: str) -> None:
     stored = Cycle.objects.get(run=run, number=number)
     if (f"{stored.namespace}/{stored.name}", stored.result) != (pod, result):
         raise RuntimeError(f"cycle {number} is not what was stored")
+
+
+def finish(run: Run, log: RunLog, state: str, error: str = "") -> None:
+    """Ends the run; an imported one is compared with its file."""
+    log.finish(state, error, **importing.compared(run, log.flush))
 
 
 def fail(log: RunLog, error: str) -> None:

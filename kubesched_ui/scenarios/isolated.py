@@ -8,8 +8,12 @@ import resource
 import signal
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django
+
+if TYPE_CHECKING:
+    from kubesched_ui.ingest.run_file import RunFile
 
 
 def prepare() -> None:
@@ -29,7 +33,7 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def read(files: list[tuple[str, bytes | Path]], name: str, origin: str, token: str = "") -> int:
+def read(files: list[tuple[str, bytes | Path]], name: str, origin: str, token: str = "") -> tuple[int, RunFile | None]:
     """`making.read_and_store`; ends the process when it takes too much time or memory. Raises IngestError."""
     from django.conf import settings
     from django.db import connection

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kubesched_ui.ingest import Limits, ingest_files
+from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.ingest.store import store
 from kubesched_ui.scenarios.progress import Progress
 
@@ -16,9 +17,10 @@ def size_of(files: list[File]) -> int:
     return sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
 
 
-def read_and_store(files: list[File], name: str, origin: str, token: str = "") -> int:
-    """The new scenario's id. `token`: under which the page asks how far the reading is. Raises IngestError."""
+def read_and_store(files: list[File], name: str, origin: str, token: str = "") -> tuple[int, RunFile | None]:
+    """The new scenario's id, and the run that is to be made of it, where a run file was among the files. `token`: under
+    which the page asks how far the reading is. Raises IngestError."""
     with Progress(token, size_of(files)) as progress:
         result = ingest_files(files, Limits.from_settings(), progress)
         title = name or result.name or Path(files[0][0]).name
-        return store(result, name=title[:200], origin=origin).pk
+        return store(result, name=title[:200], origin=origin).pk, result.run

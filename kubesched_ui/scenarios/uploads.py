@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from django.http import HttpRequest
 
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.errors import Where
+from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.models import Scenario
 from kubesched_ui.scenarios import isolated
 from kubesched_ui.scenarios.making import File, read_and_store, size_of
@@ -31,8 +33,15 @@ _pool: ProcessPoolExecutor | None = None
 _pool_lock = threading.Lock()
 
 
-def scenario_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Scenario:
-    """The scenario of a request's `file` fields, or of its body. Raises IngestError."""
+class Made(NamedTuple):
+    """What came of an upload. `run`: what its run file asks for, if it is one."""
+
+    scenario: Scenario
+    run: RunFile | None
+
+
+def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Made:
+    """What a request's `file` fields, or its body, hold. Raises IngestError."""
     with tempfile.TemporaryDirectory(prefix="kubesched-upload-") as folder:
         if request.content_type == "multipart/form-data":
             files = [content_of(file) for file in request.FILES.getlist("file")]
@@ -42,7 +51,7 @@ def scenario_from_request(request: HttpRequest, name: str = "", origin: str = Sc
             files = [body_of(request, Path(folder))]
         if not files:
             raise refusal("no file was sent; use the form field `file`, or send the file as the request's body")
-        return make_scenario(files, name, origin, request.POST.get("progress", ""))
+        return make(files, name, origin, request.POST.get("progress", ""))
 
 
 def content_of(file: UploadedFile) -> File:
@@ -70,19 +79,25 @@ def refusal(problem: str) -> IngestError:
     return IngestError(Where("upload"), problem)
 
 
-def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Scenario:
+def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Scenario:
+    """Reads the files as one cluster and stores it; a run that they ask for is not made. Raises IngestError."""
+    return make(files, name, origin).scenario
+
+
+def make(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Made:
     """Reads the files as one cluster and stores it. `token`: as in progress.py. Raises IngestError."""
     if not settings.INGEST_ISOLATED:
-        return Scenario.objects.get(pk=read_and_store(files, name, origin, token))
+        pk, run = read_and_store(files, name, origin, token)
+        return Made(Scenario.objects.get(pk=pk), run)
     try:
-        pk = reader().submit(isolated.read, files, name, origin, token).result()
+        pk, run = reader().submit(isolated.read, files, name, origin, token).result()
     except BrokenProcessPool:
         discard_reader()
         bounds = f"{settings.INGEST_MAX_SECONDS} s and {settings.INGEST_MAX_MEMORY >> 20} MB of memory"
         raise refusal(f"could not be read within {bounds}") from None
     if size_of(files) > LARGE:
         discard_reader()
-    return Scenario.objects.get(pk=pk)
+    return Made(Scenario.objects.get(pk=pk), run)
 
 
 # ------------------------------------------------------------------------------------------------ the reading process

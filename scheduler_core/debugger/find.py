@@ -73,6 +73,11 @@ class WrongExpression(InputError):
         self.line, self.column = line, column
 
 
+def check(where: str) -> None:
+    """Raises WrongExpression for what is no expression over a cycle, whatever the run."""
+    _compile(where, dict.fromkeys(FUNCTIONS, lambda _: False))
+
+
 class Search:
     """Searches the cycles of a run. `expired`: asked now and then whether the time is over."""
 
@@ -118,7 +123,8 @@ class Search:
     # ---- evaluating
 
     def _evaluate(self, where: str) -> tuple[list[int], str]:
-        program = self._compile(where)
+        made = {"refused_by": self._refused_by, "refused_on": self._refused_on, "reason": self._reason}
+        program = _compile(where, made)
         words = set(re.findall(r"[a-z_]+", where))
         columns = {_inside(name): self._column(name) for name in VARIABLES if name in words}
         self._refusals = self.facts.table.all("refusals") if "refused_by" in words else []
@@ -141,42 +147,6 @@ class Search:
                 without += 1
                 sample = sample or f"cycle {i + 1}: {_told(str(value))}"
         return found, f"It has no answer in {without:,} of {len(self.facts):,} cycles ({sample})" if without else ""
-
-    def _compile(self, where: str) -> Any:
-        from cel_expr_python import cel
-        from cel_expr_python.ext import ext_optional
-
-        if not where.strip():
-            raise WrongExpression("is empty")
-        if len(where) > MAX_LENGTH:
-            raise WrongExpression(f"is longer than {MAX_LENGTH:,} characters")
-        text, true = cel.Type.STRING, cel.Type.BOOL
-        kinds = {
-            "string": text,
-            "int": cel.Type.INT,
-            "bool": true,
-            "dyn": cel.Type.DYN,
-            "list<string>": cel.Type.List(text),
-            "map<string, string>": cel.Type.Map(text, text),
-            "map<string, int>": cel.Type.Map(text, cel.Type.INT),
-        }
-        made = {"refused_by": self._refused_by, "refused_on": self._refused_on, "reason": self._reason}
-        environment = cel.NewEnv(
-            variables={_inside(name): kinds[kind] for name, kind in VARIABLES.items()},
-            extensions=[ext_optional.ExtOptional()],
-            functions=[
-                cel.FunctionDecl(name, [cel.Overload(f"{name}_string", true, [text], False, impl)])
-                for name, impl in made.items()
-            ],
-        )
-        try:
-            program = environment.compile(_with_stand_in(where))
-        except (RuntimeError, ValueError) as problem:
-            raise _wrong(str(problem)) from None
-        kind = program.return_type()
-        if kind not in (true, cel.Type.DYN):
-            raise WrongExpression(f"must be true or false; this is of type {kind.name()}", 1, 1)
-        return program
 
     def _column(self, name: str) -> list[Any]:
         """The values of a variable by cycle."""
@@ -222,6 +192,43 @@ class Search:
         if row is None:
             row = self._row_of[node] = self._order.row_of(self._names.get(node, -1))
         return row
+
+
+def _compile(where: str, functions: Mapping[str, Callable[[str], bool]]) -> Any:
+    """A program of CEL. `functions`: what those of FUNCTIONS do. Raises WrongExpression."""
+    from cel_expr_python import cel
+    from cel_expr_python.ext import ext_optional
+
+    if not where.strip():
+        raise WrongExpression("is empty")
+    if len(where) > MAX_LENGTH:
+        raise WrongExpression(f"is longer than {MAX_LENGTH:,} characters")
+    text, true = cel.Type.STRING, cel.Type.BOOL
+    kinds = {
+        "string": text,
+        "int": cel.Type.INT,
+        "bool": true,
+        "dyn": cel.Type.DYN,
+        "list<string>": cel.Type.List(text),
+        "map<string, string>": cel.Type.Map(text, text),
+        "map<string, int>": cel.Type.Map(text, cel.Type.INT),
+    }
+    environment = cel.NewEnv(
+        variables={_inside(name): kinds[kind] for name, kind in VARIABLES.items()},
+        extensions=[ext_optional.ExtOptional()],
+        functions=[
+            cel.FunctionDecl(name, [cel.Overload(f"{name}_string", true, [text], False, impl)])
+            for name, impl in functions.items()
+        ],
+    )
+    try:
+        program = environment.compile(_with_stand_in(where))
+    except (RuntimeError, ValueError) as problem:
+        raise _wrong(str(problem)) from None
+    kind = program.return_type()
+    if kind not in (true, cel.Type.DYN):
+        raise WrongExpression(f"must be true or false; this is of type {kind.name()}", 1, 1)
+    return program
 
 
 def _inside(name: str) -> str:

@@ -10,10 +10,12 @@ from django.core.management.base import BaseCommand, CommandError
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
 from kubesched_ui.ingest.names import wanted
 from kubesched_ui.ingest.store import remarks, store
+from kubesched_ui.runs import importing
+from kubesched_ui.scenarios.uploads import Made
 
 
 class Command(BaseCommand):
-    help = "Reads cluster snapshots (docs/formats.md) as one scenario and stores it."
+    help = "Reads cluster snapshots (docs/formats.md) as one scenario and stores it; a run file, with its run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, help="files, archives or folders, together one cluster")
@@ -30,8 +32,14 @@ class Command(BaseCommand):
         for remark in remarks(result):
             self.stderr.write(remark["message"])
         if not dry_run:
-            scenario = store(result, name or result.name or files[0].name)
-            self.stdout.write(f"Scenario {scenario.pk}: {scenario.name}")
+            made = Made(store(result, name or result.name or files[0].name), result.run)
+            try:
+                run = importing.begin(made)
+            except IngestError as error:
+                raise CommandError(str(error)) from None
+            self.stdout.write(f"Scenario {made.scenario.pk}: {made.scenario.name}")
+            if run:
+                self.stdout.write(f"Run {run.pk}: is made again by a worker")
 
 
 def named_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:

@@ -1,0 +1,79 @@
+"""A run as a file that makes it again: its scenario, its settings, its forks' changes, its breakpoints, and of each cycle
+the fingerprint of what was decided. `runs/importing.py` takes it in; docs/formats.md, Run, says what is in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+import msgspec
+from django.conf import settings
+
+from kubesched_ui.ingest.formats import OUR_API, RUN_KIND
+from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.models import Run
+from kubesched_ui.recording.decided import Fingerprints, traces
+from kubesched_ui.runs import forking
+from kubesched_ui.runs.lifecycle import settings_of
+from scheduler_core.debugger.fingerprint import SIZE
+
+OBJECTS_AT_ONCE = 1000
+
+encode = msgspec.json.encode
+
+
+def document(run: Run, fingerprints: bytes | None = None) -> Iterator[bytes]:
+    """The file's bytes, in pieces; the scenario's objects a line each. `fingerprints`: of all cycles, if known."""
+    head = {"apiVersion": OUR_API, "kind": RUN_KIND, "metadata": {"name": run.name}}
+    yield _open(encode(head)) + b',\n"spec":' + _open(encode(spec(run))) + b',\n"scenario":'
+    yield from scenario(run)
+    if fingerprints is None:
+        prints = Fingerprints()
+        fingerprints = b"".join(prints.of(trace, nodes) for _, trace, nodes in traces(run))
+    yield b'},\n"status":' + encode(status(run, fingerprints)) + b"}\n"
+
+
+def spec(run: Run) -> dict[str, Any]:
+    """What a run is made of beside its scenario."""
+    found: dict[str, Any] = {
+        "settings": asdict(settings_of(run)),
+        "breakpoints": [{"name": stop.name, "where": stop.where} for stop in run.breakpoints.all()],
+    }
+    if run.is_fork:
+        found |= {"began": run.origin, "stages": run.stages}
+        found["fork"] = {"at": run.fork_at, "stage": forking.own_stage(run)}
+    return found
+
+
+def scenario(run: Run) -> Iterator[bytes]:
+    """The scenario as a document of its own."""
+    of = run.scenario
+    empty = scenario_document(of.name, [], of.description, of.kubernetes, of.config, of.time)
+    empty["spec"].pop("objects")
+    inner = encode(empty.pop("spec"))
+    yield _open(encode(empty)) + b',"spec":' + _open(inner) + (b"," if len(inner) > 2 else b"") + b'"objects":['
+    objects, before = of.objects_of(), b"\n"
+    while some := [encode(obj) for obj in islice(objects, OBJECTS_AT_ONCE)]:
+        yield before + b",\n".join(some)
+        before = b",\n"
+    yield b"]}}"
+
+
+def status(run: Run, fingerprints: bytes) -> dict[str, Any]:
+    """What came of it, for whoever makes it again to compare."""
+    return {
+        "version": settings.VERSION,
+        "state": run.state,
+        "cycles": len(fingerprints) // SIZE,
+        "digest": hashlib.sha256(fingerprints).hexdigest(),
+        "decisions": base64.b64encode(fingerprints).decode(),
+    }
+
+
+def _open(text: bytes) -> bytes:
+    """A JSON object to which more is added."""
+    return text[:-1]

@@ -1,0 +1,76 @@
+"""What a cycle decided, in eight bytes: the same decisions have the same ones, on any machine and in any later version.
+
+Durations do not count, nor how the trace stores what it holds; refusals, scores, the choice and what came of it do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace
+from scheduler_core.framework.interface import Status, Verdict
+
+SIZE = 8  # bytes of a fingerprint
+
+_encode = msgspec.msgpack.Encoder(order="sorted").encode
+
+
+def of_names(nodes: Sequence[str]) -> bytes:
+    """Stands for the nodes in the order of a trace's rows."""
+    return blake2b(_encode(list(nodes)), digest_size=SIZE).digest()
+
+
+def fingerprint(trace: CycleTrace, names: bytes) -> bytes:
+    """SIZE bytes. `names`: `of_names` of the nodes."""
+    after = (trace.reserve, trace.permit, trace.prebind, trace.bind)
+    told = [
+        [trace.pod, trace.attempt, trace.profile, round(trace.time, 6), trace.result, trace.node],
+        [trace.message, trace.error, trace.nominated_node, trace.victims, sorted(trace.unschedulable_plugins)],
+        names,
+        [_status(status) for status in (trace.preenqueue, trace.prefilter, trace.subset_status, *after)],
+        np.packbits(trace.looked_mask()).tobytes(),
+        _rows(trace.feasible_rows()),
+        [found for plugin, verdict in trace.verdicts.items() if (found := _verdict(plugin, verdict))],
+        [(row, _status(status)) for row, status in sorted(trace.nominated.items())],
+        [(plugin, s.weight, _int64(s.raw), _int64(s.normalized)) for plugin, s in trace.scores.items()],
+        trace.permit_waits,
+        _postfilter(trace.postfilter),
+    ]
+    return blake2b(_encode(told), digest_size=SIZE).digest()
+
+
+def _status(status: Status | None) -> Any:
+    return status and [status.code, status.reasons, status.plugin]
+
+
+def _verdict(plugin: str, verdict: Verdict) -> Any:
+    """Its statuses in an order of their own, with the one of each node; None if it passes all."""
+    if verdict.codes is None or not verdict.codes.any():
+        return None
+    used = np.unique(verdict.codes)
+    told = {code: (verdict.statuses[code - 1].code, verdict.statuses[code - 1].reasons) for code in used.tolist() if code}
+    order = sorted(told, key=lambda code: told[code])
+    number = np.zeros(len(verdict.statuses) + 1, "<u2")
+    number[order] = np.arange(1, len(order) + 1)
+    return [plugin, [told[code] for code in order], number[verdict.codes].tobytes()]
+
+
+def _postfilter(found: PostFilterTrace | None) -> Any:
+    if found is None:
+        return None
+    rejected = sorted(((status.code, status.reasons, status.plugin), _rows(rows)) for status, rows in found.rejected)
+    candidates = {node: [victims, violations] for node, (victims, violations) in found.candidates.items()}
+    return [_status(found.status), found.nominated_node, candidates, rejected, found.nominated_any_of, found.decides]
+
+
+def _rows(rows: Any) -> bytes:
+    return np.asarray(rows).astype("<u4").tobytes()
+
+
+def _int64(column: Any) -> bytes:
+    return np.asarray(column).astype("<i8").tobytes()
