@@ -213,8 +213,9 @@ def cancel_run(request: HttpRequest, run_id: int) -> Run:
 def export_run(
     request: HttpRequest, run_id: int, format: Literal["jsonl", "run", "simulator", "parquet"] = "jsonl"
 ) -> StreamingHttpResponse:
-    """All cycles as JSON lines; a run file, which makes the run again where it is uploaded; the pods with kube-scheduler-simulator's result annotations as a v1 List; or a zip of
-    Parquet tables: cycles, verdicts, scores, moves."""
+    """All cycles as JSON lines; a run file, which makes the run again where it is uploaded; the pods with
+    kube-scheduler-simulator's result annotations as a v1 List; or a zip of Parquet tables (cycles, verdicts, scores,
+    moves) and the run file."""
     run = find(Run, run_id)
     parts, kind, suffix = EXPORTS[format]
     response = StreamingHttpResponse(parts(run), content_type=kind)

@@ -66,8 +66,8 @@ UPLOAD = {"multipart/form-data": {"schema": FORM}, "application/octet-stream": {
 def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> Status[Scenario]:
     """Makes a scenario of uploaded files: multipart form data with one or more `file`, or the file as the body.
 
-    Objects as JSON or YAML, gz, zip, tar.gz; kubectl output, cluster-info dumps, kube-scheduler-simulator exports. A run
-    that was exported (`format=run` or `format=parquet`) is made again: `runs` has its number.
+    Objects as JSON or YAML, gz, zip, tar.gz; kubectl output, cluster-info dumps, kube-scheduler-simulator exports.
+    A run that was exported (`format=run` or `format=parquet`) is made again: `runs` has its number.
     """
     made = uploads.made_from_request(request, name, origin=Scenario.Origin.API)
     importing.begin(made)

@@ -136,9 +136,7 @@ class Hint:
 NO_HINT = Hint()
 
 
-def objects(
-    value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nesting: int = 0
-) -> Iterator[Part]:
+def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nesting: int = 0) -> Iterator[Part]:
     """What a JSON document holds, in order.
 
     Raises LimitError for Lists nested too deeply.
@@ -171,9 +169,7 @@ def objects(
         yield from _without_kind(value, head, where, limits, hint, nesting)
 
 
-def _without_kind(
-    value: Json, head: Head, where: Where, limits: Limits, hint: Hint, nesting: int
-) -> Iterator[Part]:
+def _without_kind(value: Json, head: Head, where: Where, limits: Limits, hint: Hint, nesting: int) -> Iterator[Part]:
     if head.metadata is not UNSET or head.internal_spec is not UNSET or hint.sure:
         yield Found(value, where, hint.kind, head.api_version or hint.api_version, head)
     elif head.server_version is not UNSET:
@@ -208,9 +204,7 @@ def _by_key(value: Json, where: Where) -> dict[str, memoryview]:
     return {key: part for key, part in fields.items() if is_array(part) or is_object(part)}
 
 
-def _each(
-    raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: int
-) -> Iterator[Part]:
+def _each(raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: int) -> Iterator[Part]:
     array = memoryview(raw)
     if bytes(array[:8]).strip() == b"null":
         return  # Go writes empty lists so

@@ -38,7 +38,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
-    """Makes a scenario of the files or the text sent and goes to its page; of a run file the run, too, and goes there."""
+    """Makes a scenario of the files or the text sent, of a run file its run, too; goes to the page of what it made."""
     if request.method != "POST":
         return redirect("home")
     try:

@@ -1,5 +1,5 @@
-"""What can be taken away: a scenario as a v1 List, a run as a file that makes it again, as JSON lines, as Parquet, or as
-kube-scheduler-simulator's annotations."""
+"""What can be taken away: a scenario as a v1 List, a run as a file that makes it again, as JSON lines, as Parquet, or
+as kube-scheduler-simulator's annotations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A run as a file that makes it again: its scenario, its settings, its forks' changes, its breakpoints, and of each cycle
-the fingerprint of what was decided. `runs/importing.py` takes it in; docs/formats.md, Run, says what is in it."""
+"""A run as a file that makes it again: its scenario, its settings, its forks' changes, its breakpoints, and of each
+cycle the fingerprint of what was decided. `runs/importing.py` takes it in; docs/formats.md, Run, says what is in it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A run made again from a run file: checked as if a person asked for it, then compared with what the file recorded.
 
-Nothing of a recording is taken from a file. A run is deterministic: a worker makes it again, from the beginning and with
-the changes of all its forks, and each cycle's fingerprint is held against the file's.
+Nothing of a recording is taken from a file. A run is deterministic: a worker makes it again, from the beginning and
+with the changes of all its forks, and each cycle's fingerprint is held against the file's.
 """
 
 from __future__ import annotations
@@ -219,8 +219,8 @@ def _wrong(file: RunFile, field: str, problem: str) -> IngestError:
 
 
 def compared(run: Run, flush: Callable[[], None]) -> dict[str, Any]:
-    """Columns of an imported run that is over: `imported` with the first cycle that `differs` from its file, 0 for none.
-    Of any other run nothing. `flush` writes what was not written yet."""
+    """Columns of an imported run that is over: `imported` with the first cycle that `differs` from its file, 0 for
+    none. Of any other run nothing. `flush` writes what was not written yet."""
     if not run.imported:
         return {}
     flush()
@@ -231,7 +231,7 @@ def compared(run: Run, flush: Callable[[], None]) -> dict[str, Any]:
 
 
 def first_difference(run: Run, expected: bytes, whole: bool) -> int:
-    """The first cycle whose fingerprint is not the expected one, 0 for none. `whole`: no further cycles are expected."""
+    """The first cycle whose fingerprint is not the expected one, 0 for none. `whole`: there are to be no others."""
     prints, number = Fingerprints(), 0
     for number, trace, nodes in traces(run):
         begin = (number - 1) * SIZE

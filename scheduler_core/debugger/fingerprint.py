@@ -52,8 +52,8 @@ def _verdict(plugin: str, verdict: Verdict) -> Any:
     """Its statuses in an order of their own, with the one of each node; None if it passes all."""
     if verdict.codes is None or not verdict.codes.any():
         return None
-    used = np.unique(verdict.codes)
-    told = {code: (verdict.statuses[code - 1].code, verdict.statuses[code - 1].reasons) for code in used.tolist() if code}
+    used = [(code, verdict.statuses[code - 1]) for code in np.unique(verdict.codes).tolist() if code]
+    told = {code: (status.code, status.reasons) for code, status in used}
     order = sorted(told, key=lambda code: told[code])
     number = np.zeros(len(verdict.statuses) + 1, "<u2")
     number[order] = np.arange(1, len(order) + 1)

@@ -1,0 +1,146 @@
+"""Run files that are wrong: each is refused with file and field, and nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from kubesched_ui.models import Scenario
+from kubesched_ui.runs import lifecycle
+from tests.kubesched_ui.carried import exported, imported, in_time_forked, sent, small, twice
+from tests.kubesched_ui.clusters import as_list, node
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+def broken(document: dict[str, Any], path: str, value: Any) -> bytes:
+    """The document with something else at a place, or (for ...) without it."""
+    *way, last = [int(part) if part.isdecimal() else part for part in path.split("/")]
+    inside: Any = document
+    for part in way:
+        inside = inside[part]
+    if value is ...:
+        del inside[last]
+    else:
+        inside[last] = value
+    return json.dumps(document).encode()
+
+
+STAGE = "spec/stages/1"
+DEEP: Any = []
+for _ in range(70):
+    DEEP = [DEEP]
+HOSTILE: list[tuple[str, Any, str]] = [
+    ("spec/scenario", ..., "expected a Kubernetes object, found null"),
+    ("spec/scenario", [], "expected a Kubernetes object, found []"),
+    ("spec/scenario/kind", "Pod", "spec.scenario: must be of kind Scenario"),
+    ("spec/scenario/spec/objects", {}, "expected a list"),
+    ("spec/scenario/spec/objects", [], "holds no object that the scheduler looks at"),
+    ("spec", 5, "spec: expected `object`, got `int`"),
+    ("spec/settings", ..., "spec: object missing required field `settings`"),
+    ("spec/settings", [], "spec.settings: expected `object`, got `array`"),
+    ("spec/settings/seed", "7", "spec.settings.seed: expected `int`, got `str`"),
+    ("spec/settings/seed", 2**63, "spec.settings.seed: must be an integer of 64 bits"),
+    ("spec/settings/seed", True, "spec.settings.seed: expected `int`, got `bool`"),
+    ("spec/settings/release", "9.99", "spec.settings: Kubernetes release: '9.99' is not"),
+    ("spec/settings/release", "x" * 10_000, "spec.settings.release: expected `str` of length <= 40"),
+    ("spec/settings/config", "kind: Nonsense", "spec.settings"),
+    ("spec/settings/config", "a\0b", "spec.settings.config: holds a NUL character"),
+    ("spec/settings/tie_break", "coin", "spec.settings.tie_break: must be one of seed, name"),
+    ("spec/settings/percentage", 900, "spec.settings.percentage: must be between 0 and 100"),
+    ("spec/settings/until", 1e9, "spec.settings.until"),
+    ("spec/settings/in_time", True, "spec.settings.in_time: must be the same as in spec.began"),
+    ("spec/settings/colour", "red", "spec.settings.colour: is no setting that this version of KubeSched knows"),
+    ("spec/began", ..., "spec.began: is missing"),
+    ("spec/began/pods", ["default/nobody"], "spec.began.pods: the scenario has no pod 'default/nobody'"),
+    ("spec/began/copies", 10**12, "spec.began.template: is needed to make copies of"),
+    ("spec/began/template", "kind: Secret", "spec.began: Template: kind"),
+    ("spec/began/unknown_plugins", "run", "spec.began.unknown_plugins"),
+    ("spec/began/absent_claims", "invent", "spec.began"),
+    ("spec/fork", ..., "spec.fork: is missing; stages are of forks"),
+    ("spec/fork/stage", 2, "spec.fork.stage: must be less than 2"),
+    ("spec/fork/stage", -1, "spec.fork.stage: expected `int` >= 0"),
+    ("spec/fork/at", 10**12, "spec.fork.at: expected `int` <= 2147483647"),
+    ("spec/stages", [], "spec.fork.stage: must be less than 0"),
+    ("spec/stages", [{"at": 1, "t": None, "changes": [], "settings": {}}] * 21, "spec.stages: expected `array` of"),
+    (f"{STAGE}/at", None, "spec.stages[1].at: or t must be given"),
+    (f"{STAGE}/at", 1, "spec.stages[1].at: is before that of an earlier stage"),
+    (f"{STAGE}/t", 5.0, "spec.stages[1].at: or t must be given, one of them"),
+    (f"{STAGE}/changes", [{"explode": "n1"}], "spec.stages[1]: changes[0]: Object contains unknown field `explode`"),
+    (f"{STAGE}/changes", [{}], "spec.stages[1]: changes[0]: must have exactly one of"),
+    (f"{STAGE}/changes", [{"create": {"kind": "Secret"}}], "does not look at objects of this kind"),
+    (f"{STAGE}/changes", [{"create": {"kind": "Pod", "x": DEEP}}], "spec: is nested more than 64 levels deep"),
+    (f"{STAGE}/changes", [{"cordon": "n1"}] * 1001, "spec.stages[1]: changes: must be at most 1,000, got 1,001"),
+    (f"{STAGE}/settings", {"until": 10**9}, "spec.stages[1].until: is for runs in time"),
+    (f"{STAGE}/settings", {"pods": []}, "spec.stages[1].settings.pods: must be one of release, config"),
+    (f"{STAGE}/settings", {"seed": "x"}, "spec.stages[1].settings.seed: must be int, got 'x'"),
+    ("spec/breakpoints", [{"name": "a", "where": "tied >"}], "spec.breakpoints[0]: where: line 1"),
+    ("spec/breakpoints", [{"name": "a", "where": "x" * 3000}], "longer than 2,000 characters"),
+    ("spec/breakpoints", [{"name": "", "where": "true"}], "spec.breakpoints[0].name: expected `str` of length >= 1"),
+    ("spec/breakpoints", [{"name": "a", "where": "true"}] * 2, "spec.breakpoints[1].name: is taken by another"),
+    ("spec/breakpoints", [{"name": "a", "where": "true"}] * 51, "spec.breakpoints: expected `array` of length <= 50"),
+    ("spec/more", 1, "spec: object contains unknown field `more`"),
+    ("metadata/name", 7, "metadata"),
+    ("metadata/name", "x" * 201, "metadata.name: expected `str` of length <= 200"),
+    ("metadata/name", "a\0b", "metadata.name: holds a NUL character"),
+    ("status", [], "status: expected an object"),
+    ("status/decisions", "###", "status.decisions: is not base64"),
+    ("status/decisions", "AAAA", "status.decisions: must have 8 bytes a cycle, 7 cycles"),
+    ("status/digest", "0" * 64, "status.digest: is not that of status.decisions; the file was damaged"),
+    ("status/cycles", 10**15, "status.decisions: must have 8 bytes a cycle"),
+    ("status/cycles", -1, "status.cycles: expected `int` >= 0"),
+    ("kind", "Runner", "kind: is unknown; there are Scenario and Run"),
+]
+
+
+def test_what_is_refused_is_named_and_leaves_nothing(client: Client) -> None:
+    data = exported(client, twice(client))
+    Scenario.objects.all().delete()
+    for path, value, problem in HOSTILE:
+        error = sent(client, broken(json.loads(data), path, value), 400)["error"]
+        assert problem in error, (path, value, error)
+        assert not Scenario.objects.exists(), path
+    error = sent(client, broken(json.loads(data), "status/digest", "0" * 64), 400)["error"]
+    assert error.startswith("upload, document 1 (Run both): status.digest")
+    page = client.post("/upload/", {"text": broken(json.loads(data), "status/cycles", -1).decode()})
+    assert page.status_code == 400
+    assert "status.cycles: expected" in page.content.decode()
+
+
+def test_of_a_run_in_time(client: Client) -> None:
+    data = exported(client, in_time_forked(client))
+    for path, value, problem in (
+        ("spec/settings/until", 1e9, "spec.settings.until: must be more than 0 and at most 604800 s"),
+        ("spec/began/until", 0, "spec.began.until: must be more than 0"),
+        ("spec/stages/1/settings", {"until": 1e9}, "spec.stages[1].until: must be more than 0 and at most"),
+        ("spec/stages/1/t", -1, "spec.stages[1].t: expected `float` >= 0"),
+        ("spec/scenario/spec/timeline", [{"at": "1s", "explode": "n1"}], "explode"),
+    ):
+        assert problem in sent(client, broken(json.loads(data), path, value), 400)["error"], path
+    run = imported(client, broken(json.loads(data), "spec/stages/1/changes", [{"cordon": "nowhere"}]))
+    assert (run.state, run.error) == ("failed", "changes[0]: cordon: does not exist")
+
+
+def test_a_run_is_imported_alone(client: Client) -> None:
+    data = exported(client, small(client))
+    other = as_list(node("n9"))
+    for both in (data + b"\n" + other, other + b"\n" + data, data + data):
+        assert "a run file is imported alone" in sent(client, both, 400)["error"]
+    files = [SimpleUploadedFile("a.json", data), SimpleUploadedFile("b.json", other)]
+    assert "a run file is imported alone" in client.post("/upload/", {"file": files}).content.decode()
+    told = sent(client, exported(client, small(client), "jsonl"), 400)["error"]
+    assert "is a run as JSON lines, which hold no cluster; export it as a run file" in told

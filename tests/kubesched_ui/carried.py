@@ -1,0 +1,124 @@
+"""Runs of many kinds, exported and imported over HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.test import Client
+
+from kubesched_ui.models import Run
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios.samples import FOLDER
+from tests.kubesched_ui.api.test_debugger import ran
+from tests.kubesched_ui.api.test_fork import forked
+from tests.kubesched_ui.clusters import as_list, node, pod, taught
+
+OWN = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: ImageLocality, weight: 7}]}}
+"""
+GANG = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {reserve: {enabled: [{name: Coscheduling}]}, permit: {enabled: [{name: Coscheduling}]}}
+"""
+CORDON, PLACE = {"cordon": "n1"}, {"place": {"pod": "default/p3", "node": "n2"}}
+
+
+def exported(client: Client, run: Run, form: str = "run") -> bytes:
+    answer = client.get(f"{run.url}/export", {"format": form})
+    assert answer.status_code == 200
+
+    async def whole() -> bytes:
+        return b"".join([part async for part in answer.streaming_content])
+
+    return async_to_sync(whole)()
+
+
+def sent(client: Client, data: bytes, status: int = 201) -> Any:
+    answer = client.post("/api/scenarios", data, content_type="application/octet-stream")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def imported(client: Client, data: bytes) -> Run:
+    (number,) = sent(client, data)["runs"]
+    execute_run(number)
+    return Run.objects.select_related("scenario").get(pk=number)
+
+
+def small(client: Client, **settings: Any) -> Run:
+    pods = [pod(f"p{i}", cpu="1") for i in range(6)]
+    return ran(client, as_list(node("n1", cpu="2"), node("n2", cpu="3"), node("n3", cpu="2"), *pods), **settings)
+
+
+def twice(client: Client) -> Run:
+    first = forked(client, small(client), at=4, changes=[{"create": node("n9", cpu="8")}, {"create": pod("late")}])
+    return forked(client, first, at=2, changes=[CORDON, PLACE], settings={"seed": 9, "config": OWN}, name="both")
+
+
+def twice_later(client: Client) -> Run:
+    first = forked(client, small(client), at=3, changes=[CORDON], settings={"release": "1.27"})
+    return forked(client, first, at=6, changes=[{"uncordon": "n1"}, {"create": pod("z")}])
+
+
+def at_the_end(client: Client) -> Run:
+    gone = {"kind": "Pod", "namespace": "default", "name": "p0"}
+    return forked(client, small(client), at=7, changes=[{"delete": gone}])
+
+
+def preempting(client: Client) -> Run:
+    run = ran(client, taught(), seed=5)
+    assert run.pod_results.exclude(nominated_node="").exists()
+    return run
+
+
+def in_time(client: Client) -> Run:
+    return ran(client, next(FOLDER.glob("13-*.yaml")).read_bytes(), until=60)
+
+
+def in_time_forked(client: Client) -> Run:
+    run = in_time(client)
+    first = forked(client, run, t=20.5, changes=[{"cordon": (run.node_names or [])[0]}], settings={"until": 90})
+    return forked(client, first, at=2, settings={"tie_break": "name"})
+
+
+def of_a_part(client: Client) -> Run:
+    cluster = as_list(node("n1"), node("n2"), pod("a"), pod("b"), pod("c", on="n1"), pod("d", on="n2"))
+    return ran(client, cluster, pods=["default/b"], unbind=["default/c"], template=json.dumps(pod("copy")), copies=2)
+
+
+def configured(client: Client) -> Run:
+    return small(client, config=OWN, tie_break="name", percentage=50, preemption=False, release="1.27")
+
+
+def of_workloads(client: Client) -> Run:
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": spec}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "a"}}, "template": template},
+    }
+    return ran(client, as_list(node("n1"), deployment))
+
+
+def held_back(client: Client) -> Run:
+    """A fork after Permit gave up waiting for a gang: the pod that comes then must not find it still waiting."""
+    group = "pod-group.scheduling.sigs.k8s.io"
+    labels = {f"{group}/name": "g", f"{group}/min-available": "3"}
+    some = [pod(f"g{i}") for i in range(3)]
+    for one in some:
+        one["metadata"]["labels"] = labels
+    run = ran(client, as_list(node("n1"), *some[:2], pod("alone")), config=GANG)
+    assert run.placed == 1
+    return forked(client, run, at=run.cycles_done + 1, changes=[{"create": some[2]}])
+
+
+RUNS = (
+    preempting, held_back, twice, twice_later, at_the_end, in_time, in_time_forked, of_a_part, configured, of_workloads,
+)  # fmt: skip
