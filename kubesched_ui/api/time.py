@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, find
+from kubesched_ui.asking import queue_times
 from kubesched_ui.models import Run
 from kubesched_ui.reading import history, lanes, moment
 
@@ -103,7 +104,10 @@ class Moment(Schema):
 
 
 class History(Schema):
-    moves: list[dict[str, Any]] = Field(description="{t, from, to, event, seq, cause_seq, cause}")
+    moves: list[dict[str, Any]] = Field(
+        description="{t, from, to, event, seq, cause_seq, cause, until}; `until`: when a backoff, or a time as an "
+        "unschedulable pod, ends at the latest"
+    )
     happened: list[dict[str, Any]] = Field(description="{t, seq, type, lane, text}: outside of the queue")
     attempts: list[dict[str, Any]] = Field(
         description="{t, number, result, came_to, node, message, seq, plugins}; `came_to`: the result once Permit and "
@@ -126,10 +130,12 @@ SECOND = Query(0.0, ge=0, allow_inf_nan=False)
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/history", response={200: History, **REFUSALS})
 def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
     """A pod's way through a run in time: its moves and what caused them, its attempts, what it waited for."""
-    found = history.history(find(Run, run_id), namespace, name)
+    run = find(Run, run_id)
+    found = history.history(run, namespace, name)
     if not (found["moves"] or found["attempts"] or found["happened"]):
         raise Http404(f"Nothing happened to pod {namespace}/{name} in this run.")
-    return found
+    ends = queue_times.ends(run, namespace, name) if found["moves"] else {}
+    return found | {"moves": [move | {"until": ends.get(move["seq"])} for move in found["moves"]]}
 
 
 @router.get("/runs/{int:run_id}/lanes", response={200: Lanes, **REFUSALS})

@@ -14,7 +14,7 @@ from kubesched_ui.asking.comparisons import fetcher
 from kubesched_ui.asking.recordings import key_of, recording_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.runs.simulations import unknown_of
-from scheduler_core.config import load_configuration
+from scheduler_core.config import Configuration, load_configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.remedies.pending import Together, together
 from scheduler_core.debugger.remedies.search import remedies
@@ -92,18 +92,21 @@ def _at(run: Run, moment: int, start_index: int) -> Simulation:
 
 def maker(run: Run) -> Callable[..., Simulation]:
     """`Simulation` with the run's settings. Raises InputError."""
-    release = get_release(run.release)
-    config = run.config or None
-    known = known_plugins(PLUGINS)
     return partial(
         Simulation,
         release=run.release,
-        config=load_configuration(config, release, known=known, unknown=unknown_of(run)),
+        config=configuration_of(run),
         seed=run.seed,
         tie_break=run.tie_break,
         preemption=run.preemption,
         percentage=run.percentage,
     )
+
+
+def configuration_of(run: Run) -> Configuration:
+    """What the run was started with. Raises InputError."""
+    known = known_plugins(PLUGINS)
+    return load_configuration(run.config or None, get_release(run.release), known=known, unknown=unknown_of(run))
 
 
 def _remembered(key: tuple[Any, ...], ask: Callable[[], Any]) -> Any:

@@ -11,6 +11,7 @@ import yaml
 from kubesched_ui.asking.recordings import object_at, recording_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run
+from scheduler_core.debugger.moments import Asked
 from scheduler_core.errors import InputError
 
 CONFIGURATION = "KubeSchedulerConfiguration"
@@ -29,15 +30,21 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any] | None:
         text = run.config or ""
         steps = _in_configuration(_loaded(text), query.get("profile", ""), query.get("plugin", ""), steps_of(path))
         return page | {"plugin": query.get("plugin", ""), "lines": lines(text, steps), "default": not text}
-    cycle = query.get("cycle", "")
-    if cycle and not cycle.isdecimal():
-        raise InputError("cycle", "", f"must be a whole number, got {cycle[:40]!r}")
+    cycle, seq = (whole(query, key) for key in ("cycle", "seq"))
     recording = recording_of(run)
-    moment = recording.before_cycle(int(cycle)) if cycle else recording.end
+    moment = Asked(cycle, None, seq).moment(recording)
     found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
     if found is None:
         return None
-    return page | {"cycle": int(cycle) if cycle else None, "lines": lines(to_yaml(found), steps_of(path))}
+    return page | {"cycle": cycle, "lines": lines(to_yaml(found), steps_of(path))}
+
+
+def whole(query: Mapping[str, str], key: str) -> int | None:
+    """A number of the address; None if it is not there. Raises InputError."""
+    text = query.get(key, "")
+    if text and not (text.isdecimal() and len(text) < 16):
+        raise InputError(key, "", f"must be a whole number, got {text[:40]!r}")
+    return int(text) if text else None
 
 
 def steps_of(path: str) -> list[Step]:
@@ -84,7 +91,9 @@ def _below(node: Any, step: Step) -> tuple[Any, Any]:
 
 
 def _in_configuration(config: Any, profile: str, plugin: str, steps: Sequence[Step]) -> list[Step]:
-    """Where an argument of a plugin stands in the configuration of a profile."""
+    """Where an argument of a plugin stands in the configuration of a profile; without them a field at its top."""
+    if not plugin and not profile:
+        return list(steps)
     profiles = config.get("profiles") if isinstance(config, dict) else None
     named = [p.get("schedulerName") if isinstance(p, dict) else None for p in profiles or ()]
     if not named:

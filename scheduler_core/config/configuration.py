@@ -57,7 +57,8 @@ class Configuration:
     """A scheduler's configuration with all defaults applied.
 
     `percentage_of_nodes_to_score`: 0 or None is upstream's adaptive rule; a profile's own value goes before it.
-    `warnings`: what the reader should know, such as what was left out.
+    `warnings`: what the reader should know, such as what was left out. `given`: the fields at its top that are not
+    defaults.
     """
 
     profiles: list[Profile]
@@ -66,6 +67,7 @@ class Configuration:
     pod_max_backoff_seconds: int
     extenders: list[Extender]
     warnings: list[str]
+    given: frozenset[str] = frozenset()
 
     @property
     def schedulers(self) -> list[str]:
@@ -143,6 +145,7 @@ def _load(
         pod_max_backoff_seconds=config.pod_max_backoff_seconds,
         extenders=[structs.replace(extender, tls_config=None) for extender in config.extenders],
         warnings=_shortened(warnings),
+        given=frozenset(raw),
     )
 
 

@@ -104,6 +104,14 @@ SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
 
+
+def labelled(label: str) -> ClusterEvent | None:
+    """The event of that label; None if there is none."""
+    found = [(name, action) for action, name in _ACTION_NAMES.items() if label.endswith(name) and label != name]
+    name, action = max(found, key=lambda one: len(one[0]), default=("", 0))
+    return ClusterEvent(label.removesuffix(name), action) if name else None
+
+
 Hint = Callable[[PodInfo, Any, Any], bool]
 """(the waiting pod, the object before, the object after) -> whether to queue the pod. Pods come as PodInfo."""
 

@@ -31,7 +31,8 @@ class Tree(msgspec.Struct, omit_defaults=True, kw_only=True):
     `unit`: m for millicores, B for bytes. `source`: of fields, and of what stands for a missing one. `profile`,
     `plugin`, `path`, `default`: of an argument of the configuration. `function`, `count`, `node`: of a figure over
     other nodes, how many they are and the one that has it. `count`, `page`: of a rest, how many there are and the page
-    that shows them. `cycle`: the earlier cycle that brought it about. `text`: of a root, it all in a sentence.
+    that shows them. `cycle`: the earlier cycle that brought it about; `seq`: the event of a run in time that did.
+    `text`: of a root, it all in a sentence.
     """
 
     value: Any
@@ -42,6 +43,7 @@ class Tree(msgspec.Struct, omit_defaults=True, kw_only=True):
     args: list[Tree] | None = None
     source: Source | None = None
     cycle: int = 0
+    seq: int = 0
     profile: str = ""
     plugin: str = ""
     path: str = ""
@@ -55,6 +57,11 @@ class Tree(msgspec.Struct, omit_defaults=True, kw_only=True):
     def says(self, label: str) -> Tree:
         """The same with another label."""
         self.label = label
+        return self
+
+    def measured(self, unit: str) -> Tree:
+        """The same in this unit."""
+        self.unit = unit
         return self
 
     def tells(self, text: str) -> Tree:

@@ -71,6 +71,10 @@ class Hints:
         """Whether a plugin registered the event."""
         return not event.is_wildcard and plugin in self._hints(pod.info.pod.spec.scheduler_name, event)
 
+    def registered_by(self, profile: str, event: ClusterEvent) -> set[str]:
+        """The plugins of a profile that want to hear of the event."""
+        return set(self._hints(profile, event)) if profile in self._registered else set()
+
     def worth(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
         """Whether the event may make the pod schedulable; only plugins that rejected it are asked."""
         rejectors = pod.rejectors

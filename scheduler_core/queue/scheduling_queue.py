@@ -360,6 +360,12 @@ class SchedulingQueue:
         self._on_move(pod.key, was, to, label if self.with_hints else _OLD_LABELS.get(label, label))
 
 
+def event_of(label: str) -> ClusterEvent | None:
+    """The event that the label of a move names; None if it names none."""
+    newer = {old: new for new, old in _OLD_LABELS.items()}
+    return events.labelled(label) or events.labelled(newer.get(label, ""))
+
+
 def _meaning(pod: Pod) -> Pod:
     """The pod without its status and version: what an update must change to matter (v1.27)."""
     metadata = msgspec.structs.replace(pod.metadata, resource_version="")

@@ -40,8 +40,9 @@ const OPEN_LEVELS = 3;
 
 const page = () => document.getElementById("pod").dataset;
 const asking = () => JSON.parse(document.getElementById("asking")?.textContent ?? "{}");
-const focusOf = (address) =>
-  Object.fromEntries(["point", "plugin", "node"].map((key) => [key, address.searchParams.get(key) ?? ""]));
+const KEYS = ["point", "plugin", "node", "move", "until"]; // the last two of times in the queue
+const focusOf = (address) => Object.fromEntries(KEYS.map((key) => [key, address.searchParams.get(key) ?? ""]));
+const given = (focus) => Object.fromEntries(Object.entries(focus).filter(([, value]) => value));
 
 // ---- values as a person reads them
 
@@ -49,6 +50,7 @@ function amount(value, unit) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return value === "" ? "“”" : value;
   if (typeof value !== "number") return JSON.stringify(value);
+  if (unit === "s") return `${Number(value.toFixed(6)).toLocaleString("en", { maximumFractionDigits: 6 })} s`;
   if (unit === "B") {
     for (const [name, size] of [
       ["Gi", 2 ** 30],
@@ -66,23 +68,26 @@ function links(tree) {
   const base = location.pathname.split("/pods/")[0];
   const { source, cycle } = tree;
   if (source) {
-    const query = new URLSearchParams({ ...source, cycle: page().cycle });
+    const then = tree.seq ? { seq: tree.seq } : { cycle: page().cycle };
+    const query = new URLSearchParams({ ...source, ...then });
     const title = `${source.kind} ${source.namespace ? `${source.namespace}/` : ""}${source.name}: ${source.path}`;
     const name = `${source.kind} ${source.name} · ${source.path}`;
     found.push(el("a", { href: `${panel.dataset.object}?${query}#asked`, text: name, title, class: "field" }));
   }
+  if (cycle && !source)
+    found.push(el("a", { href: `${base}/cycles/${cycle}/`, text: `cycle ${cycle}`, class: "chip" }));
   if (cycle && source?.kind === "Pod") {
     const [namespace, name] = [source.namespace, source.name].map(encodeURIComponent);
     found.push(
       el("a", { href: `${base}/pods/${namespace}/${name}/?cycle=${cycle}`, text: `cycle ${cycle}`, class: "chip" }),
     );
   }
+  if (tree.seq) found.push(el("a", { href: `${base}/?seq=${tree.seq}`, text: "that moment", class: "chip" }));
   if (tree.op === "argument") {
-    const { plugin, profile, path } = tree;
+    const { plugin = "", profile = "", path } = tree;
     const query = new URLSearchParams({ kind: "KubeSchedulerConfiguration", plugin, profile, path });
-    found.push(
-      el("a", { href: `${panel.dataset.object}?${query}#asked`, text: path, title: `${plugin}, profile ${profile}` }),
-    );
+    const title = plugin ? `${plugin}, profile ${profile}` : "of the configuration";
+    found.push(el("a", { href: `${panel.dataset.object}?${query}#asked`, text: path, title }));
     if (tree.default) found.push(el("span", { class: "chip", text: "default" }));
   }
   if (tree.op === "over" && tree.node) {
@@ -128,7 +133,7 @@ async function ask(focus, number = 1) {
   fill(focus);
   told.setAttribute("aria-busy", "true");
   const { run, pod, cycle } = page();
-  const query = new URLSearchParams({ ...focus, cycle, page: number });
+  const query = new URLSearchParams({ ...given({ ...focus, cycle: focus.move ? "" : cycle }), page: number });
   const place = pod.split("/").map(encodeURIComponent).join("/");
   let answer;
   try {
@@ -146,7 +151,8 @@ async function ask(focus, number = 1) {
     );
 }
 
-function fill({ point, plugin, node }) {
+function fill({ point, plugin = "", node = "" }) {
+  asked.hidden = point === "queue";
   const { points = {} } = asking();
   const { elements } = asked;
   const options = (names, words = {}) => names.map((name) => el("option", { value: name, text: words[name] ?? name }));
@@ -166,12 +172,13 @@ function fill({ point, plugin, node }) {
 
 // ---- opening, closing, the address
 
-const isFocus = ({ point, plugin, node }) =>
-  point in (asking().points ?? {}) && node !== "" && (plugin !== "" || point === "total" || point === "preemption");
+const isFocus = ({ point, plugin, node, move }) =>
+  (point === "queue" && move !== "") ||
+  (point in (asking().points ?? {}) && node !== "" && (plugin !== "" || point === "total" || point === "preemption"));
 
 function address(focus) {
   const there = new URL(location.href);
-  for (const key of ["point", "plugin", "node"])
+  for (const key of KEYS)
     if (focus[key]) there.searchParams.set(key, focus[key]);
     else there.searchParams.delete(key);
   return there;
@@ -192,24 +199,25 @@ function look() {
 document.addEventListener("click", (event) => {
   const from = event.target.closest("[data-from]");
   if (from) {
-    const { plugin = "", node = asking().node } = from.dataset;
-    show({ point: from.dataset.from, plugin, node }, true);
+    show(wanted(from), true);
   } else if (event.target === panel) panel.close();
   const more = event.target.closest("#from-told [data-page]");
   if (more) ask(focusOf(new URL(location.href)), Number(more.dataset.page));
 });
+// What a value on the page asks for.
+function wanted({ dataset: { from: point, plugin = "", node = asking().node, move = "", until = "" } }) {
+  return point === "queue" ? { point, move, until } : { point, plugin, node };
+}
+
 // The first question about a cycle has the server rebuild the cluster: it may begin when a hand comes near.
 let near = "";
 document.addEventListener("pointerover", (event) => {
   const from = event.target.closest("[data-from]");
-  if (!from || near === page().cycle) return;
+  if (!from || from.dataset.from === "queue" || near === page().cycle) return;
   near = page().cycle;
   const { run, pod, cycle } = page();
   const place = pod.split("/").map(encodeURIComponent).join("/");
-  const { plugin = "", node = asking().node } = from.dataset;
-  fetch(
-    `/api/runs/${run}/pods/${place}/provenance?${new URLSearchParams({ point: from.dataset.from, plugin, node, cycle })}`,
-  );
+  fetch(`/api/runs/${run}/pods/${place}/provenance?${new URLSearchParams({ ...wanted(from), cycle })}`);
 });
 
 asked.addEventListener("submit", (event) => event.preventDefault());
@@ -222,6 +230,10 @@ asked.addEventListener("change", () => {
 panel.addEventListener("close", () => {
   const { point, plugin } = focusOf(new URL(location.href));
   if (!isFocus(focusOf(new URL(location.href)))) return;
+  if (point === "queue") {
+    history.pushState({ own: true }, "", address({}));
+    return;
+  }
   const panelOf = { filter: "filter", preemption: "postfilter" }[point] ?? "score";
   history.pushState({ own: true }, "", address({ point: panelOf, plugin: point === "filter" ? plugin : "", node: "" }));
 });

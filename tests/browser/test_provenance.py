@@ -97,3 +97,22 @@ def test_through_the_trials_of_preemption_step_by_step(page: Page, site: Instanc
     expect(page.locator("#trials .lead")).to_contain_text("against a disruption budget")
     page.go_back()
     expect(page.locator("#trials h3")).to_contain_text("n2")
+
+
+def test_from_the_begin_of_an_attempt_to_the_configuration(page: Page, site: Instance) -> None:
+    made = site.api("POST", "/scenarios", (FOLDER / "14-backoff.yaml").read_bytes())
+    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
+    assert site.finished(run)["state"] == "done"
+    page.goto(f"/runs/{run}/pods/default/unlucky/")
+    moves = page.locator("#way tr", has_text="backoff → active")
+    moves.nth(2).get_by_role("button", name="Where the time 10 s comes from").click()
+    told = page.locator("#from-told")
+    expect(told.locator(".lead")).to_contain_text("4 s = min(1 s x 2^2, 10 s)")
+    expect(page).to_have_url(re.compile(r"\?point=queue&move=\d+$"))
+    page.reload()
+    expect(told.locator(".tree .value").first).to_have_text("10 s")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Where the end comes from: 9.1 s").click()
+    expect(told.locator(".lead")).to_contain_text("Its backoff ends at 9.1 s")
+    told.get_by_role("link", name="podInitialBackoffSeconds").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("KubeSchedulerConfiguration")

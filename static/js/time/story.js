@@ -5,7 +5,7 @@ import { nameIn, nameOf, RESULTS, shortened } from "./names.js";
 
 /**
  * @typedef {{ pod?: string, node?: string, text?: string }} Cause
- * @typedef {{ t: number, seq: number, from?: string | null, to: string, event?: string, cause?: Cause | null }} Move
+ * @typedef {{ t: number, seq: number, from?: string | null, to: string, event?: string, cause?: Cause | null, until?: number | null }} Move
  * @typedef {{ t: number, seq: number, number: number, result: string, came_to?: string, node?: string, nominated_node?: string,
  *   message?: string }} Attempt
  * @typedef {{ t: number, seq: number, type: string, lane?: string, text: string }} Happening

@@ -44,16 +44,23 @@ export class Told {
     this.offer(found);
   }
 
-  line({ said, label, lane, cause, depth, type }, t) {
+  line({ seq, said, label, lane, cause, depth, type }, t) {
     const line = el("li", { class: `deep-${depth} of-${type.replace(".", "-")}` }, ...this.parts(said, t));
     if (lane) line.prepend(swatch(lane), " ");
-    if (label) line.append(" ", el("span", { class: "chip", text: label }));
+    if (label) line.append(" ", this.label(label, seq, said.find((part) => part.pod)?.pod, t));
     if (cause) {
       const when = el("a", { href: `?t=${exact(cause.t)}`, "data-go": cause.t, text: clock(cause.t) });
       const earlier = exact(cause.t) === exact(t) ? [] : [", ", when];
       line.append(el("span", { class: "muted" }, " because ", ...this.parts(cause.said, cause.t), ...earlier));
     }
     return line;
+  }
+
+  // What moved a pod; a click tells where the time comes from.
+  label(text, seq, pod, t) {
+    if (!pod) return el("span", { class: "chip", text });
+    const href = `${podAddress(this.pods, pod, t)}&point=queue&move=${seq}`;
+    return el("a", { class: "chip", href, text, title: "Where this time comes from" });
   }
 
   parts(said, t) {

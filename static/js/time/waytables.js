@@ -36,6 +36,18 @@ function waitRow({ where, from_t, to_t, waiting_for }) {
 const time = (t) =>
   el("th", { scope: "row", class: "num" }, el("a", { href: `?t=${exact(t)}`, "data-t": t, text: clock(t) }));
 
+// What opens the tree of a move's time, or of the end of the stay that it began (provenance.js).
+const whence = (seq, text, label, until = false) =>
+  el("button", {
+    type: "button",
+    class: "quiet tiny",
+    "data-from": "queue",
+    "data-move": seq,
+    "data-until": until ? "true" : "",
+    "aria-label": `${label}${until ? `: ${text}` : ""}`,
+    text,
+  });
+
 class Writer {
   constructor(box, { preempted_by }) {
     this.own = box.dataset.pod;
@@ -66,10 +78,12 @@ class Writer {
     return el("tr", { "data-at": t }, time(t), el("td", { class: "nowrap" }, ...said), why);
   }
 
-  move({ t, from, to, event, cause }) {
+  move({ t, seq, from, to, event, cause, until }) {
     const what = el("td", { class: "nowrap" }, swatch(to), ` ${from ? `${nameOf(from)} → ` : ""}${nameOf(to)}`);
+    if (until) what.append(", until ", whence(seq, clock(until), "Where the end comes from", true));
     const why = el("td", { class: "msg" }, ...(event ? [el("span", { class: "chip", text: event })] : []));
     if (cause) why.append(" ", ...this.told(cause, t));
+    why.append(" ", whence(seq, "why then", `Where the time ${clock(t)} comes from`));
     return el("tr", { "data-at": t }, time(t), what, why);
   }
 

@@ -109,7 +109,7 @@ def problems(tree: Mapping[str, Any], objects: Mapping[tuple[str, str, str], Any
                 continue
             if not same(node, have):
                 yield f"{key} {source['path']} is {have!r}, told {node['value']!r}"
-        elif op == "argument" and not (node["profile"] and node["plugin"] and node["path"]):
+        elif op == "argument" and not (node.get("path") and ("profile" in node) == ("plugin" in node)):
             yield "an argument without its place"
         elif op in ("over", "rest") and "count" not in node:
             yield f"{op} without its count"

@@ -1,0 +1,150 @@
+"""Where the times of a pod in the queue of a stored run in time come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from kubesched_ui.asking.remedies import configuration_of, maker
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.reading import history
+from kubesched_ui.reading.moment import causes_of
+from kubesched_ui.recording.events import Event
+from kubesched_ui.recording.sentences import sentence
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
+from scheduler_core.provenance.tree import Source, Tree
+from scheduler_core.queue.hints import Hints
+from scheduler_core.queue.scheduling_queue import event_of
+from scheduler_core.releases import get_release
+
+# What a sentence about a cause is about, where there is an object to look at.
+ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")
+
+
+def tell(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | None, until: bool) -> Tree:
+    """The tree of a move's time; without a move that of when the cycle began. Raises InputError, NotThere."""
+    if not run.in_time:
+        raise NotThere("point", "", "queue is of runs in time; this one is in one pass, where nobody waits")
+    times = _of(run, namespace, name)
+    if move is None:
+        move = times.begin_of(_finished(run, cycle) if cycle is not None else None)
+    return times.tell(move, until)
+
+
+def ends(run: Run, namespace: str, name: str) -> dict[int, float]:
+    """Event of a move of the pod -> until when it stays there at the latest. Raises InputError."""
+    return _of(run, namespace, name).ends()
+
+
+def _of(run: Run, namespace: str, name: str) -> QueueTimes:
+    pod = f"{namespace}/{name}"
+    events = list(history.events_of(run, pod))
+    return QueueTimes(pod, list(_way(run, namespace, name, events)), _rules(run))
+
+
+def _finished(run: Run, cycle: Cycle) -> int:
+    """The event by which a cycle ended."""
+    pod = f"{cycle.namespace}/{cycle.name}"
+    groups = list(history.cycles(list(history.events_of(run, pod))))
+    numbers = _numbers(run, cycle.namespace, cycle.name)
+    seq: int = groups[numbers.index(cycle.number)][-1]["seq"]
+    return seq
+
+
+def _numbers(run: Run, namespace: str, name: str) -> list[int]:
+    rows = Cycle.objects.filter(run=run, namespace=namespace, name=name)
+    return list(rows.order_by("number").values_list("number", flat=True))
+
+
+# ---- the pod's way
+
+
+def _way(run: Run, namespace: str, name: str, events: Sequence[Event]) -> Iterator[Move | Failed]:
+    moves = [event for event in events if event["type"] == "queue.moved"]
+    causes = causes_of(run, {event["data"].get("cause", 0) for event in moves})
+    numbers = iter(_numbers(run, namespace, name))
+    number, group = 0, list[Event]()
+    for event in events:
+        data = event["data"]
+        if event["type"] == "cycle.started":
+            group = []
+        group.append(event)
+        match event["type"]:
+            case "queue.moved":
+                cause = causes.get(data.get("cause", 0))
+                told = _cause(run, cause) if cause is not None else None
+                yield Move(event["seq"], event["t"], data["from"], data["to"], data["event"], told)
+            case "cycle.finished":
+                number = next(numbers, 0)
+                if data["result"] not in ("scheduled", "waiting"):
+                    plugins = history.rejectors(group) or ([""] if data["result"] == "unschedulable" else [])
+                    yield _failed(event, number, plugins if data["result"] != "error" else [])
+            case "permit.rejected":
+                yield _failed(event, number, data["plugins"] or [""])
+            case "bind.failed":
+                yield _failed(event, number, [])
+
+
+def _failed(event: Event, cycle: int, plugins: Sequence[str]) -> Failed:
+    return Failed(event["seq"], event["t"], event["attempt"], cycle, tuple(plugins))
+
+
+def _cause(run: Run, event: Event) -> Cause:
+    data, source, cycle = event["data"], None, 0
+    namespace, _, name = event["pod"].partition("/")
+    if event["type"] == "node.changed" and data["change"] != "deleted":
+        source = Source("Node", data["name"], "metadata.name")
+    elif event["type"] in ABOUT_PODS:
+        source = Source("Pod", name, "metadata.name", namespace)
+    elif event["type"] == "cycle.finished":
+        rows = Cycle.objects.filter(run=run, namespace=namespace, name=name, attempt=event["attempt"])
+        cycle = rows.order_by("number").values_list("number", flat=True).first() or 0
+        source = Source("Pod", name, "metadata.name", namespace)
+    return Cause(sentence(event), event["seq"], source, cycle)
+
+
+# ---- the rules of its queue
+
+
+def _rules(run: Run) -> Rules:
+    release = get_release(run.release)
+    configuration = configuration_of(run)
+
+    def argument(path: str, value: int) -> Tree:
+        return Tree(value=value, op="argument", path=path, unit="s", default=path not in configuration.given)
+
+    def woken_by(failed: Failed, label: str) -> list[str]:
+        event = event_of(label)
+        if event is None:
+            return []
+        profile, plugins = _rejected(run.pk, failed.cycle) if failed.cycle else ("", failed.plugins)
+        registered = _hints(run).registered_by(profile, event)
+        return sorted(registered.intersection(plugins) or registered.intersection(failed.plugins))
+
+    return Rules(
+        argument("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds),
+        argument("podMaxBackoffSeconds", configuration.pod_max_backoff_seconds),
+        release.backoff_counts_attempts,
+        release.queueing_hints,
+        woken_by,
+    )
+
+
+def _rejected(run_id: int, number: int) -> tuple[str, Sequence[str]]:
+    """(the profile, the plugins that rejected the pod) of a cycle."""
+    trace = CycleTrace.decode(bytes(Cycle.objects.get(run=run_id, number=number).trace))
+    return trace.profile, trace.unschedulable_plugins
+
+
+def _hints(run: Run) -> Hints:
+    return _hints_of(run.release, run.config, run.pk)
+
+
+@lru_cache(maxsize=4)
+def _hints_of(release: str, config: str, run_id: int) -> Hints:
+    """Which plugins of the run's profiles want to hear of what."""
+    made: Any = maker(Run.objects.get(pk=run_id))([])
+    return Hints(made.scheduler.profiles, get_release(release).queueing_hints)

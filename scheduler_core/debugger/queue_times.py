@@ -1,0 +1,338 @@
+"""Where the times of a pod in the queue come from: when an attempt began, until when it backed off, what woke it.
+
+Times are seconds of the run, computed as the queue does (scheduler_core/queue). Nothing is played again: a time that
+comes to another value than the recorded one is told as recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from scheduler_core.debugger.provenance import DISAGREES, NotThere
+from scheduler_core.framework import events
+from scheduler_core.provenance import tree as t
+from scheduler_core.provenance.tree import Source, Tree
+from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, POPPED, UNSCHEDULABLE
+from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD, LEFTOVER_SECONDS
+
+QUEUE = "queue"  # the point of such a question
+SECONDS = "s"
+PARTS = {ACTIVE: "activeQ", BACKOFF: "backoffQ", UNSCHEDULABLE: "the unschedulable pods", GATED: "the gated pods"}
+
+
+class Cause(NamedTuple):
+    """What led to a move. `seq`: its event. `source`: the object that changed. `cycle`: if it was one."""
+
+    text: str
+    seq: int = 0
+    source: Source | None = None
+    cycle: int = 0
+
+
+class Move(NamedTuple):
+    """A pod went from one part of the queue (`was`, "" at first) to another; `event`: upstream's label."""
+
+    seq: int
+    t: float
+    was: str
+    to: str
+    event: str
+    cause: Cause | None = None
+
+
+class Failed(NamedTuple):
+    """An attempt came back to the queue: it was rejected by `plugins`, or (if there are none) by an error."""
+
+    seq: int
+    t: float
+    attempt: int
+    cycle: int
+    plugins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How the run's queue works. `initial`, `maximum`: of the backoff, in seconds. `counts_attempts`: as of the
+    release. `with_hints`: else the kind of an event alone wakes. `woken_by`: (a failed attempt, the label of an event)
+    -> the plugins that had rejected the pod and registered the event."""
+
+    initial: Tree
+    maximum: Tree
+    counts_attempts: bool
+    with_hints: bool
+    woken_by: Callable[[Failed, str], list[str]]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the queue knows of the pod right before a move. `since`: when it came, or failed last."""
+
+    since: Tree
+    attempts: int = 0
+    failures: list[Failed] = field(default_factory=list)
+    before: Move | None = None
+
+
+class QueueTimes:
+    """One pod's. `way`: all its moves and failed attempts, in order."""
+
+    def __init__(self, pod: str, way: Sequence[Move | Failed], rules: Rules) -> None:
+        self._pod, self._way, self._rules = pod, way, rules
+
+    def tell(self, seq: int, until: bool = False) -> Tree:
+        """When the move of that event happened; `until`: when what it began ends, at the latest. Raises NotThere."""
+        index = next((i for i, one in enumerate(self._way) if one.seq == seq and isinstance(one, Move)), -1)
+        if index < 0:
+            raise NotThere("move", "", f"event {seq} is no move of {self._pod} in the queue")
+        return self._until(index) if until else self._move(index)
+
+    def begin_of(self, seq: int | None = None) -> int:
+        """The event by which the last attempt began, or the last one before an event. Raises NotThere."""
+        begun = [one.seq for one in self._way if isinstance(one, Move) and one.to == POPPED]
+        found = [number for number in begun if seq is None or number < seq]
+        if not found:
+            raise NotThere("attempt", "", f"{self._pod} was never taken out of the queue")
+        return found[-1]
+
+    def ends(self) -> dict[int, float]:
+        """Event of a move -> until when the pod stays there at the latest; of backoffs and of unschedulable pods."""
+        return {
+            one.seq: self._until(i).value
+            for i, one in enumerate(self._way)
+            if isinstance(one, Move) and one.to in (BACKOFF, UNSCHEDULABLE)
+        }
+
+    # ---- what the queue knows
+
+    def _known(self, index: int) -> _Known:
+        """Right before the move of that index."""
+        known = _Known(t.constant(0.0, "the run begins", SECONDS))
+        for one in self._way[: index + 1]:
+            if isinstance(one, Failed):
+                known.failures.append(one)
+                known.since = _failure(one)
+            elif not one.was:
+                known = _Known(_event(one))
+            if isinstance(one, Move):
+                known.attempts += one.to == POPPED
+                if one is not self._way[index]:
+                    known.before = one
+        return known
+
+    def _backoff(self, known: _Known) -> Tree:
+        """How long: the initial backoff, doubled for each failure beyond the first."""
+        counted, what = self._counted(known)
+        if not counted:
+            return t.constant(0.0, "it never failed: no backoff", SECONDS)
+        grown, maximum = self._rules.initial, self._rules.maximum
+        for nth, one in enumerate(counted[1:], 2):
+            if grown.value >= maximum.value:
+                break
+            twice = Tree(
+                value=2, op="constant", label=f"attempt {one.attempt}, {what} {nth}", cycle=one.cycle, seq=one.seq
+            )
+            grown = t.multiply(grown, twice, "doubled", SECONDS)
+        return t.lowest([grown, maximum], f"backoff after attempt {counted[-1].attempt}", SECONDS)
+
+    def _counted(self, known: _Known) -> tuple[list[Failed], str]:
+        failures = known.failures
+        if self._rules.counts_attempts:
+            return failures, "failure"
+        errors = 0
+        while errors < len(failures) and not failures[-1 - errors].plugins:
+            errors += 1
+        if errors:
+            return failures[-errors:], "error"
+        return [one for one in failures if one.plugins], "rejection"
+
+    def _expiry(self, known: _Known) -> Tree:
+        return t.total_floats([known.since, self._backoff(known)], "end of its backoff").measured(SECONDS)
+
+    def _flushed(self, known: _Known) -> Tree:
+        """The first whole second at which its backoff is over."""
+        end = self._expiry(known)
+        second, one = t.truncated(end), t.constant(1, "the queue looks every second")
+        after = t.total([second, one])
+        label = "the first second after the end (flushBackoffQCompleted runs every second)"
+        if self._rules.counts_attempts:
+            label = "the first second at or after the end (flushBackoffQCompleted runs every second)"
+            return t.either(t.equal(end, second), second, after, label, SECONDS)
+        return after.says(label).measured(SECONDS)
+
+    def _leftover(self, known: _Known) -> Tree:
+        """When a pod that nothing wakes is tried all the same."""
+        longest = t.constant(LEFTOVER_SECONDS, "DefaultPodMaxInUnschedulablePodsDuration", SECONDS)
+        end = t.total_floats([known.since, longest], "the longest that a pod stays unschedulable").measured(SECONDS)
+        period = t.constant(LEFTOVER_PERIOD, "flushUnschedulablePodsLeftover runs every 30 s", SECONDS)
+        rounds = t.truncated(t.divide(end, period, "rounds until then"))
+        following = t.total([rounds, t.constant(1, "the round after that")])
+        return t.multiply(following, period, "tried again even if nothing happens", SECONDS)
+
+    # ---- moves
+
+    def _until(self, index: int) -> Tree:
+        move, known = self._way[index], self._known(index)
+        assert isinstance(move, Move)
+        if move.to == BACKOFF:
+            tree = self._expiry(known)
+            told = f"Its backoff ends at {_s(tree.value)}: {self._backoff_text(known)}"
+            return tree.tells(
+                f"{told}; it is looked at every second, so it may be tried at {_s(self._flushed(known).value)}"
+            )
+        if move.to == UNSCHEDULABLE:
+            tree = self._leftover(known)
+            told = f"If nothing wakes it, it is tried again at {_s(tree.value)}"
+            return tree.tells(f"{told}: the first round of 30 s that is more than 5 min after {_s(known.since.value)}")
+        raise NotThere("move", "", "only a backoff and the time as an unschedulable pod have an end")
+
+    def _move(self, index: int) -> Tree:
+        """When a move happened; its value is what was recorded."""
+        move, known = self._way[index], self._known(index)
+        assert isinstance(move, Move)
+        tree = self._told(move, known, index)
+        if tree.value == move.t:
+            return tree
+        return _event(move, DISAGREES).tells(f"{self._what(move, known)} at {_s(move.t)} ({move.event})")
+
+    def _told(self, move: Move, known: _Known, index: int) -> Tree:
+        what = f"{self._what(move, known)} at {_s(move.t)}"
+        before = self._before(index)
+        if move.to == POPPED:
+            assert before >= 0
+            return self._popped(move, known, before, what)
+        if move.event == events.BACKOFF_COMPLETE and before >= 0:
+            over, came = self._flushed(known), self._move(before)
+            tree = t.highest([over, _part(came, "when it came to backoffQ")], "its backoff is over", SECONDS)
+            return tree.tells(f"{what}, the first second after its backoff: {self._backoff_text(known)}")
+        if move.event == events.UNSCHEDULABLE_TIMEOUT.label:
+            told = "nothing had woken it for more than 5 min (DefaultPodMaxInUnschedulablePodsDuration)"
+            return self._leftover(known).tells(f"{what}: {told}")
+        if move.event == events.SCHEDULE_ATTEMPT_FAILURE and known.failures:
+            return self._came_back(move, known.failures[-1], what)
+        because = f" by {move.event}" + (f": {move.cause.text}" if move.cause is not None else "")
+        if move.was == UNSCHEDULABLE and known.failures:
+            return self._woken(move, known, what + because)
+        return _event(move).tells(what + because)
+
+    def _what(self, move: Move, known: _Known) -> str:
+        if move.to == POPPED:
+            return f"Attempt {known.attempts} began"
+        return f"It came to {PARTS.get(move.to, move.to)}"
+
+    def _before(self, index: int) -> int:
+        """The move before."""
+        return next((i for i in range(index - 1, -1, -1) if isinstance(self._way[i], Move)), -1)
+
+    def _popped(self, move: Move, known: _Known, before: int, what: str) -> Tree:
+        came = self._move(before)
+        if move.was == BACKOFF:
+            idle = t.total_floats(
+                [
+                    _part(came, "when it came to backoffQ"),
+                    t.constant(0.0, "an idle scheduler takes it at once", SECONDS),
+                ],
+                "taken out early (SchedulerPopFromBackoffQ)",
+            ).measured(SECONDS)
+            tree = t.lowest(
+                [idle, self._flushed(known)], "the earlier of being taken out and the end of its backoff", SECONDS
+            )
+            end = _s(self._expiry(known).value)
+            told = f"an idle scheduler took it out of backoffQ before the end of its backoff, {end}"
+            return tree.tells(f"{what}: {told} ({self._backoff_text(known)})")
+        waited = move.t - came.value
+        why = (
+            "a cycle takes no time on the virtual clock, its turn comes at once"
+            if not waited
+            else "other pods went first"
+        )
+        tree = t.total_floats([came, t.constant(waited, why, SECONDS)], "its turn").measured(SECONDS)
+        first = came.text[:1].lower() + came.text[1:]
+        _part(came, "when it came to activeQ")
+        return tree.tells(f"{what}, as soon as it was its turn: {first}")
+
+    def _came_back(self, move: Move, failed: Failed, what: str) -> Tree:
+        why = f"rejected by {', '.join(filter(None, failed.plugins))}" if failed.plugins else "failed by an error"
+        told = (
+            f"{what}: attempt {failed.attempt} was {why}"
+            if failed.plugins
+            else f"{what}: attempt {failed.attempt} {why}"
+        )
+        if move.to != UNSCHEDULABLE and failed.plugins:
+            told += ", and something that may help had happened during it"
+        return _failure(failed).tells(told)
+
+    def _woken(self, move: Move, known: _Known, told: str) -> Tree:
+        """An event woke it, because a plugin that had rejected it said so; else time would have."""
+        plugins = self._rules.woken_by(known.failures[-1], move.event)
+        registered = f"registered {move.event}"
+        if not plugins:
+            says = [t.constant(True, f"{move.event} wakes it whatever rejected it")]
+        elif not self._rules.with_hints:
+            says = [
+                t.constant(True, f"{plugin}, which rejected it, {registered}: enough in this release")
+                for plugin in plugins
+            ]
+        elif len(plugins) == 1:
+            says = [t.constant(True, f"{plugins[0]}, which rejected it, {registered}, and its hint said Queue")]
+        else:
+            says = [
+                t.constant(True, f"{' or '.join(plugins)}, which rejected it, {registered}, and its hint said Queue")
+            ]
+        if plugins:
+            how = "'s hint said Queue" if self._rules.with_hints else " registered it"
+            told += f" ({' or '.join(plugins)}{how})"
+        conditions = [t.some(says, "it may help")]
+        if move.to == ACTIVE and move.event != events.FORCE_ACTIVATE.label:
+            now = t.constant(move.t, "now", SECONDS)
+            over = t.less_equal(self._expiry(known), now, "its backoff is over")
+            if over.value:
+                conditions.append(over)
+                told += f"; its backoff was over since {_s(self._expiry(known).value)}"
+        woken = conditions[0] if len(conditions) == 1 else t.every(conditions, "it may be tried")
+        return t.either(woken, _event(move), self._leftover(known), "woken by the event, else by time", SECONDS).tells(
+            told
+        )
+
+    def _backoff_text(self, known: _Known) -> str:
+        """The example of the documentation: `backoff 4 s = min(1 s x 2^2, 10 s)`."""
+        counted, what = self._counted(known)
+        if not counted:
+            return "none, it had never failed"
+        initial, maximum, many = self._rules.initial.value, self._rules.maximum.value, len(counted)
+        after = f"{many} {what}{'s' * (many > 1)}" + " in a row" * (what == "error" and many > 1)
+        return (
+            f"attempt {counted[-1].attempt} failed at {_s(known.since.value)}, and the backoff after {after} is "
+            f"{_s(self._backoff(known).value)} = min({_s(initial)} x 2^{many - 1}, {_s(maximum)})"
+        )
+
+
+def _s(seconds: float) -> str:
+    return f"{seconds:,.6f}".rstrip("0").rstrip(".") + " s"
+
+
+def _part(root: Tree, what: str) -> Tree:
+    """A root as a part of another tree."""
+    return root.says(f"{what}: {root.label}" if root.op == "constant" else what).tells("")
+
+
+def _failure(failed: Failed) -> Tree:
+    label = f"when attempt {failed.attempt} failed"
+    return Tree(value=failed.t, op="constant", label=label, unit=SECONDS, cycle=failed.cycle, seq=failed.seq)
+
+
+def _event(move: Move, label: str = "") -> Tree:
+    """When what caused a move happened, which is when it moved."""
+    cause = move.cause
+    if cause is None:
+        return Tree(value=move.t, op="constant", label=label or move.event, unit=SECONDS, seq=move.seq)
+    return Tree(
+        value=move.t,
+        op="constant",
+        label=label or f"{move.event}: {cause.text}",
+        unit=SECONDS,
+        seq=cause.seq,
+        source=cause.source,
+        cycle=cause.cycle,
+    )

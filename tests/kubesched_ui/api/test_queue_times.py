@@ -1,0 +1,90 @@
+"""Where the times of a pod in the queue come from: every move of every sample in time, and a second release."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Run
+from kubesched_ui.scenarios.samples import FOLDER
+from scheduler_core.debugger.provenance import DISAGREES
+from tests.kubesched_ui.api.test_debugger import ran
+from tests.kubesched_ui.api.test_provenance import client, no_broker  # noqa: F401
+from tests.scheduler_core.provenance.evaluate import nodes, problems
+
+pytestmark = pytest.mark.django_db
+
+SAMPLES = ("13-queue", "14-backoff", "15-hints", "16-preemption-in-time", "17-taint-eviction", "18-gang")
+
+
+def sample(name: str, release: str) -> bytes:
+    text = (FOLDER / f"{name}.yaml").read_text()
+    return text.replace('kubernetes: "1.34"', f'kubernetes: "{release}"').encode()
+
+
+def moves_of(client: Client, run: Run) -> Any:  # noqa: F811
+    """(pod, its move, what the history says of it) of the run's pods."""
+    for pod in client.get(f"/api/runs/{run.pk}/pods").json()["pods"]:
+        key = f"{pod['namespace']}/{pod['name']}"
+        for move in client.get(f"/api/runs/{run.pk}/pods/{key}/history").json()["moves"]:
+            yield key, move
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.27"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_move_of_every_sample(client: Client, name: str, release: str) -> None:  # noqa: F811
+    run = ran(client, sample(name, release), release=release)
+    assert run.release == release
+    told: Counter[str] = Counter()
+    for key, move in moves_of(client, run):
+        tree = ask(client, run, key, move=move["seq"])
+        assert tree["value"] == move["t"], (key, move, tree)
+        assert tree.get("label") != DISAGREES, (key, move)
+        assert tree["text"]
+        assert list(problems(tree, {})) == []
+        told[tree["op"]] += 1
+        if move["until"] is not None:
+            end = ask(client, run, key, move=move["seq"], until=True)
+            assert end["value"] == move["until"]
+            assert list(problems(end, {})) == []
+    assert told.total() > 3
+
+
+def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> dict[str, Any]:  # noqa: F811
+    answer = client.get(f"/api/runs/{run.pk}/pods/{key}/provenance", {"point": "queue", **query})
+    assert answer.status_code == status, answer.content
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_backoff_is_told_down_to_the_configuration(client: Client) -> None:  # noqa: F811
+    config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npodMaxBackoffSeconds: 3\n"
+    run = ran(client, sample("14-backoff", "1.34"), config=config)
+    tree = ask(client, run, "default/unlucky", attempt=4)
+    assert "3 s = min(1 s x 2^2, 3 s)" in tree["text"]
+    arguments = {leaf["path"]: leaf for leaf in nodes(tree) if leaf["op"] == "argument"}
+    assert arguments["podInitialBackoffSeconds"]["default"] is True
+    assert "default" not in arguments["podMaxBackoffSeconds"]
+    failed = [leaf["cycle"] for leaf in nodes(tree) if leaf.get("cycle")]
+    assert 3 in failed
+    line = client.get(f"/runs/{run.pk}/object/?kind=KubeSchedulerConfiguration&path=podMaxBackoffSeconds")
+    assert 'aria-current="location">podMaxBackoffSeconds: 3' in line.content.decode()
+
+
+def test_a_hint_and_what_is_wrong(client: Client) -> None:  # noqa: F811
+    run = ran(client, sample("15-hints", "1.34"))
+    tree = ask(client, run, "default/ssd", attempt=2)
+    assert "label disk=ssd added (NodeAffinity's hint said Queue)" in tree["text"]
+    assert 300 in [
+        leaf["value"] for leaf in nodes(tree) if leaf.get("label") == "DefaultPodMaxInUnschedulablePodsDuration"
+    ]
+    last = client.get(f"/api/runs/{run.pk}").json()["last_seq"]
+    assert "is no move" in ask(client, run, "default/ssd", move=last, status=404)["error"]
+    assert "no attempt 9" in ask(client, run, "default/ssd", attempt=9, status=404)["error"]
+    once = ran(client, (FOLDER / "01-fit.yaml").read_bytes())
+    pod = client.get(f"/api/runs/{once.pk}/pods").json()["pods"][0]
+    told = ask(client, once, f"{pod['namespace']}/{pod['name']}", status=404)
+    assert told["error"].startswith("point: queue is of runs in time")
