@@ -84,7 +84,7 @@ def main() -> None:
     timed("together", lambda: together(rewound))
     pod = next(key for key, number in placed.items() if number == args.pods // 2)
     before = rewind(recording, stored.__getitem__, recording.before_cycle(placed[pod]), make, simulation.release)
-    figures["win_found"] = len(timed("win", lambda: make_win(before, pod, before.nodes[-1])))
+    figures["win_found"] = len(timed("win", lambda: make_win(before, pod, before.nodes[-1]).remedies))
     print(json.dumps(figures))
 
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
-from kubesched_ui.asking.remedies import cycle_of, remedies_of, together_of
+from kubesched_ui.asking.remedies import cycle_of, remedies_of, together_of, winning_of
 from kubesched_ui.models import Run
 
 router = Router(tags=["debugger"])
@@ -31,6 +31,7 @@ class RemedyOut(Schema):
     node: str = Field(description="Where the pod goes with it")
     proved: bool = Field(description="The pod's cycle was run with it; others are not told")
     gap: list[dict[str, Any]] = Field(description="With `node`: its points and the winner's, by plugin")
+    tied: list[str] = Field(description="With `node`: the others as good as it, where it ties at the top as it is")
     cost: float = Field(description="What they are ordered by: what is taken from the pod, and who is disturbed")
 
 
@@ -65,9 +66,11 @@ def pod_remedies(
     request: HttpRequest, run_id: int, namespace: str, name: str, attempt: Attempt = None, node: Text | None = None
 ) -> HttpResponse:
     """What would let the pod in, the least first; with `node`, what would have it go there. Each was run to be sure,
-    and none of its changes is superfluous. Empty for a pod that fits (or goes there) anyway."""
+    and none of its changes is superfluous. Empty for a pod that fits (or goes there, with no other node as good)
+    anyway."""
     run = find(Run, run_id)
-    return encoded(remedies_of(run, cycle_of(run, namespace, name, attempt), node))
+    row = cycle_of(run, namespace, name, attempt)
+    return encoded(winning_of(run, row, node).remedies if node else remedies_of(run, row))
 
 
 @router.get("/runs/{int:run_id}/remedies", response={200: TogetherOut, **ASKED})

@@ -19,7 +19,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.remedies.pending import Together, together
 from scheduler_core.debugger.remedies.search import remedies
 from scheduler_core.debugger.remedies.steps import Remedy
-from scheduler_core.debugger.remedies.winning import make_win
+from scheduler_core.debugger.remedies.winning import Winning, make_win
 from scheduler_core.debugger.rewind import rewind
 from scheduler_core.explain import Answer, explain
 from scheduler_core.plugins import PLUGINS, known_plugins
@@ -44,15 +44,20 @@ def cycle_of(run: Run, namespace: str, name: str, attempt: int | None) -> Cycle:
     return row
 
 
-def remedies_of(run: Run, row: Cycle, node: str | None = None) -> list[Remedy]:
-    """What would let the pod in, or have it go to `node`. Raises NotRecorded, InputError."""
+def remedies_of(run: Run, row: Cycle) -> list[Remedy]:
+    """What would let the pod in. Raises NotRecorded, InputError."""
+    pod = f"{row.namespace}/{row.name}"
+    return _remembered((key_of(run), row.number), lambda: remedies(_before(run, row), pod, attempt=row.attempt))
+
+
+def winning_of(run: Run, row: Cycle, node: str) -> Winning:
+    """What would have the pod go to a node. Raises NotRecorded, InputError."""
     pod = f"{row.namespace}/{row.name}"
 
-    def ask() -> list[Remedy]:
-        simulation = _before(run, row)
-        return make_win(simulation, pod, node) if node else remedies(simulation, pod)
+    def ask() -> Winning:
+        return make_win(_before(run, row), pod, node, attempt=row.attempt)
 
-    return _remembered((key_of(run), row.number, node), ask)
+    return _remembered((key_of(run), row.number, "to", node), ask)
 
 
 def together_of(run: Run) -> Together:

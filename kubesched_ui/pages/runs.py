@@ -120,8 +120,8 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     """The remedies; without a node also what is in the way on the closest ones. Raises InputError, NotRecorded."""
     if node:
-        found = remedies.remedies_of(run, row, node)
-        return {"remedies": shown(found), "gap": found[0].gap if found else []}
+        winning = remedies.winning_of(run, row, node)
+        return {"remedies": shown(winning.remedies), "gap": winning.gap, "note": winning.note}
     told = remedies.explained(run, row)
     pending = row.result in ("unschedulable", "gated")
     found = remedies.remedies_of(run, row) if pending else []

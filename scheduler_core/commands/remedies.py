@@ -26,23 +26,30 @@ def run(
     if pod is None:
         return _together(played, out, as_json)
     pod = pod if "/" in pod else f"default/{pod}"
-    moment = played.recording.before_cycle(_cycle_of(played, pod, attempt))
-    simulation = _rewound(played, moment)
-    found = make_win(simulation, pod, node) if node else remedies(simulation, pod)
+    number = _cycle_of(played, pod, attempt)
+    simulation = _rewound(played, played.recording.before_cycle(number))
+    which = int(played.facts.table["attempt"][number - 1])
+    winning = make_win(simulation, pod, node, attempt=which) if node else None
+    found = winning.remedies if winning is not None else remedies(simulation, pod, attempt=which)
     if as_json:
         print(msgspec.json.encode(found).decode(), file=out)
-    elif found:
+        return 0 if found else 1
+    if winning is not None and winning.note:
+        print(winning.note, file=out)
+    if found:
         for remedy in found:
             print(f"{remedy.kind:6} {remedy.text} -> {remedy.node}", file=out)
-    else:
-        told = f"has {pod} go to {node}" if node else f"lets {pod} in"
-        print(f"Nothing is needed, or nothing that was tried {told}.", file=out)
+    elif winning is None:
+        print(f"Nothing is needed, or nothing that was tried lets {pod} in.", file=out)
+    elif not winning.goes_there or winning.tied:
+        print(f"Nothing that was tried has {node} win outright.", file=out)
     return 0 if found else 1
 
 
 def _rewound(played: Played, moment: int) -> Simulation:
     release = get_release(played.settings["release"])
-    make = partial(Simulation, release=release.name, config=played.configuration, tie_break="name")
+    ties = {"seed": played.settings["seed"], "tie_break": played.settings["tie_break"]}
+    make = partial(Simulation, release=release.name, config=played.configuration, **ties)
     return rewind(played.recording, played.objects.__getitem__, moment, make, release)
 
 

@@ -18,6 +18,11 @@ class Picker:
         self._seed = seed
         self.begin("", 0)
 
+    @property
+    def by(self) -> str:
+        """What decides, in words."""
+        return "by name" if self._seed is None else "by the run's seed"
+
     def begin(self, pod: str, attempt: int) -> None:
         """Another cycle begins."""
         self._cycle = f"{self._seed}/{pod}/{attempt}/"

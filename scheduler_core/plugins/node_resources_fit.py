@@ -48,15 +48,15 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self.scorer: ResourceScorer = make_scorer(cluster, args.scoring_strategy)
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        state[self.name] = self._compute(pod)
+        state[self.name] = self.held_against(pod)
         return None
 
     def _wanted(self, state: CycleState, pod: PodInfo) -> list[tuple[str, int]]:
-        """As `_compute`; a profile may leave PreFilter out."""
+        """As `held_against`; a profile may leave PreFilter out."""
         wanted: list[tuple[str, int]] | None = state.get(self.name)
-        return self._compute(pod) if wanted is None else wanted
+        return self.held_against(pod) if wanted is None else wanted
 
-    def _compute(self, pod: PodInfo) -> list[tuple[str, int]]:
+    def held_against(self, pod: PodInfo) -> list[tuple[str, int]]:
         """The (resource, amount) pairs that a node is held against."""
         requests = pod.requests
         if not any(requests.values()) and not any(map(resources.is_scalar, requests)):

@@ -52,8 +52,11 @@ def _loss(pod: PodInfo) -> float:
 
 
 def room(spot: Spot) -> list[Step]:
-    """NodeResourcesFit: the fewest pods of the node that free what is short, those that matter least."""
+    """NodeResourcesFit: the fewest pods of the node that free what is short, those that matter least. Where the node
+    is too small for the pod even without them, they make the room that they can."""
     lacking = {name: spot.pod.requests[name] - left for name, left in short(spot).items()}
+    has = {name: sum(pod.requests.get(name, 0) for pod in spot.pods()) for name in lacking}
+    lacking = {name: need for name, need in lacking.items() if need <= has[name]}
     places = len(spot.pods()) + len(spot.ahead()) + 1 - int(spot.cluster.nodes.allowed_pods[spot.row])
     useful = [p for p in spot.pods() if places > 0 or any(p.requests.get(name, 0) > 0 for name in lacking)]
     chosen: list[PodInfo] = []

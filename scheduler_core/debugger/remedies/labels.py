@@ -9,9 +9,9 @@ import msgspec
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
-from scheduler_core.debugger.changes import Change
+from scheduler_core.debugger.changes import Change, Skip
 from scheduler_core.debugger.remedies.spot import BROKEN, CORDONED, GIVEN_LABELS, Spot, is_ready
-from scheduler_core.debugger.remedies.steps import NODE, POD, Raw, Step, patch_of
+from scheduler_core.debugger.remedies.steps import CONFIG, NODE, POD, Raw, Step, patch_of
 from scheduler_core.debugger.remedies.typos import likeness, nearest
 from scheduler_core.explain import words
 from scheduler_core.explain.labels import NAME, missing, requirement
@@ -42,6 +42,11 @@ def affinity(spot: Spot) -> list[Step]:
     added = getattr(next((p for p in spot.framework.filter if p.name == "NodeAffinity"), None), "added", None)
     if not labels and added is not None and added.required is not None:
         labels = missing(spot.node, added.required.node_selector_terms)
+        if labels:
+            wanted = words.listing([requirement(req) for req in labels])
+            text = f"its profile requires {wanted} of every node: leave plugin NodeAffinity out for this pod"
+            change = Change(skip=Skip(pod=spot.pod.key, plugin="NodeAffinity"))
+            found.append(Step(text, CONFIG, 6.0, None, (change,)))
     return [*found, *_labelled(spot, labels)]
 
 

@@ -90,13 +90,13 @@ WAYS: dict[str, tuple[Ways, ...]] = {
 KUBELETS = frozenset({"NodeResourcesFit", "NodeAffinity", "NodeName", "NodePorts"})
 
 
-def remedies(simulation: Simulation, pod: str, most: int = MOST) -> list[Remedy]:
+def remedies(simulation: Simulation, pod: str, most: int = MOST, attempt: int = 1) -> list[Remedy]:
     """What would let a pod in that fits nowhere; the least first. All are proved and minimal.
 
-    `simulation`: the cluster as it was before the cycle (`rewind`); it is left as it is. `pod`: namespace/name. Raises
-    InputError for a pod that is not pending then.
+    `simulation`: the cluster as it was before the cycle (`rewind`); it is left as it is. `pod`: namespace/name.
+    `attempt`: the how many-th it is. Raises InputError for a pod that is not pending then.
     """
-    trial = Trial(simulation, pod)
+    trial = Trial(simulation, pod, attempt)
     nodes = max(len(simulation.cluster.nodes), 1)
     budget = min(max(RUNS_TIMES_NODES // nodes, LEAST_RUNS), MOST_RUNS)
     return shortened(Search(trial, budget).run(), most)

@@ -41,8 +41,8 @@ class Step:
 
 class Remedy(msgspec.Struct):
     """One answer. `changes`: as a fork takes them. `disturbs`: {pods, nodes}: others that notice. `node`: where the pod
-    goes with it. `proved`: the cycle was run with it. `gap`: of a node that is to win, its points and the winner's.
-    `cost`: what it is ordered by."""
+    goes with it. `proved`: the cycle was run with it. `gap`: of a node that is to win, its points and the winner's;
+    `tied`: the other nodes as good as it where it has the most. `cost`: what it is ordered by."""
 
     text: str
     changes: list[Raw]
@@ -51,6 +51,7 @@ class Remedy(msgspec.Struct):
     node: str = ""
     proved: bool = False
     gap: list[Raw] = []
+    tied: list[str] = []
     cost: float = 0.0
 
 

@@ -22,9 +22,10 @@ Undo = Callable[[], object]
 
 class Trial:
     """`simulation`: the cluster as it was before the cycle (`rewind`). `pod`: the pending pod's namespace/name.
-    `runs`: how many cycles were run. Raises InputError for a pod that is not pending."""
+    `attempt`: the how many-th it is, as ties depend on it. `runs`: how many cycles were run. Raises InputError for a
+    pod that is not pending."""
 
-    def __init__(self, simulation: Simulation, pod: str) -> None:
+    def __init__(self, simulation: Simulation, pod: str, attempt: int = 1) -> None:
         self.simulation = simulation
         self.cluster = simulation.cluster
         self.edit = Edit(simulation)
@@ -34,6 +35,7 @@ class Trial:
         self.pod = found
         self.document: dict[str, Any] = msgspec.to_builtins(found.pod)
         self.framework: Framework = simulation.scheduler.profiles[found.pod.spec.scheduler_name]
+        self.attempt = attempt
         self.runs = 0
 
     def run(self, changes: Sequence[Change], look: Callable[[CycleTrace, PodInfo], Any] | None = None) -> CycleTrace:
@@ -62,7 +64,7 @@ class Trial:
         waiting = [(one, set(one.pending), one.rejected) for one in self.framework.waiting_pods]
         scheduler.preemption = False
         try:
-            framework, state, trace = scheduler.try_pod(pod)
+            framework, state, trace = scheduler.try_pod(pod, self.attempt)
             if placed_on(trace):
                 scheduler.forget(framework, state, pod, trace.node)
         finally:

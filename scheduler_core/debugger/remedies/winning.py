@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import Change, Skip, Weight
-from scheduler_core.debugger.remedies.search import Search
+from scheduler_core.debugger.remedies.search import Search, shortened
 from scheduler_core.debugger.remedies.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step
 from scheduler_core.debugger.remedies.trial import Trial, placed_on
 from scheduler_core.errors import InputError
@@ -39,23 +40,55 @@ def gap(trace: CycleTrace, row: int) -> list[dict[str, Any]]:
     return sorted(found, key=lambda entry: -entry["difference"])
 
 
-def make_win(simulation: Simulation, pod: str, node: str, most: int = 8) -> list[Remedy]:
-    """What would have the pod go to that node: the least first, proved and minimal. Empty if it goes there anyway.
-    `simulation`: as of `remedies`; ties count as lost. Raises InputError for a node or pod that is not there."""
+class Winning(msgspec.Struct):
+    """What would have a node win. `goes_there`: the pod goes there as it is. `tied`: the other nodes with as many
+    points where that is the most. `note`: what a person should know of that. `gap`: see `gap`."""
+
+    goes_there: bool
+    note: str
+    tied: list[str]
+    gap: list[dict[str, Any]]
+    remedies: list[Remedy]
+
+
+def make_win(simulation: Simulation, pod: str, node: str, most: int = 8, attempt: int = 1) -> Winning:
+    """What would have the pod go to that node, and no other node be as good: the least first, proved and minimal.
+    None if that is so anyway. `simulation`: as of `remedies`. Raises InputError for a node or pod that is not there."""
     if node not in simulation.cluster.nodes.rows:
         raise InputError(f"Node {node[:253]}", "", "does not exist at that moment")
-    search = _Winning(Trial(simulation, pod), node)
-    found = search.win()
-    for remedy in found[:most]:
-        remedy.gap = search.gap
-    return found[:most]
+    search = _Winning(Trial(simulation, pod, attempt), node)
+    found = shortened(search.win(), most)
+    for remedy in found:
+        remedy.gap, remedy.tied = search.gap, search.tied
+    chosen = placed_on(search.trace)
+    note = _note(node, chosen, search.tied, search.trial.framework.picker.by)
+    return Winning(chosen == node, note, search.tied, search.gap, found)
+
+
+def _note(node: str, chosen: str, tied: list[str], by: str) -> str:
+    if not tied:
+        return f"The pod goes to {node} as it is." if chosen == node else ""
+    others, was = words.some(tied, 5), "it was" if chosen == node else f"{chosen} was"
+    have = "has" if len(tied) == 1 else "have"
+    return f"{node} has the most points, but {others} {have} as many: {was} chosen {by}."
+
+
+def _tied(trace: CycleTrace, row: int, names: list[str]) -> list[str]:
+    """The other nodes that share the highest total with this one; none if it does not have it."""
+    if not trace.scores:
+        return []
+    total, rows = trace.total(), trace.feasible_rows()
+    best = rows[total == total.max()].tolist()
+    return [names[other] for other in best if other != row] if row in best else []
 
 
 class _Winning(Search):
     def __init__(self, trial: Trial, node: str) -> None:
         super().__init__(trial, RUNS)
         self.node = node
-        self.gap = gap(self.trace, trial.cluster.nodes.rows[node])
+        row = trial.cluster.nodes.rows[node]
+        self.gap = gap(self.trace, row)
+        self.tied = _tied(self.trace, row, trial.cluster.nodes.names)
 
     def reached(self, trace: CycleTrace) -> str:
         """The pod goes there and no other node is as good."""
@@ -70,7 +103,7 @@ class _Winning(Search):
         start = Plan()
         self._outscore(start, self.trace)
         if not self._feasible(self.trace):
-            for kinds in ({POD}, {POD, NODE, ADD}, {POD, NODE, ADD, EVICT}):
+            for kinds in ({POD}, {POD, CONFIG, NODE, ADD}, {POD, CONFIG, NODE, ADD, EVICT}):
                 self._solve(Plan(), self.node, frozenset(kinds), 4, self.trial.runs + RUNS // 4)
                 if self.found:
                     break

@@ -42,7 +42,7 @@ def played(client: Client, *objects: Any, **settings: Any) -> int:
 def test_of_a_pod(client: Client, asked: dict[str, Any]) -> None:
     run = played(client, node("n1", cpu="4"), pod("big", cpu="9"), **asked)
     found = client.get(f"/api/runs/{run}/pods/default/big/remedies?attempt=1").json()
-    assert found[0].keys() == {"text", "changes", "kind", "disturbs", "proved", "node", "gap", "cost"}
+    assert found[0].keys() == {"text", "changes", "kind", "disturbs", "proved", "node", "gap", "tied", "cost"}
     assert found[0]["text"] == "ask for 4 cpu instead of 9 (no node has more than 4), which n1 has left"
     assert (found[0]["kind"], found[0]["proved"], found[0]["disturbs"]) == ("pod", True, {"pods": 0, "nodes": 0})
     assert found[0]["changes"][0]["patch"]["patch"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "4"
@@ -57,6 +57,13 @@ def test_to_a_node(client: Client) -> None:
     assert found
     assert {remedy["node"] for remedy in found} == {other}
     assert {entry["difference"] for entry in found[0]["gap"]} == {0}, "a tie"
+    assert found[0]["tied"] == [there]
+    page = client.get(f"/runs/{run}/pods/default/web/why/?node={other}").content.decode()
+    assert f"{other} has the most points, but {there} has as many: {there} was chosen by name." in page
+    chosen = client.get(f"/runs/{run}/pods/default/web/remedies?node={there}".replace("/runs", "/api/runs")).json()
+    assert {remedy["node"] for remedy in chosen} == {there}, "what has it win outright"
+    page = client.get(f"/runs/{run}/pods/default/web/why/?node={there}").content.decode()
+    assert f"{there} has the most points, but {other} has as many: it was chosen by name." in page
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies").json() == []
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies?node=n9").status_code == 400
 

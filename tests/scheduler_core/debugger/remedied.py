@@ -85,3 +85,35 @@ def check(again: Again, pod: str, remedies: list[Any]) -> None:
         for i in range(len(remedy.changes)) if len(remedy.changes) > 1 else ():
             fewer = remedy.changes[:i] + remedy.changes[i + 1 :]
             assert not outcome(again, pod, fewer), f"{pod}: {remedy.text}: change {i} is not needed"
+
+
+def wins(again: Again, pod: str, changes: list[Raw], node: str) -> bool:
+    """Whether the pod is bound to the node with the changes, and no other node has as many points."""
+    simulation = again()
+    try:
+        Edit(simulation).apply(read_changes(copy.deepcopy(changes)))
+    except InputError:
+        return False
+    found = next((one for one in simulation.pending if one.key == pod), None)
+    if found is None:
+        return False
+    simulation.scheduler.preemption = False
+    simulation.to_try = [found]
+    trace = next(iter(simulation.run()))
+    if trace.result != "scheduled" or trace.node != node:
+        return False
+    totals: dict[int, int] = {}
+    for score in trace.scores.values():
+        for row, points in zip(trace.feasible_rows().tolist(), score.normalized.tolist(), strict=True):
+            totals[row] = totals.get(row, 0) + points * score.weight
+    return sorted(totals.values(), reverse=True)[:2].count(max(totals.values(), default=0)) <= 1
+
+
+def check_wins(again: Again, pod: str, node: str, remedies: list[Any]) -> None:
+    """Every one has the node win alone, and none of its changes is superfluous."""
+    for remedy in remedies:
+        assert remedy.proved
+        assert wins(again, pod, remedy.changes, node), f"{pod} to {node}: {remedy.text}"
+        for i in range(len(remedy.changes)) if len(remedy.changes) > 1 else ():
+            fewer = remedy.changes[:i] + remedy.changes[i + 1 :]
+            assert not wins(again, pod, fewer, node), f"{pod} to {node}: {remedy.text}: change {i} is not needed"

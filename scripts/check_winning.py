@@ -1,0 +1,100 @@
+"""What would have a node win, over conformance cases: how many losing nodes have an answer, and whether all hold.
+
+    python scripts/check_winning.py ../shared/golden/v1.34/cases.jsonl.gz [--every N] [--show]
+
+Of each cycle that placed its pod three nodes are asked about: the best that lost (or tied), the worst that was scored,
+and one that refused the pod. Each answer is proved anew as in check_remedies.py: the case is run from its beginning,
+the changes are done, and the node has to win alone; without any one of the changes it must not. Prints one JSON line;
+those without an answer by what stands in the way: the plugins that refuse the node, or "points".
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scheduler_core.cycle.trace import CycleTrace  # noqa: E402
+from scheduler_core.debugger.remedies.winning import make_win  # noqa: E402
+from scheduler_core.simulation import Simulation  # noqa: E402
+from tests.scheduler_core.debugger.live import golden_cases, simulation_of_case  # noqa: E402
+from tests.scheduler_core.debugger.relaxing import NEVER  # noqa: E402
+from tests.scheduler_core.debugger.remedied import check_wins, replayed, stuck  # noqa: E402
+
+
+def losers(trace: CycleTrace, names: list[str]) -> Iterator[tuple[str, int]]:
+    """(which, row): the best and the worst of those that were scored and not chosen, the first that refuses."""
+    feasible = trace.feasible_rows()
+    if trace.scores:
+        total = trace.total()
+        lost = sorted((-int(p), names[r], r) for r, p in zip(feasible.tolist(), total, strict=True))
+        lost = [entry for entry in lost if entry[2] != trace.selected_row]
+        if lost:
+            yield ("tied" if -lost[0][0] == int(np.max(total)) else "best"), lost[0][2]
+        if len(lost) > 1:
+            yield "worst", lost[-1][2]
+    refused = sorted((names[row], row) for _, rows in trace.decisive_statuses() for row in rows)
+    if refused:
+        yield "refused", refused[0][1]
+
+
+def in_the_way(trace: CycleTrace, row: int) -> str:
+    found = [plugin for plugin, verdict in trace.verdicts.items() if verdict.at(row) is not None]
+    return " ".join(found) or "points"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", type=Path)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--show", action="store_true")
+    args = parser.parse_args()
+    asked, having, first, without = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    shown, slowest = 0, 0.0
+    wrong: list[str] = []
+    for case in golden_cases(args.cases)[:: args.every]:
+        for trace, again in stuck(simulation_of_case(case), "scheduled"):
+            anew = partial(replayed, partial(simulation_of_case, case), trace.number - 1)
+            names = _names(again())
+            for which, row in losers(trace, names):
+                asked[which] += 1
+                simulation, start = again(), time.perf_counter()
+                found = make_win(simulation, trace.pod, names[row]).remedies
+                slowest = max(slowest, time.perf_counter() - start)
+                having[which] += bool(found)
+                shown += len(found)
+                first.update(remedy.kind for remedy in found[:1])
+                if not found:
+                    without[f"{which}: {in_the_way(trace, row)}"] += 1
+                if args.show or not found:
+                    print(f"{case['name']} {trace.pod} to {names[row]} ({which})", file=sys.stderr)
+                    for remedy in found:
+                        print(f"    {remedy.kind:6} {remedy.cost:5.1f} {remedy.text}", file=sys.stderr)
+                try:
+                    check_wins(anew, trace.pod, names[row], found)
+                    assert not any(key in json.dumps(remedy.changes) for remedy in found for key in NEVER)
+                except AssertionError as problem:
+                    wrong.append(f"{case['name']}: {problem}")
+    share = round(having.total() / max(asked.total(), 1), 4)
+    told = {"asked": asked, "with_an_answer": having, "share": share, "answers": shown, "wrong": wrong}
+    print(json.dumps(told | {"first": first, "without": without, "slowest_s": round(slowest, 3)}))
+    return 1 if wrong or share < 0.97 else 0
+
+
+def _names(simulation: Simulation) -> list[str]:
+    simulation.cluster.nodes.refresh()
+    return list(simulation.cluster.nodes.names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

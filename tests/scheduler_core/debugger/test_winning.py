@@ -1,0 +1,103 @@
+"""What would have a node win: proved against every other node, ties told as what they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.debugger.remedies.winning import Winning, make_win
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.debugger.live import Raw, core_state, golden_cases, simulation_of_case
+from tests.scheduler_core.debugger.remedied import check_wins, stuck
+from tests.scheduler_core.debugger.test_remedies import DEDICATED, GOLDEN, node, pod
+
+
+def cases() -> list[Any]:
+    found = []
+    for release in ("v1.34", "v1.27"):
+        for case in golden_cases(GOLDEN / release / "cases.jsonl.gz")[::20]:
+            found.append(pytest.param(case, id=f"{release}-{case['name']}"))
+    return found
+
+
+@pytest.mark.parametrize("case", cases())
+def test_each_wins_alone_and_is_minimal(case: Raw) -> None:
+    for trace, again in list(stuck(simulation_of_case(case), "scheduled"))[:2]:
+        rewound = again()
+        before = core_state(rewound.cluster, set(), set())
+        for name in list(rewound.cluster.nodes.names)[:2]:
+            winning = make_win(rewound, trace.pod, name)
+            assert core_state(rewound.cluster, set(), set()) == before, "the search leaves the cluster as it is"
+            assert winning.remedies or (winning.goes_there and not winning.tied), f"{trace.pod} to {name}"
+            check_wins(again, trace.pod, name, winning.remedies)
+
+
+def asked(wanted: str, *objects: Raw, **settings: Any) -> Winning:
+    """What would have the last pod go there, checked."""
+    simulation = Simulation(list(objects), pods=["default/web"], **{"tie_break": "name"} | settings)
+    trace, again = next(iter(stuck(simulation, "scheduled", "unschedulable")))
+    found = make_win(again(), trace.pod, wanted)
+    check_wins(again, trace.pod, wanted, found.remedies)
+    return found
+
+
+def test_a_tie_is_told_with_what_decided_it() -> None:
+    found = asked("b", node("a"), node("b"), node("c", cpu="1"), pod())
+    assert (found.goes_there, found.tied) == (False, ["a"])
+    assert found.note == "b has the most points, but a has as many: a was chosen by name."
+    assert found.remedies, "what has it win outright"
+    found = asked("a", node("a"), node("b"), node("c", cpu="1"), pod())
+    assert (found.goes_there, found.tied) == (True, ["b"])
+    assert found.note == "a has the most points, but b has as many: it was chosen by name."
+    assert found.remedies, "it went there, but not by its points"
+
+
+def test_who_wins_alone_needs_nothing() -> None:
+    found = asked("a", node("a"), node("b"), pod("other", on="b"), pod())
+    assert found == Winning(True, "The pod goes to a as it is.", [], found.gap, [])
+
+
+def test_the_seed_of_the_attempt_decides() -> None:
+    """Which of two equal nodes is taken depends on the attempt; so does the answer."""
+    simulation = Simulation([node("a"), node("b"), pod()], seed=3, tie_break="seed")
+    framework = simulation.scheduler.profiles["default-scheduler"]
+    notes = set()
+    for attempt in range(1, 9):
+        framework.picker.begin("default/web", attempt)
+        chosen = framework.picker.pick(["a", "b"])
+        found = make_win(simulation, "default/web", "a", attempt=attempt)
+        assert found.goes_there == (chosen == "a")
+        notes.add(found.note)
+    assert notes == {
+        "a has the most points, but b has as many: it was chosen by the run's seed.",
+        "a has the most points, but b has as many: b was chosen by the run's seed.",
+    }
+
+
+def test_a_full_node_that_is_too_small_is_emptied_and_asked_for_less() -> None:
+    small = node("a", cpu="1")
+    small["status"]["allocatable"]["pods"] = "1"
+    found = asked("a", small, node("b"), pod("e", "100m", on="a"), pod(cpu="2"))
+    assert found.remedies[0].text.startswith("delete pod default/e (on a); and ask for 1 cpu instead of 2")
+
+
+def test_a_resource_that_the_profile_ignores_is_nobodys_lack() -> None:
+    args = {"ignoredResources": ["example.com/gpu"]}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}],
+    }
+    wants = pod()
+    wants["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "1"
+    full = node("a")
+    full["status"]["allocatable"]["pods"] = "1"
+    found = asked("a", full, node("b"), pod("e", on="a"), wants, config=config)
+    assert found.remedies[0].text.startswith("delete pod default/e (on a)")
+
+
+def test_a_taint_is_tolerated_and_the_node_preferred() -> None:
+    found = asked("b", node("a"), node("b", taints=(DEDICATED,)), pod())
+    assert found.note == ""
+    assert found.remedies[0].text == ("tolerate dedicated=db:NoSchedule; and prefer b in the node affinity (weight 1)")
