@@ -8,18 +8,19 @@ then together. Bounded by the number of cycles it may run, and by time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import Change, Skip
-from scheduler_core.debugger.remedies import adding, evicting, labels, neighbours, requests, volumes
+from scheduler_core.debugger.remedies import adding
 from scheduler_core.debugger.remedies.spot import Spot
-from scheduler_core.debugger.remedies.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step, cheapest
+from scheduler_core.debugger.remedies.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Remedy, Step, cheapest
 from scheduler_core.debugger.remedies.targets import worth_trying
 from scheduler_core.debugger.remedies.trial import Trial, placed_on
+from scheduler_core.debugger.remedies.ways import WAYS
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
@@ -31,61 +32,6 @@ ALTERNATIVES = 4  # steps against one obstacle
 RUNS_TIMES_NODES = 600_000  # cycles x nodes; about a second
 LEAST_RUNS, MOST_RUNS = 60, 300
 NANOSECONDS = 1_500_000_000  # by the scheduler's timer
-
-Ways = Callable[[Spot], list[Step]]
-
-
-def _gates(spot: Spot) -> list[Step]:
-    gates = [gate.name for gate in spot.pod.pod.spec.scheduling_gates]
-    named = ", ".join(gates)
-
-    def edit(document: Raw) -> None:
-        document["spec"].pop("schedulingGates", None)
-
-    return [Step(f"remove scheduling gate{'s' if len(gates) > 1 else ''} {named}", POD, 0.5, edit)] if gates else []
-
-
-def _devices(spot: Spot) -> list[Step]:
-    def edit(document: Raw) -> None:
-        document["spec"].pop("resourceClaims", None)
-        for container in [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]:
-            container.get("resources", {}).pop("claims", None)
-
-    found = spot.pod.pod.spec.resource_claims
-    return [Step("run without resource claims (devices)", POD, 6.0, edit)] if found else []
-
-
-def _group(spot: Spot) -> list[Step]:
-    keys = [key for key in spot.pod.labels if key.startswith(("scheduling.x-k8s.io/", "pod-group.scheduling.sigs"))]
-
-    def edit(document: Raw) -> None:
-        for key in keys:
-            document["metadata"]["labels"].pop(key, None)
-
-    return [Step("run without its pod group", POD, 5.0, edit)] if keys else []
-
-
-WAYS: dict[str, tuple[Ways, ...]] = {
-    "SchedulingGates": (_gates,),
-    "NodeResourcesFit": (requests.steps, evicting.room),
-    "NodeAffinity": (labels.affinity,),
-    "TaintToleration": (labels.taints,),
-    "NodeUnschedulable": (labels.cordon,),
-    "NodePorts": (neighbours.ports,),
-    "PodTopologySpread": (neighbours.spread,),
-    "InterPodAffinity": (neighbours.affinity,),
-    "VolumeBinding": (volumes.volumes,),
-    "VolumeZone": (volumes.volumes,),
-    "VolumeRestrictions": (volumes.disk_users, volumes.volumes),
-    "NodeVolumeLimits": (volumes.fewer_volumes, volumes.volumes),
-    "EBSLimits": (volumes.fewer_volumes, volumes.volumes),
-    "GCEPDLimits": (volumes.fewer_volumes, volumes.volumes),
-    "AzureDiskLimits": (volumes.fewer_volumes, volumes.volumes),
-    "CinderLimits": (volumes.fewer_volumes, volumes.volumes),
-    "DynamicResources": (_devices,),
-    "Coscheduling": (_group,),
-    "": (labels.affinity, volumes.volumes),
-}
 # Kubelet refuses a pod that breaks these, so that leaving them out places it where it cannot run.
 KUBELETS = frozenset({"NodeResourcesFit", "NodeAffinity", "NodeName", "NodePorts"})
 
@@ -118,6 +64,7 @@ class Search:
         self._timer = trial.simulation.scheduler.timer
         self._end = self._timer() + NANOSECONDS
         self.found: dict[bytes, Remedy] = {}
+        self._elsewhere: set[bytes] = set()  # of those found, the ones made for another node than the pod then goes to
         self._seen: set[tuple[str, tuple[Step, ...]]] = set()  # at a target
         self.trace: CycleTrace = trial.run(())
 
@@ -205,7 +152,7 @@ class Search:
             return
         node, obstacles = result
         if node:
-            self._show(plan, node)
+            self._show(plan, node, elsewhere=node != name)
             return
         ways = [cheapest([s for s in steps if s.kind in kinds], ALTERNATIVES) for steps in obstacles]
         if depth and ways and all(ways):
@@ -216,8 +163,8 @@ class Search:
 
     # ---- what is found
 
-    def _show(self, plan: Plan, node: str) -> None:
-        """Strips a plan of what it does not need."""
+    def _show(self, plan: Plan, node: str, elsewhere: bool = False) -> None:
+        """Strips a plan of what it does not need. `elsewhere`: the pod goes to another node than it was made for."""
         for step in sorted(plan.steps, key=lambda step: -step.cost):
             fewer = plan.without(step)
             if fewer.steps and (other := self._fits(fewer)):
@@ -226,6 +173,8 @@ class Search:
         if len(remedy.changes) > 1 and not self._minimal(plan.changes(self.trial.document)):
             return
         self.found.setdefault(_key(remedy), remedy)
+        if elsewhere:
+            self._elsewhere.add(_key(remedy))
 
     def _fits(self, plan: Plan) -> str:
         try:
@@ -283,11 +232,14 @@ class Search:
                 self._show(plan, node)
 
     def ranked(self) -> list[Remedy]:
-        """The least first, a few of each kind."""
+        """The least first, a few of each kind. What was made for another node than the pod then goes to says nothing
+        new where something less takes it there."""
         ranked = sorted(self.found.values(), key=lambda remedy: (remedy.cost, len(remedy.changes), remedy.text))
         counts: dict[str, int] = {}
-        kept = []
+        kept: list[Remedy] = []
         for remedy in ranked:
+            if _key(remedy) in self._elsewhere and any((r.kind, r.node) == (remedy.kind, remedy.node) for r in kept):
+                continue
             counts[remedy.kind] = counts.get(remedy.kind, 0) + 1
             if counts[remedy.kind] <= PER_KIND:
                 kept.append(remedy)

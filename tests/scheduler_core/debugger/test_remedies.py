@@ -106,6 +106,11 @@ def of_pod(found: list[Remedy]) -> list[str]:
     return [remedy.text for remedy in found if remedy.kind == "pod"]
 
 
+def test_asking_for_still_less_is_no_other_remedy_where_the_pod_then_goes_to_the_same_node() -> None:
+    objects = [node("a"), node("b"), pod("y", "1500m", "b"), pod(cpu="6")]
+    assert of_pod(told(*objects)) == ["ask for 4 cpu instead of 6 (no node has more than 4), which a has left"]
+
+
 def test_memory_is_told_in_one_unit() -> None:
     asked = pod()
     asked["spec"]["containers"][0]["resources"] = {"requests": {"memory": "12Gi"}, "limits": {"memory": "12Gi"}}

@@ -1,0 +1,64 @@
+"""Which steps there are against which plugin's refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scheduler_core.debugger.remedies import evicting, labels, neighbours, requests, volumes
+from scheduler_core.debugger.remedies.spot import Spot
+from scheduler_core.debugger.remedies.steps import POD, Raw, Step
+
+Ways = Callable[[Spot], list[Step]]
+
+
+def _gates(spot: Spot) -> list[Step]:
+    gates = [gate.name for gate in spot.pod.pod.spec.scheduling_gates]
+    named = ", ".join(gates)
+
+    def edit(document: Raw) -> None:
+        document["spec"].pop("schedulingGates", None)
+
+    return [Step(f"remove scheduling gate{'s' if len(gates) > 1 else ''} {named}", POD, 0.5, edit)] if gates else []
+
+
+def _devices(spot: Spot) -> list[Step]:
+    def edit(document: Raw) -> None:
+        document["spec"].pop("resourceClaims", None)
+        for container in [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]:
+            container.get("resources", {}).pop("claims", None)
+
+    found = spot.pod.pod.spec.resource_claims
+    return [Step("run without resource claims (devices)", POD, 6.0, edit)] if found else []
+
+
+def _group(spot: Spot) -> list[Step]:
+    keys = [key for key in spot.pod.labels if key.startswith(("scheduling.x-k8s.io/", "pod-group.scheduling.sigs"))]
+
+    def edit(document: Raw) -> None:
+        for key in keys:
+            document["metadata"]["labels"].pop(key, None)
+
+    return [Step("run without its pod group", POD, 5.0, edit)] if keys else []
+
+
+WAYS: dict[str, tuple[Ways, ...]] = {
+    "SchedulingGates": (_gates,),
+    "NodeResourcesFit": (requests.steps, evicting.room),
+    "NodeAffinity": (labels.affinity,),
+    "TaintToleration": (labels.taints,),
+    "NodeUnschedulable": (labels.cordon,),
+    "NodePorts": (neighbours.ports,),
+    "PodTopologySpread": (neighbours.spread,),
+    "InterPodAffinity": (neighbours.affinity,),
+    "VolumeBinding": (volumes.volumes,),
+    "VolumeZone": (volumes.volumes,),
+    "VolumeRestrictions": (volumes.disk_users, volumes.volumes),
+    "NodeVolumeLimits": (volumes.fewer_volumes, volumes.volumes),
+    "EBSLimits": (volumes.fewer_volumes, volumes.volumes),
+    "GCEPDLimits": (volumes.fewer_volumes, volumes.volumes),
+    "AzureDiskLimits": (volumes.fewer_volumes, volumes.volumes),
+    "CinderLimits": (volumes.fewer_volumes, volumes.volumes),
+    "DynamicResources": (_devices,),
+    "Coscheduling": (_group,),
+    "": (labels.affinity, volumes.volumes),
+}
