@@ -40,8 +40,8 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "kubesched_ui.static_files.StaticFiles",  # before what only pages need to be told
     "csp.middleware.CSPMiddleware",
-    "kubesched_ui.static_files.StaticFiles",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -130,6 +130,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(plotly.__file__).parent / "package_data")]
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # nobody else's pages use these files
 WHITENOISE_USE_FINDERS = (
     True  # what a process has not gathered it takes from the checkout (kubesched_ui/static_files.py)
 )

@@ -109,6 +109,20 @@ def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> Ht
     return encoded(comparison_of(find(Run, a), find(Run, b)).as_dict(pod))
 
 
+class Partners(Schema):
+    of: list[int] = Field(
+        description="Of each cycle of a the cycle of b that tried the same pod the same time; -K: before b's cycle K"
+    )
+    parting: int | None = Field(description="The first cycle of a whose partner came to something else")
+
+
+@router.get("/compare/partners", response={200: Partners, **ASKED})
+def partners(request: HttpRequest, a: int = A, b: int = B) -> HttpResponse:
+    """Which cycle of one run is which of the other, by pod: how two unlike runs are looked at together."""
+    of, parting = comparisons.partners_of(find(Run, a), find(Run, b))
+    return encoded({"of": of, "parting": parting})
+
+
 class CauseUnit(Schema):
     kind: str = Field(description="release, setting, config, object or change")
     path: str = Field(description="Of a release the name of the behaviour")

@@ -21,6 +21,7 @@ from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.cause import Cause, Inputs, cause_of, objects_of
 from scheduler_core.debugger.compare.comparison import Comparison
+from scheduler_core.debugger.compare.partners import partners
 from scheduler_core.debugger.compare.side import Cycle, Side
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
@@ -48,6 +49,12 @@ def comparison_of(a: Run, b: Run) -> Comparison:
             while len(_kept) > KEPT:
                 _kept.popitem(last=False)
     return found
+
+
+def partners_of(a: Run, b: Run) -> tuple[list[int], int | None]:
+    """Which cycle of `a` is which of `b`, and where they part then. Raises NotRecorded, InputError."""
+    comparison = comparison_of(a, b)
+    return partners(comparison.a, comparison.b)
 
 
 def side_of(run: Run) -> Side:

@@ -22,7 +22,7 @@ from kubesched_ui.asking.comparisons import comparison_of
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.pages import runpage
+from kubesched_ui.pages import runpage, sidebyside
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in
 from kubesched_ui.reading import flows
@@ -71,6 +71,9 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     except NotRecorded as problem:
         return render(request, "compare.html", context | {"problem": str(problem)})
     context |= told(comparison) | listed(comparison, request)
+    if any(run.cycles_done for run in runs):
+        shared = any(pod.a and pod.b for pod in comparison.pods.values())
+        context["maps"] = sidebyside.maps(request, *runs, shared)
     if context.get("chosen") and request.GET.get("cause"):
         context |= caused(runs, context["chosen"].name)
     return render(request, "compare.html", context)

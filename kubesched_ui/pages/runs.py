@@ -36,8 +36,10 @@ def find(run_id: int) -> Run:
 
 @require_GET
 def run(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Progress, the map, why pods found no node, the table of pods."""
+    """Progress, the map, why pods found no node, the table of pods. `against`: the same moment beside another run."""
     found = find(run_id)
+    if request.GET.get("against", "").isdecimal():
+        return redirect(beside(request, run_id))
     asked = {key: request.GET.get(key, "") for key in ("q", "result", "sort")}
     sort = runpage.sort_of(asked["sort"])
     rows = found.pod_results.matching(asked["q"], asked["result"] or None).order_by(sort, "position")
@@ -53,6 +55,13 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "other_stages": forking.other_stages(found),
     }
     return render(request, "run.html", context | {"reasons": runpage.reasons(found)})
+
+
+def beside(request: HttpRequest, run_id: int) -> str:
+    """The address of the same moment beside another run."""
+    query = request.GET.copy()
+    address = reverse("compare", args=[run_id, int(query.pop("against")[-1][:18])])
+    return f"{address}?{query.urlencode()}" if query else address
 
 
 @require_GET

@@ -21,10 +21,11 @@ def addresses(recorded: dict[str, Any]) -> dict[str, str]:
         "run": run,
         "placed": f"{run}pods/shop/front-3/?point=score",
         "pending": f"{run}pods/shop/search-1/",
+        "compare": f"/compare/{recorded['run']}/{recorded['run']}/",
     }
 
 
-@pytest.mark.parametrize("name", ["home", "scenario", "run", "placed", "pending"])
+@pytest.mark.parametrize("name", ["home", "scenario", "run", "placed", "pending", "compare"])
 def test_pages_are_light(page: Page, recorded: dict[str, Any], name: str) -> None:
     received: dict[str, float] = {}
     asked: dict[str, str] = {}

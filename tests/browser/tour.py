@@ -78,6 +78,7 @@ def stops(scenario: int, run: int, fork: int, timed_scenario: int, timed: int) -
         Stop("pod in time, gone", f"/runs/{timed}/pods/default/worker/"),
         Stop("node", f"/runs/{run}/nodes/alpha/"),
         Stop("node in time", f"/runs/{timed}/nodes/n2/"),
+        Stop("compare, unlike runs", f"/compare/{run}/{timed}/?cycle=3&pod=shop/front-3"),
         Stop("nothing there", "/nowhere/"),
         Stop("no such run", "/runs/999999/"),
         Stop("API", "/api/docs"),

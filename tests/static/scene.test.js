@@ -73,3 +73,12 @@ test("how a group came out of a step", () => {
     best: 0.5,
   });
 });
+
+test("a place whose node is not there counts for nothing", () => {
+  const { nodes, bins } = new Scene(world(), "cpu", colouring).sum({ name: "z", nodes: ["a", "elsewhere"] });
+  assert.equal(nodes, 1);
+  assert.equal(
+    bins.reduce((a, b) => a + b),
+    1,
+  );
+});

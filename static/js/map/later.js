@@ -1,7 +1,8 @@
-// The map comes once the page is there: over a slow link its answer and its tables are read first. A run that tried
+// Maps come once the page is there: over a slow link its answer and its tables are read first. A run that tried
 // nothing has none.
 
-const begin = () => document.getElementById("map") && import("./map.js");
+const there = (id) => document.getElementById(id);
+const begin = () => (there("maps") && import("./two.js")) || (there("map") && import("./map.js"));
 
 if (document.readyState === "complete") begin();
 else addEventListener("load", begin, { once: true });

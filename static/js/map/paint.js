@@ -48,6 +48,8 @@ const RANKS = [
   "now",
   "cordoned",
   "tainted",
+  "halo",
+  "odd",
   "back",
 ];
 const rankOf = (style) => RANKS.indexOf(style.split("-")[0]);
@@ -83,7 +85,7 @@ export class Painter {
     return { width, height };
   }
 
-  // `look`: { layout, camera, scene, picture, chosen, flights, now }.
+  // `look`: { layout, camera, scene, picture, chosen, flights, differing, now }.
   draw(look) {
     const { width, height } = this.fit();
     const { context, colour } = this;
@@ -152,21 +154,33 @@ export class Painter {
     const room = Math.min(x + wide, this.view.width) - left - PAD;
     if (y < 0) this.add("back", Math.max(x, 0), 0, Math.min(x + wide, this.view.width) - Math.max(x, 0), line * 2);
     const sum = scene.sum(tile);
-    const more = `${number.format(sum.nodes)} ${sum.nodes === 1 ? "node" : "nodes"} · ${percent.format(sum.share)}`;
+    const odd = this.odd(tile);
+    const more = `${odd}${number.format(sum.nodes)} ${sum.nodes === 1 ? "node" : "nodes"} · ${percent.format(sum.share)}`;
     const name = this.short(tile.name, room, size, 650);
     const used = this.width(name, size, 650) + 8;
     this.words.push([name, left, line, size, "ink", "left", 650]);
-    if (room - used > this.width(more, size - 1, 400))
-      this.words.push([more, left + used, line, size - 1, "ink-2", "left"]);
+    const fits = [more, odd.slice(0, -3)].find((text) => text && room - used > this.width(text, size - 1, 400));
+    if (fits) this.words.push([fits, left + used, line, size - 1, "ink-2", "left"]);
+  }
+
+  // How many pods of a group lie elsewhere in the other run.
+  odd(tile) {
+    const { nodes } = this.look.differing;
+    const count = nodes.size ? tile.nodes.reduce((sum, name) => sum + (nodes.get(name) ?? 0), 0) : 0;
+    return count ? `≠ ${number.format(count)} · ` : "";
   }
 
   box(name, x, y, pitch, tall) {
-    const { scene, picture } = this.look;
+    const { scene, picture, differing } = this.look;
     const gap = pitch > 30 ? 4 : pitch > 9 ? 2 : pitch > 4 ? 1 : 0;
     const box = { x: Math.round(x), y: Math.round(y) };
     box.width = Math.max(1, Math.round(x + pitch) - box.x - gap);
     box.height = Math.max(1, Math.round(y + tall) - box.y - gap);
     box.name = name;
+    if (!scene.world.nodes.has(name)) {
+      this.absent(name, box, pitch);
+      return;
+    }
     const verdict = picture.of.get(name);
     const refused = verdict?.kind === "refused" || verdict?.kind === "unseen";
     const heat = verdict?.kind === "heat";
@@ -184,6 +198,7 @@ export class Painter {
     }
     if (verdict?.kind === "chosen" || verdict?.kind === "candidate" || name === this.look.chosen)
       this.special.push({ box, verdict: name === this.look.chosen ? { ...verdict, looked: true } : verdict });
+    if (differing.nodes.has(name) && pitch < LETTERED) this.add("odd", box.x, box.y, Math.ceil(pitch / 8), box.height);
     const node = scene.world.nodes.get(name);
     if (node && pitch > 9 && (node.unschedulable || node.taints.length)) {
       const size = Math.min(6, Math.round(pitch / 4));
@@ -197,8 +212,17 @@ export class Painter {
     }
   }
 
+  // It is in the other run alone.
+  absent(name, { x, y, width, height }, pitch) {
+    this.frame("axis", x, y, width, height, 1);
+    if (pitch < NAMED) return;
+    for (const [line, text] of [name, "not there"].entries())
+      this.words.push([this.short(text, width - 8, 10, 400), x + 4, y + STRIP * (line + 0.5) + 1, 10, "ink-3", "left"]);
+  }
+
   blocks({ parts, classes, pods }, x, y, width, height, dim) {
     const lettered = width >= LETTERED && !dim;
+    const { keys } = this.look.differing;
     for (let index = 0; index < parts.length; index += 1) {
       const [from, to] = [Math.min(1, parts[index][0]), Math.min(1, parts[index][1])];
       const [bottom, top] = [Math.round(y + height * (1 - from)), Math.round(y + height * (1 - to))];
@@ -209,14 +233,25 @@ export class Painter {
       }
       const line = high > 4 ? 1 : 0;
       this.add(`class-${classes[index]}`, x, bottom - high, width, high - line);
+      const odd = keys.has(pods[index].key);
+      if (odd && width >= LETTERED - 6) this.oddBlock(x, bottom - high, width, high - line);
       if (lettered && high >= 11) {
         const name = pods[index].key.slice(pods[index].key.indexOf("/") + 1);
         const { letter = "", colour = "#000000" } = this.look.scene.colouring.classes[classes[index]] ?? {};
-        const text = this.short(width >= 80 ? `${letter} ${name}` : letter, width - 6, 10, 500);
-        this.words.push([text, x + 4, bottom - high / 2, 10, inkOn(colour), "left", 500]);
+        const mark = odd ? "≠" : letter;
+        const text = this.short(width >= 80 ? `${mark} ${name}` : mark, width - (odd ? 12 : 6), 10, odd ? 800 : 500);
+        this.words.push([text, x + (odd ? 11 : 4), bottom - high / 2, 10, inkOn(colour), "left", 500]);
       }
     }
     if ((parts.at(-1)?.[1] ?? 0) > 1 + 1e-9) this.add("over", x, y, width, Math.min(3, height));
+  }
+
+  // A pod that lies elsewhere in the other run: a bar at its left, a frame where there is room for one.
+  oddBlock(x, y, width, height) {
+    const bar = Math.max(3, Math.min(7, Math.round(width / 12)));
+    this.add("odd", x, y, bar, height);
+    this.add("halo", x + bar, y, 1, height);
+    if (height > 16) this.frame("odd", x, y, width, height, 2);
   }
 
   label(name, box, pitch, heat) {
@@ -302,6 +337,14 @@ export class Painter {
     rects.push(x, y, width, height);
   }
 
+  frame(style, x, y, width, height, thick) {
+    if (width <= 2 * thick || height <= 2 * thick) return;
+    this.add(style, x, y, width, thick);
+    this.add(style, x, y + height - thick, width, thick);
+    this.add(style, x, y + thick, thick, height - 2 * thick);
+    this.add(style, x + width - thick, y + thick, thick, height - 2 * thick);
+  }
+
   fillAll(style, rects) {
     const { context } = this;
     context.beginPath();
@@ -330,6 +373,8 @@ export class Painter {
       axis: colour["line-2"],
       cordoned: colour.ink,
       tainted: colour.warn,
+      halo: colour.surface,
+      odd: colour.ink,
       back: colour.surface,
     }[kind];
   }

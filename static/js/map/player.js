@@ -1,20 +1,19 @@
 // Moves through a run: which moment is shown, step by step, played or chosen, and kept in the address.
 import { focusIn, stepOf, withFocus } from "./focus.js";
 import { MoveSteps } from "./moves.js";
+import { Reel } from "./reel.js";
 import { CALM, due, next, played } from "./transport.js";
 import { pictured } from "./verdicts.js";
-import { World } from "./world.js";
 
-const NEAR = 3000; // cycles or moments that are reached along the tape; farther ones are asked for at once
-const AHEAD = 600; // of the tape that is fetched before playing comes to its end
 const SETTLED = 250; // milliseconds until what is played stands in the address
 
-export class Player {
-  // `shown`: called when another moment or step is shown; `failed`: with an error.
-  constructor({ source, view, inTime, shown, failed }) {
-    Object.assign(this, { source, view, inTime, shown, failed });
+export class Player extends Reel {
+  // `shown`: called when another moment or step is shown; `failed`: with an error. `also`: what else is to show the
+  // moment first, called with how; `home`: the focus where the address names none; `quiet`: the address is not its own.
+  constructor({ source, view, inTime, shown, failed, also = async () => {}, home = {}, quiet = false }) {
+    super(source);
+    Object.assign(this, { view, inTime, shown, failed, also, home, quiet });
     this.moves = new MoveSteps(source);
-    this.world = null;
     this.focus = {};
     this.told = null; // the cycle in hand
     this.step = -1;
@@ -40,13 +39,19 @@ export class Player {
 
   get second() {
     if (this.focus.t !== undefined) return this.focus.t;
-    const { cycle, moment, timeOf } = this.world;
-    return timeOf.call(this.world, cycle.get(this.cycle)?.at ?? moment);
+    return this.world.timeOf(this.world.cycle.get(this.cycle)?.at ?? this.world.moment);
   }
 
-  // The first moment: as the address says, else the end.
-  async open() {
+  // The focus of the address.
+  asked() {
     const focus = focusIn(location.search);
+    const named = focus.cycle !== undefined || focus.t !== undefined || focus.seq !== undefined;
+    return named ? focus : { ...focus, ...this.home };
+  }
+
+  // The first moment: as the address says, else its home, else the end.
+  async open() {
+    const focus = this.asked();
     if (!history.state?.swap) history.replaceState({ ...history.state, own: true }, "");
     const seek = focus.cycle !== undefined || focus.seq !== undefined; // a second lanes read for themselves
     await this.to(focus, { address: "keep", seek });
@@ -58,14 +63,14 @@ export class Player {
     this.turn += 1;
     const mine = this.turn;
     try {
-      const before = this.world;
       const moment = await this.reach(focus);
       if (mine !== this.turn) return;
       const moved = this.world.go(moment);
       this.focus = { node: this.focus.node, ...focus };
-      if (this.world === before) this.view.changed(moved, animate && moved.length > 0);
+      if (this.world === this.view.world) this.view.changed(moved, animate && moved.length > 0);
       else this.view.arrange(this.world);
-      const asked = this.cycle !== undefined && this.cycle <= this.world.cycles && !(playing && this.speed > CALM);
+      const cycle = this.cycle !== undefined && !focus.bare && this.cycle <= this.world.cycles;
+      const asked = cycle && !(playing && this.speed > CALM);
       const told = asked ? await this.tell(focus) : null;
       const event = focus.seq > 0 ? await this.moves.at(focus.seq) : null;
       if (mine !== this.turn) return;
@@ -75,6 +80,8 @@ export class Player {
       this.named();
       this.view.show(told && pictured(told, this.step));
       this.write(address);
+      await this.also({ animate, playing });
+      if (mine !== this.turn) return;
       this.shown();
       if (seek && this.inTime) document.dispatchEvent(new CustomEvent("seek", { detail: { t: this.second } }));
     } catch (error) {
@@ -101,7 +108,7 @@ export class Player {
 
   write(how) {
     clearTimeout(this.settled);
-    if (how === "keep") return;
+    if (how === "keep" || this.quiet) return;
     const put = () => {
       const address = location.pathname + withFocus(location.search, this.focus) + location.hash;
       if (address === location.pathname + location.search + location.hash) return;
@@ -115,55 +122,6 @@ export class Player {
         put();
       }, SETTLED);
     } else put();
-  }
-
-  // The moment of a focus, once the tape leads there.
-  async reach(focus) {
-    for (let tries = 0; tries < 3; tries += 1) {
-      const moment = this.world && this.wanted(focus);
-      if (moment !== undefined && moment !== null && this.world.covers(moment)) return moment;
-      const way = tries < 2 && this.world ? this.way(focus) : 0;
-      if (way) await this.more(way);
-      else await this.jump(focus);
-    }
-    return this.wanted(focus) ?? this.world.moment;
-  }
-
-  wanted({ cycle, t, seq }) {
-    const { world } = this;
-    if (cycle !== undefined) return world.beforeCycle(cycle);
-    if (seq !== undefined) return Math.min(seq, world.end);
-    return t === undefined ? world.end : world.afterTime(t);
-  }
-
-  // 1 or -1 if the focus lies near along the tape, else 0.
-  way({ cycle, t, seq }) {
-    const { world } = this;
-    const far = cycle !== undefined ? cycle - this.cycleHere : seq !== undefined ? seq - world.moment : 0;
-    const by =
-      t !== undefined && cycle === undefined && seq === undefined ? Math.sign(t - this.second) : Math.sign(far);
-    const room = by > 0 ? world.to < world.end : world.from > 0;
-    return Math.abs(far) <= NEAR && room ? by : 0;
-  }
-
-  // The next piece of tape; asked for once.
-  async more(by) {
-    const { world } = this;
-    if (by > 0 ? world.to >= world.end : world.from <= 0) return;
-    this.fetching ??= this.source.piece(by > 0 ? { after: world.to } : { until: world.from }).finally(() => {
-      this.fetching = null;
-    });
-    const piece = await this.fetching;
-    if (world === this.world && (piece.from === world.to || piece.to === world.from)) world.add(piece);
-  }
-
-  async jump({ cycle, t, seq }) {
-    const where = cycle !== undefined ? { cycle } : seq !== undefined ? { seq } : t !== undefined ? { t } : {};
-    const world = new World(await this.source.picture(where));
-    world.add(await this.source.piece({ after: world.moment }));
-    if (cycle !== undefined && world.moment > 0 && !world.cycle.has(cycle))
-      world.add(await this.source.piece({ until: world.from }));
-    this.world = world;
   }
 
   // ---- steps
@@ -258,8 +216,7 @@ export class Player {
     if (this.unit === "cycle") {
       const { cycle, stopped } = played(this.cycleHere, count, by, stop ? [stop.cycle] : [], cycles);
       await this.to({ cycle }, options);
-      if (this.world.to - this.world.moment < AHEAD && by > 0) this.more(1).catch(() => {});
-      if (this.world.moment - this.world.from < AHEAD && by < 0) this.more(-1).catch(() => {});
+      this.ahead(by);
       if (this.speed <= CALM) this.source.cycle(Math.min(cycles, Math.max(1, cycle + by))).catch(() => {});
       if (stop?.cycle === cycle) return stop.names.join(", ");
       return stopped;

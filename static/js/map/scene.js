@@ -57,8 +57,10 @@ export class Scene {
     const known = this.sums.get(tile.name);
     if (known) return known;
     const bins = new Array(BINS).fill(0);
-    let [pods, asked, has] = [0, 0, 0];
+    let [nodes, pods, asked, has] = [0, 0, 0, 0];
     for (const name of tile.nodes) {
+      if (!this.world.nodes.has(name)) continue;
+      nodes += 1;
       const box = this.box(name);
       const allocatable = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
       pods += box.pods.length;
@@ -67,7 +69,7 @@ export class Scene {
       asked += box.share * allocatable;
       bins[binOf(box.share)] += 1;
     }
-    const made = { nodes: tile.nodes.length, pods, share: has > 0 ? asked / has : 0, bins };
+    const made = { nodes, pods, share: has > 0 ? asked / has : 0, bins };
     this.sums.set(tile.name, made);
     return made;
   }

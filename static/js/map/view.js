@@ -1,13 +1,11 @@
 // The map under a person's hands: pan, zoom, open a group, choose a node; drawn when something changed, once a frame.
-import { counted } from "../words.js";
-import { amount, resourceName } from "./amounts.js";
 import { between, onto, panned, toMap, whole, within, zoomed } from "./camera.js";
 import { colouring } from "./colours.js";
 import { grouped } from "./grouping.js";
-import { at, layout, placeOf } from "./layout.js";
+import { at, layout } from "./layout.js";
 import { middleOf, Painter } from "./paint.js";
 import { Scene } from "./scene.js";
-import { words } from "./verdicts.js";
+import { Tip } from "./tip.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const LOWEST = 240; // pixels
@@ -16,22 +14,42 @@ const FLIGHT = 420; // milliseconds
 const MOST_FLIGHTS = 60;
 const GLIDE = 320;
 const NOTHING = { plugins: [], of: new Map(), scored: null };
+const ALIKE = { keys: new Set(), nodes: new Map() };
 
 export class View {
   // `choose`: called with the name of a node, or "".
   constructor(box, choose) {
     this.box = box;
     this.canvas = box.querySelector("canvas");
-    this.tip = box.querySelector(".tip");
+    this.tip = new Tip(box.querySelector(".tip"), this);
     this.painter = new Painter(this.canvas);
     this.choose = choose;
-    this.camera = whole();
+    this.eye = { camera: whole(), glide: null };
+    this.peer = null; // another view, that is looked at and drawn as this one
+    this.ground = { nodes: () => this.world.nodes.values(), pods: () => this.world.pods.values() };
+    this.differing = ALIKE; // keys of pods that are marked, and how many are on which node
+    this.tallest = 0.62; // of the window
     this.picture = NOTHING;
     this.flights = [];
     this.by = { group: "", fill: "cpu", colour: "namespace" };
     this.chosen = "";
     this.pointers = new Map();
     this.listen();
+  }
+
+  get camera() {
+    return this.eye.camera;
+  }
+
+  set camera(camera) {
+    this.eye.camera = camera;
+  }
+
+  // Shares with another view what is seen and how it is drawn. `ground`: the nodes that have a place and the pods that
+  // are coloured, in both.
+  pair(other, ground) {
+    Object.assign(this, { eye: other.eye, by: other.by, peer: other, ground });
+    Object.assign(other, { peer: this, ground });
   }
 
   get size() {
@@ -42,10 +60,10 @@ export class View {
   arrange(world) {
     this.world = world;
     this.shape = world.shape;
-    const groups = grouped(world.nodes.values(), this.by.group);
+    const groups = grouped(this.ground.nodes(), this.by.group);
     const width = this.box.clientWidth;
     if (!width) return;
-    const tallest = Math.max(300, Math.min(620, innerHeight * 0.62));
+    const tallest = Math.max(300, Math.min(620, innerHeight * this.tallest));
     this.layout = layout(groups, width, tallest);
     this.canvas.style.height = `${Math.max(LOWEST, Math.min(tallest, Math.ceil(this.layout.height)))}px`;
     this.camera = within(this.camera, this.size, this.layout);
@@ -57,7 +75,7 @@ export class View {
     const { pods, before } = this.world;
     let last = before;
     for (const { came } of pods.values()) if (came > last) last = came;
-    const there = [...pods.values()].filter(({ state }) => state > 0);
+    const there = [...this.ground.pods()].filter(({ state }) => state > 0);
     this.colouring = colouring(this.by.colour, there, this.painter.theme, { before, last, victims });
     this.scene = new Scene(this.world, this.by.fill, this.colouring);
     this.draw();
@@ -92,8 +110,9 @@ export class View {
     this.draw();
   }
 
-  mark(name) {
+  mark(name, differing = this.differing) {
     this.chosen = name;
+    this.differing = differing;
     this.draw();
   }
 
@@ -106,32 +125,45 @@ export class View {
   }
 
   frame(now) {
-    if (this.glide) {
-      const part = Math.min(1, (now - this.glide.began) / GLIDE);
-      this.camera = between(this.glide.from, this.glide.to, part);
-      if (part >= 1) this.glide = null;
+    const { glide } = this.eye;
+    if (glide) {
+      const part = Math.min(1, (now - glide.began) / GLIDE);
+      this.camera = between(glide.from, glide.to, part);
+      if (part >= 1) this.eye.glide = null;
     }
     this.flights = this.flights.filter(({ began, lasts }) => now < began + lasts);
-    const { layout, camera, scene, picture, chosen, flights } = this;
-    this.painter.draw({ layout, camera, scene, picture, chosen, flights, now });
+    const { layout, camera, scene, picture, chosen, flights, differing } = this;
+    this.painter.draw({ layout, camera, scene, picture, chosen, flights, differing, now });
     this.box.classList.toggle("closed", this.painter.closed);
-    if (this.flights.length || this.glide) this.draw();
+    if (this.flights.length || this.eye.glide) this.draw();
   }
 
   // ---- moving over the map
 
   look(camera, glide = true) {
-    if (glide && !calm.matches) this.glide = { from: this.camera, to: camera, began: performance.now() };
+    if (glide && !calm.matches) this.eye.glide = { from: this.camera, to: camera, began: performance.now() };
     else this.camera = camera;
+    this.looked();
+  }
+
+  looked() {
     this.draw();
+    this.peer?.draw();
   }
 
   zoom(factor, x = this.size.width / 2, y = this.size.height / 2, glide = true) {
-    this.look(zoomed(this.glide?.to ?? this.camera, factor, x, y, this.size, this.layout), glide);
+    this.look(zoomed(this.eye.glide?.to ?? this.camera, factor, x, y, this.size, this.layout), glide);
   }
 
   whole() {
     this.look(whole());
+  }
+
+  // As buttons say: "closer", "farther" or "whole".
+  step(which) {
+    if (which === "closer") this.zoom(1.6);
+    if (which === "farther") this.zoom(1 / 1.6);
+    if (which === "whole") this.whole();
   }
 
   openGroup(tile) {
@@ -153,7 +185,7 @@ export class View {
     canvas.addEventListener("pointermove", (event) => this.move(event));
     for (const over of ["pointerup", "pointercancel"]) canvas.addEventListener(over, (event) => this.up(event));
     canvas.addEventListener("pointerleave", () => {
-      this.tip.hidden = true;
+      this.tip.hide();
     });
     canvas.addEventListener(
       "wheel",
@@ -170,12 +202,6 @@ export class View {
       this.zoom(event.shiftKey ? 0.4 : 2.5, x, y);
     });
     canvas.addEventListener("keydown", (event) => this.key(event));
-    this.box.parentElement.addEventListener("click", (event) => {
-      const { look } = event.target.closest("button")?.dataset ?? {};
-      if (look === "closer") this.zoom(1.6);
-      if (look === "farther") this.zoom(1 / 1.6);
-      if (look === "whole") this.whole();
-    });
     document.addEventListener("themechange", () => this.restyle());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
     new ResizeObserver(() => this.world && this.arrange(this.world)).observe(this.box);
@@ -205,20 +231,20 @@ export class View {
     if (event.button) return;
     this.pointers.set(event.pointerId, this.point(event));
     this.dragged = this.pointers.size > 1;
-    this.glide = null;
+    this.eye.glide = null;
   }
 
   move(event) {
     const before = this.pointers.get(event.pointerId);
     const now = this.point(event);
     if (!before) {
-      this.tell(event);
+      this.tip.tell(this.under(event), this.point(event));
       return;
     }
     const [dx, dy] = [now.x - before.x, now.y - before.y];
     if (!this.dragged && Math.hypot(dx, dy) < MOVED) return;
     this.dragged = true;
-    this.tip.hidden = true;
+    this.tip.hide();
     this.canvas.setPointerCapture(event.pointerId);
     const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
     if (other) {
@@ -227,7 +253,7 @@ export class View {
       this.camera = zoomed(this.camera, factor, (now.x + other.x) / 2, (now.y + other.y) / 2, this.size, this.layout);
     } else this.camera = panned(this.camera, dx, dy, this.size, this.layout);
     this.pointers.set(event.pointerId, now);
-    this.draw();
+    this.looked();
   }
 
   up(event) {
@@ -244,57 +270,11 @@ export class View {
     const ways = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
     const way = event.shiftKey && ways[event.key];
     if (way) this.look(panned(this.camera, ...way, this.size, this.layout), false);
-    else if (event.key === "+" || event.key === "=") this.zoom(1.6);
-    else if (event.key === "-") this.zoom(1 / 1.6);
-    else if (event.key === "0") this.whole();
+    else if (event.key === "+" || event.key === "=") this.step("closer");
+    else if (event.key === "-") this.step("farther");
+    else if (event.key === "0") this.step("whole");
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  // What is under the pointer, in a few words.
-  tell(event) {
-    const found = this.under(event);
-    this.tip.hidden = !found;
-    this.canvas.style.cursor = found ? "pointer" : "";
-    if (!found) return;
-    this.tip.replaceChildren(
-      ...this.lines(found, event).map((text) => Object.assign(document.createElement("span"), { textContent: text })),
-    );
-    const { x, y } = this.point(event);
-    const { width, height } = this.size;
-    this.tip.style.left = `${Math.max(0, Math.min(width - this.tip.offsetWidth, x + 14))}px`;
-    this.tip.style.top = `${y + 18 + this.tip.offsetHeight > height ? y - this.tip.offsetHeight - 8 : y + 18}px`;
-  }
-
-  lines({ tile, index }, event) {
-    const { world, scene, by } = this;
-    const share = (value) => `${Math.round(value * 100)}% of ${resourceName(by.fill)}`;
-    if (index < 0) {
-      const sum = scene.sum(tile);
-      const hint = this.painter.closed ? ["click to open"] : [];
-      return [tile.name, `${counted(sum.nodes, "node")}, ${counted(sum.pods, "pod")}`, share(sum.share), ...hint];
-    }
-    const name = tile.nodes[index];
-    const box = scene.box(name);
-    const has = world.nodes.get(name)?.allocatable[by.fill] ?? 0;
-    const asked = world.requested(name, by.fill);
-    const lines = [
-      name,
-      `${amount(asked, by.fill)} of ${amount(has, by.fill)} ${resourceName(by.fill)}, ${counted(box.pods.length, "pod")}`,
-    ];
-    const said = words(this.picture.of.get(name), this.picture);
-    if (said) lines.push(said);
-    const pod = this.podUnder(tile, index, box, event);
-    if (pod) lines.push(`${pod.key}: ${amount(by.fill === "pods" ? 1 : (pod.requests[by.fill] ?? 0), by.fill)}`);
-    return lines;
-  }
-
-  podUnder(tile, index, box, event) {
-    const place = toMap(this.camera, this.point(event).x, this.point(event).y);
-    const high = this.layout.tall;
-    const level = 1 - (place.y - placeOf(this.layout, tile, index).y) / (high * 0.94);
-    const found = box.parts.findIndex(([from, to]) => level >= from && level < to);
-    return box.pods[found];
   }
 }

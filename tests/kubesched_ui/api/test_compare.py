@@ -179,3 +179,17 @@ def test_cause(client: Client, small: Run) -> None:
     assert "object Node/n1" in " ".join(page.split())
     assert "is in time" in caused(again(client, small, in_time=True, until=30), "default/web", 400)["error"]
     assert "tried in neither" in caused(other, "default/x", 400)["error"]
+
+
+def test_partners(client: Client, small: Run) -> None:
+    """Cycles of one pod are each other's, wherever they stand."""
+
+    def partners(a: Run, b: Run) -> tuple[list[int], int | None]:
+        found = client.get("/api/compare/partners", {"a": a.pk, "b": b.pk}).json()
+        return found["of"], found["parting"]
+
+    other = ran(client, as_list(node("n1"), node("n2"), pod("new"), pod("web"), pod("big", cpu="64")), tie_break="name")
+    assert partners(small, small) == ([1, 2], None)
+    assert partners(small, other) == ([2, 3], 1), "web goes elsewhere"
+    assert partners(other, small)[0] == [-1, 1, 2]
+    assert client.get("/api/compare/partners", {"a": small.pk, "b": 10**9}).status_code == 404

@@ -158,3 +158,25 @@ def test_a_pod_that_a_fork_brought_has_its_page(client: Client, run: Run) -> Non
     made = forked(client, run, at="6", changes=json.dumps([{"create": pod("more", cpu="9")}]))
     assert "image: nginx" in page(client, f"/runs/{made.pk}/pods/default/more/")
     assert "only in B" in page(client, f"/compare/{run.pk}/{made.pk}/")
+
+
+def test_how_two_maps_step_together(client: Client, run: Run) -> None:
+    def maps(a: Run, b: Run, query: str = "") -> tuple[str, ...]:
+        text = page(client, f"/compare/{a.pk}/{b.pk}/{query}")
+        found = [re.search(rf'data-{name}="([^"]*)"', text) for name in ("together", "leads", "cycles")]
+        return tuple(one[1] for one in found if one)
+
+    longer = forked(client, run, at="2", changes=json.dumps([{"create": pod("more")}]))
+    assert maps(run, longer) == ("cycle", "b", "6")
+    assert maps(longer, run) == ("cycle", "a", "6")
+    assert maps(run, longer, "?together=pod") == ("pod", "a", "5")
+    assert maps(run, longer, "?together=time") == ("cycle", "b", "6"), "in one pass there is no time"
+    timed = [ran(run.scenario, in_time=True, until=until) for until in (20, 40)]
+    assert maps(*timed)[:2] == ("time", "b")
+    assert maps(run, timed[0])[:2] == ("pod", "a")
+    other = ran(scenario(node("n1"), pod("another")))
+    assert maps(run, other)[:2] == ("cycle", "a")
+    assert "The two runs share no pod" in page(client, f"/compare/{run.pk}/{other.pk}/")
+    answer = client.get(f"/runs/{run.pk}/", {"against": other.pk, "cycle": 3})
+    assert (answer.status_code, answer["Location"]) == (302, f"/compare/{run.pk}/{other.pk}/?cycle=3")
+    page(client, f"/runs/{run.pk}/?against=nonsense")

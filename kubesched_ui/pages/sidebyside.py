@@ -1,0 +1,61 @@
+"""The two maps of a comparison: how they may step together, and which of the two leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from kubesched_ui.models import Run
+
+CYCLE, POD, TIME = "cycle", "pod", "time"
+WAYS = {CYCLE: "number of the cycle", POD: "pod", TIME: "virtual time"}
+
+
+def maps(request: HttpRequest, a: Run, b: Run, shared: bool) -> dict[str, Any]:
+    """What parts/compare_maps.html shows. `shared`: some pod is in both. `together` of the address chooses a way to
+    step."""
+    there = {CYCLE: True, POD: shared, TIME: a.in_time and b.in_time}
+    ways = [name for name in WAYS if there[name]]
+    asked = request.GET.get("together", "")
+    together = asked if asked in ways else usual(a, b, shared)
+    # The longer one leads, so that both come to their end; by pod the cycles are A's.
+    second = (together == CYCLE and b.cycles_done > a.cycles_done) or (together == TIME and b.clock > a.clock)
+    return {
+        "ways": [(name, WAYS[name]) for name in ways],
+        "together": together,
+        "in_time": together == TIME,
+        "leads": "b" if second else "a",
+        "cycles": (b if second else a).cycles_done,
+        "until": max(a.clock, b.clock) if together == TIME else 0,
+        "note": note(together, a, b, second)
+        if shared
+        else "The two runs share no pod: cycle K of A beside cycle K of B.",
+    }
+
+
+def usual(a: Run, b: Run, shared: bool) -> str:
+    """Runs that share their beginning by cycle, two in time by time, unlike ones by pod."""
+    if related(a, b) or not shared:
+        return CYCLE
+    if a.in_time and b.in_time:
+        return TIME
+    return CYCLE if a.scenario_id == b.scenario_id and a.in_time == b.in_time else POD
+
+
+def related(a: Run, b: Run) -> bool:
+    """Whether one is the other's fork, or both are forks of one run."""
+    return a.parent_id == b.pk or b.parent_id == a.pk or (a.parent_id is not None and a.parent_id == b.parent_id)
+
+
+def note(together: str, a: Run, b: Run, second: bool) -> str:
+    """What a person may wonder at when they step."""
+    if together == POD:
+        return (
+            "B shows the cycle that tried the same pod the same time; a pod that B never tried leaves it where it is."
+        )
+    if together == TIME:
+        return f"Steps are {'B' if second else 'A'}'s cycles; the other shows the same second."
+    if a.cycles_done != b.cycles_done:
+        return f"{'A' if second else 'B'} has fewer cycles and stays at its end."
+    return "Cycle K of A beside cycle K of B."

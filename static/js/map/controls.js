@@ -1,0 +1,146 @@
+// The transport of a map: slider, buttons, speed and keys move a player. Whoever follows that player follows.
+import { el } from "../dom.js";
+import { onKeys } from "../keys.js";
+import { clock } from "../time/clock.js";
+import { counted } from "../words.js";
+import { focusIn } from "./focus.js";
+import { SPEEDS, speedFor } from "./transport.js";
+
+const number = new Intl.NumberFormat("en");
+
+// Where a player is, in words.
+export function placeOf(player, inTime) {
+  const { cycles } = player.world;
+  const at = player.cycleHere;
+  const between = player.cycle === undefined;
+  const place =
+    at > cycles
+      ? `after ${counted(cycles, "cycle")}`
+      : `${between ? "before cycle" : "cycle"} ${number.format(at)} of ${number.format(cycles)}`;
+  return inTime ? `${clock(player.second)}, ${place}` : place;
+}
+
+export class Controls {
+  // `inTime`: the slider is the virtual second, else the cycle.
+  constructor(box, player, inTime) {
+    Object.assign(this, { box, player, inTime });
+    this.slider = box.querySelector("input[type=range]");
+    this.offerSpeeds();
+    this.listen();
+    this.listenToKeys();
+  }
+
+  part(name) {
+    return this.box.querySelector(`[data-${name}]`);
+  }
+
+  show() {
+    const { player, slider, inTime, box } = this;
+    const { world } = player;
+    slider.max = inTime ? Math.max(1e-6, world.timeOf(world.end), Number(box.dataset.until) || 0) : world.cycles + 1;
+    slider.min = inTime ? 0 : 1;
+    slider.value = inTime ? player.second : player.cycleHere;
+    const place = placeOf(player, inTime);
+    slider.setAttribute("aria-valuetext", place);
+    this.part("place").textContent = place;
+    for (const button of box.querySelectorAll("[data-play]")) {
+      const on = player.playing === Number(button.dataset.play);
+      button.setAttribute("aria-pressed", String(on));
+      button.classList.toggle("on", on);
+    }
+    this.part("stopped").textContent = player.stopped ? `Stopped: ${player.stopped}` : "";
+  }
+
+  offerSpeeds() {
+    const { player, box } = this;
+    const [speed, unit] = [this.part("speed"), this.part("unit")];
+    for (const one of SPEEDS) speed.append(el("option", { value: one, text: `${one} a second` }));
+    speed.value = String(Math.min(30, speedFor(Number(box.dataset.cycles) || 1)));
+    player.speed = Number(speed.value);
+    speed.addEventListener("change", () => {
+      player.speed = Number(speed.value);
+    });
+    unit.addEventListener("change", () => {
+      player.unit = unit.value;
+    });
+  }
+
+  listen() {
+    const { player, slider, box } = this;
+    const step = (by) => {
+      player.pause();
+      return player.go(player.unit, by);
+    };
+    const actions = {
+      start: () => player.start(),
+      back: () => step(-1),
+      forward: () => step(1),
+      end: () => player.end(),
+      "play-back": () => player.play(-1),
+      play: () => player.play(1),
+    };
+    box.addEventListener("click", (event) => {
+      const link = event.target.closest("a[data-focus]");
+      if (link && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+        event.preventDefault();
+        player.pause();
+        player.to(focusIn(new URL(link.href).search));
+        return;
+      }
+      const { do: wanted, look } = event.target.closest("button")?.dataset ?? {};
+      actions[wanted]?.();
+      player.view.step(look);
+    });
+    let sliding = 0;
+    slider.addEventListener("input", () => {
+      player.pause();
+      const value = Number(slider.value);
+      const focus = () => (this.inTime ? { t: Math.round(value * 1000) / 1000 } : { cycle: Math.round(value) });
+      clearTimeout(sliding);
+      sliding = setTimeout(() => player.to(focus(), { address: "replace" }), 16);
+    });
+    slider.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+      if (!by || event.altKey || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      player.pause();
+      player.go("cycle", by);
+    });
+    addEventListener("popstate", () => {
+      player.pause();
+      player.to(player.asked(), { address: "keep" });
+    });
+  }
+
+  // The keys that parts/debugger_keys.html lists.
+  listenToKeys() {
+    const { player } = this;
+    const by = (unit, way) => () => {
+      player.pause();
+      player.go(unit, way);
+    };
+    const other = (which) => () => {
+      const { point, plugin } = player.focus;
+      const cycle = player.told?.[which];
+      if (cycle) player.to({ cycle, ...(point && { point, plugin }) });
+    };
+    const goTo = document.getElementById("go-to");
+    onKeys({
+      ArrowLeft: by("point", -1),
+      ArrowRight: by("point", 1),
+      k: by("plugin", -1),
+      j: by("plugin", 1),
+      p: other("before"),
+      n: other("after"),
+      ",": by("cycle", -1),
+      ".": by("cycle", 1),
+      g: () => goTo.showModal(),
+    });
+    goTo.addEventListener("close", () => {
+      const wanted = Number(goTo.querySelector("input").value);
+      if (goTo.returnValue === "go" && Number.isInteger(wanted) && player.world)
+        player.to({ cycle: Math.max(1, Math.min(player.world.cycles + 1, wanted)) });
+    });
+  }
+}

@@ -1,0 +1,53 @@
+"""Two maps of a comparison in a real browser: they step together, land at the divergence, and stay there."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.instance import Instance
+
+
+def test_two_maps_step_together(page: Page, site: Instance) -> None:
+    """A run of 6 cycles on three nodes, and its fork in which n1 is cordoned before cycle 3."""
+    made = site.api(
+        "POST", "/scenarios", as_list(*(node(f"n{i}") for i in range(3)), *(pod(f"p{i}") for i in range(6)))
+    )
+    a = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})["id"]
+    assert site.finished(a)["state"] == "done"
+    b = site.api("POST", f"/runs/{a}/fork", {"at": 3, "changes": [{"cordon": "n1"}, {"cordon": "n2"}]})["id"]
+    assert site.finished(b)["state"] == "done"
+    parting = site.api("GET", f"/compare?a={a}&b={b}")["divergence"]["cycle"]
+    said = [page.locator(f"#maps [data-side={side}] [data-said]") for side in "ab"]
+    apart = page.locator("#maps [data-apart]")
+
+    def both(text: str) -> None:
+        for one in said:
+            expect(one).to_contain_text(text)
+
+    page.goto(f"/compare/{a}/{b}/")
+    page.locator("#maps").scroll_into_view_if_needed()
+    both(f"cycle {parting} of 6")
+    expect(page.locator("#maps [data-side=b] [data-shades]")).to_contain_text("NodeUnschedulable refuses 2")
+    expect(apart).to_contain_text("Every pod lies alike")
+    page.get_by_role("button", name="A step forward", exact=True).click()
+    both(f"cycle {parting + 1} of 6")
+    expect(apart.locator("tbody tr")).to_have_count(1)
+    page.keyboard.press(".")
+    both(f"cycle {parting + 2} of 6")
+    expect(page).to_have_url(re.compile(f"cycle={parting + 2}"))
+    page.reload()
+    both(f"cycle {parting + 2} of 6")
+    lying = apart.locator("tbody tr").first
+    expect(lying.locator("td").nth(1)).to_have_text("n0")
+    lying.locator("td").nth(1).get_by_role("link").click()
+    both("n0: ")
+    page.get_by_role("button", name="As tables").click()
+    expect(page.locator("#maps [data-side=b] .map-table tbody tr").filter(has_text="cordoned")).to_have_count(2)
+    page.get_by_role("button", name="To the divergence").click()
+    both(f"cycle {parting} of 6")
+    page.get_by_label("Step together by").select_option("pod")
+    expect(page).to_have_url(re.compile(f"cycle={parting}.*together=pod"))
+    both(f"cycle {parting} of 6")
