@@ -11,7 +11,7 @@ from ninja import Field, Query, Router, Schema
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
 from kubesched_ui.asking import provenance, queue_times
 from kubesched_ui.models import Run
-from scheduler_core.debugger.provenance import POINTS, Question
+from scheduler_core.debugger.provenance import OWN_POINTS, POINTS, Question
 from scheduler_core.debugger.queue_times import QUEUE
 from scheduler_core.provenance.tree import Tree
 
@@ -34,7 +34,7 @@ class Value(Schema):
 
 
 class Asked(Schema):
-    point: Text = Field(description=f"One of {', '.join((*POINTS, QUEUE))}.")
+    point: Text = Field(description=f"One of {', '.join((*POINTS, *OWN_POINTS, QUEUE))}.")
     plugin: Text = Field("", description="For all points but total.")
     node: Text = Field("", description="The node that was chosen, if nothing is said.")
     attempt: int | None = Field(None, ge=1, le=MAX_ID, description="The last one, if nothing is said.")

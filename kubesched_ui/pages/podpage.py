@@ -218,12 +218,13 @@ def about_cycle(
         "facts": facts(events, came_to),
         "there": there(cycle, verdicts, page_bound) if page_bound else "",
         "tie": "by name" if tie == "name" else "by the run's seed",
-        "asking": asking(cycle, verdicts, nodes),
+        "asking": asking(cycle, verdicts, nodes, trace.node),
     } | about_scores(score_rows(cycle), query)
 
 
-def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str]) -> dict[str, Any]:
-    """What can be asked where it comes from: point -> plugins; and about which node if none is named."""
+def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], chosen: str) -> dict[str, Any]:
+    """What can be asked where it comes from: point -> plugins; and about which node if none is named. `chosen`: the
+    node that Reserve and Permit were asked about."""
     scored = list(cycle.get("score") or {})
     asked: dict[str, list[str]] = {}
     if rejecting := (cycle.get("prefilter") or {}).get("plugin"):
@@ -234,8 +235,14 @@ def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str]) -> 
         asked |= dict.fromkeys(("raw", "normalized", "weighted"), scored) | {"total": []}
     if cycle.get("postfilter"):
         asked["preemption"] = ["DefaultPreemption"]
+    for point in ("preenqueue", "reserve", "permit"):
+        plugins = [*(cycle.get("permit_waits") or ())] if point == "permit" else []
+        refusing = (cycle.get(point) or {}).get("plugin")
+        if told := list(dict.fromkeys([*plugins, *([refusing] if refusing else [])])):
+            asked[point] = told
     nominated = (cycle.get("postfilter") or {}).get("nominated_node")
-    return {"points": asked, "node": cycle.get("selected") or nominated or (nodes[0] if nodes else "")}
+    first = nodes[0] if nodes else ""
+    return {"points": asked, "node": cycle.get("selected") or nominated or first, "chosen": chosen or first}
 
 
 def answer(sentence: str, node: str, came_to: Attempt) -> str:

@@ -35,6 +35,9 @@ from scheduler_core.provenance.tree import Tree, constant, multiply, total
 from scheduler_core.provenance.view import PAGE, View
 
 POINTS = ("filter", "raw", "normalized", "weighted", "total", "preemption")
+# Our own beside those: where a plugin may refuse or hold back the pod, or the node that was chosen for it.
+BINDING = {"reserve": "reserve", "permit": "permit", "prebind": "pre_bind", "bind": "bind"}
+OWN_POINTS = ("preenqueue", *BINDING)
 _SCORE_POINTS = frozenset(("raw", "normalized", "weighted"))
 _FEW = 6  # terms of long sums where several scores are told together
 UNEXPLAINED = "recorded; the plugin does not say where it comes from"
@@ -47,8 +50,8 @@ class NotThere(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`point`: one of POINTS. `node`: "" for the one that the cycle chose, or made room on. `plugin`: not for totals.
-    `page`: of long sums."""
+    """`point`: one of POINTS or OWN_POINTS. `node`: "" for the one that the cycle chose, or made room on. `plugin`: not
+    for totals. `page`: of long sums."""
 
     point: str
     node: str = ""
@@ -56,8 +59,9 @@ class Question:
     page: int = 1
 
     def __post_init__(self) -> None:
-        if self.point not in POINTS:
-            raise InputError("point", "", f"must be one of {', '.join(POINTS)}, got {self.point[:63]!r}")
+        points = (*POINTS, *OWN_POINTS)
+        if self.point not in points:
+            raise InputError("point", "", f"must be one of {', '.join(points)}, got {self.point[:63]!r}")
         if self.page < 1:
             raise InputError("page", "", f"must be 1 or more, got {self.page}")
 
@@ -81,6 +85,8 @@ class Provenance:
     def tell(self, question: Question) -> Tree:
         """The tree of an answer; its root is what the cycle recorded. Raises InputError for what it did not decide."""
         node = question.node or self.trace.node or self.trace.nominated_node
+        if question.point == "preenqueue":
+            node = next(iter(self.framework.cluster.nodes.names), "")  # it is not about a node
         if not node:
             raise InputError("node", "", "must be given: the cycle chose none")
         row = self.framework.cluster.nodes.rows.get(node, -1)
@@ -104,10 +110,21 @@ class Provenance:
             tree = self._total(view)
         elif question.point in _SCORE_POINTS:
             tree = self._score(view, question.point, question.plugin)
+        elif question.point == "preenqueue":
+            tree = self._pre_enqueue(view, question.plugin)
+        elif question.point in BINDING:
+            tree = self._binding(view, question.point, question.plugin)
         else:
             tree = self._preemption(view, question.plugin)
         tree.pages = view.pages
         return tree
+
+    # ---- PreEnqueue
+
+    def _pre_enqueue(self, view: View, name: str) -> Tree:
+        plugin = _named(self.framework.pre_enqueue, name, "preEnqueue")
+        status = self.trace.preenqueue
+        return _checked(plugin.explain_pre_enqueue(view), status is not None and status.plugin == name, status)
 
     # ---- Filter
 
@@ -193,6 +210,31 @@ class Provenance:
         )
         here = view.node.name == found.nominated_node
         return _checked(plugin.explain_post_filter(state, view, trace, result), here, found.status)
+
+    # ---- Reserve to Bind
+
+    def _binding(self, view: View, point: str, name: str) -> Tree:
+        """True if the plugin refuses the chosen node; the seconds that it has the pod wait at most if it does that."""
+        trace, method = self.trace, BINDING[point]
+        plugins = getattr(self.framework, method)
+        plugin = _named(plugins, name, point)
+        if view.node.name != trace.node:
+            raise NotThere("node", "", f"{point} is about the chosen node, {trace.node or 'and there is none'}")
+        status: Status | None = getattr(trace, point)
+        names = [one.name for one in plugins]
+        refusing = status.plugin if status is not None and status.rejected and status.plugin in names else ""
+        before = [getattr(trace, earlier) for earlier in list(BINDING)[: list(BINDING).index(point)]]
+        stopped = any(said is not None and said.rejected for said in before)
+        if stopped or (refusing and names.index(refusing) < names.index(name)):
+            raise NotThere("plugin", "", f"{name} was not asked: the cycle ended before")
+        if point in ("prebind", "bind") and trace.permit_waits:
+            raise NotThere("point", "", "Permit had the pod wait: its binding came later, if at all")
+        state = CycleState()
+        self.framework.run_pre_filter(state, view.pod)
+        self.framework.run_filter(state, view.pod)
+        waits = trace.permit_waits.get(name) if point == "permit" else None
+        recorded = waits if waits is not None else bool(refusing) and refusing == name
+        return _checked(getattr(plugin, f"explain_{method}")(state, view), recorded, status if refusing else None)
 
 
 def of_recording(rewound: Rewound, number: int, trace: CycleTrace) -> Provenance:

@@ -277,6 +277,11 @@ class PreEnqueuePlugin(Plugin):
         """None lets the pod into activeQ; a status gates it."""
         raise NotImplementedError
 
+    def explain_pre_enqueue(self, view: View) -> Tree | None:
+        """Why the plugin holds the pod back or does not: a tree of a boolean, true if it does; None if it does not
+        say."""
+        return None
+
 
 class QueueSortPlugin(Plugin):
     def sort_key(self, pod: PodInfo, timestamp: float) -> tuple[Any, ...]:
@@ -354,22 +359,39 @@ class ReservePlugin(Plugin):
     def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
         raise NotImplementedError
 
+    def explain_reserve(self, state: CycleState, view: View) -> Tree | None:
+        """Why the plugin refuses the chosen node or does not: a tree of a boolean, true if it does. `state` is as
+        Filter left it, the pod does not count yet. So are those of the points that follow."""
+        return None
+
 
 class PermitPlugin(Plugin):
     def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, float]:
         """None approves; WAITING holds the pod for at most the returned number of seconds."""
         raise NotImplementedError
 
+    def explain_permit(self, state: CycleState, view: View) -> Tree | None:
+        """As `explain_reserve`; of a plugin that has the pod wait the tree of the seconds that it waits at most."""
+        return None
+
 
 class PreBindPlugin(Plugin):
     def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
         raise NotImplementedError
+
+    def explain_pre_bind(self, state: CycleState, view: View) -> Tree | None:
+        """As `explain_reserve`."""
+        return None
 
 
 class BindPlugin(Plugin):
     def bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
         """Binds the pod, or returns SKIPPED to leave it to the next Bind plugin."""
         raise NotImplementedError
+
+    def explain_bind(self, state: CycleState, view: View) -> Tree | None:
+        """As `explain_reserve`."""
+        return None
 
 
 class PostBindPlugin(Plugin):

@@ -39,7 +39,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.provenance.tree import Tree, constant, less, over, some
+from scheduler_core.provenance.tree import Tree, constant, contains, either, less, opposite, over, some, total
 from scheduler_core.provenance.view import View
 
 POD_GROUP = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
@@ -115,10 +115,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
             return constant(False, "the pod is in no group").tells("The pod is in no group")
         members = [pod for pod in self.handle.list_pods() if self.group_of(pod) == group]
         there = view.long_count([partial(view.holds, p, "metadata", "labels", label=p.key) for p in members], "pods")
-        found = self.cluster.pod_groups.get(group)
-        wanted = (
-            constant(least, MIN_AVAILABLE) if found is None else view.field(found, "spec", "minMember", missing=least)
-        )
+        wanted = self._explain_least(view, group, least)
         parts = [less(there.says(f"pods of {group}"), wanted, "too few pods of the group exist")]
         for name, amount in self._wanted(group, least).items():
             left = np.cumsum(self._left(name, group))
@@ -201,6 +198,48 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
             if self.group_of(waiting.pod) == group:
                 waiting.allow(self.name)
         return None, 0.0
+
+    def explain_reserve(self, state: CycleState, view: View) -> Tree:
+        told = "Coscheduling takes nothing; but if the pod has to give its place back, those of its group do, too"
+        return constant(False, "it refuses nothing").tells(told)
+
+    def explain_permit(self, state: CycleState, view: View) -> Tree:
+        """Too few of the group have a place: it waits; no such group: it is refused."""
+        pod, group = view.pod, self.group_of(view.pod)
+        if not group:
+            return constant(False, "the pod is in no group").tells("The pod is in no group")
+        least = self.least(pod, group)
+        if least is None:
+            label = next(key for key in (*POD_GROUP, GROUP) if pod.labels.get(key))
+            named = view.field(pod, "metadata", "labels", label)
+            there = [key.partition("/")[2] for key in self.cluster.pod_groups if key.startswith(f"{pod.namespace}/")]
+            groups = constant(sorted(there), "PodGroups of the namespace")
+            return opposite(contains(groups, named), "there is no such PodGroup").tells(f"There is no PodGroup {group}")
+        others = [other for other in self.cluster.pods.values() if self.group_of(other) == group]
+        placed = [partial(view.runs_here, other) for other in others]
+        count = total([view.long_count(placed, "pods", "of the group have a place"), constant(1, "this pod")])
+        wanted = self._explain_least(view, group, least)
+        short = less(count.says(f"pods of {group} with a place"), wanted, "too few of the group have a place")
+        told = f"{count.value} of {least} pods of {group} have a place"
+        if not short.value:
+            return short.tells(f"{told}: the group may be bound")
+        seconds = self._explain_timeout(view, group)
+        tree = either(short, seconds, constant(0.0), "how long it waits for the others at most", "s")
+        return tree.tells(f"{told}: it waits for the others, {seconds.value:g} s at most")
+
+    def _explain_least(self, view: View, group: str, least: int) -> Tree:
+        found = self.cluster.pod_groups.get(group)
+        if found is None:
+            return constant(least, MIN_AVAILABLE)
+        return view.field(found, "spec", "minMember", missing=least)
+
+    def _explain_timeout(self, view: View, group: str) -> Tree:
+        """Of the group, else of the configuration."""
+        found = self.cluster.pod_groups.get(group)
+        if found is not None and found.spec.schedule_timeout_seconds is not None:
+            return view.field(found, "spec", "scheduleTimeoutSeconds")
+        told = view.argument(self.name, "permitWaitingTimeSeconds", missing=self.wait)
+        return told if told.value == self.wait else constant(self.wait, "DefaultWaitTime")
 
     def _timeout(self, group: str) -> float:
         found = self.cluster.pod_groups.get(group)

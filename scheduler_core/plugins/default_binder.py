@@ -5,6 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/defaultbinder. What binding means to t
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import BindPlugin, CycleState, Status
+from scheduler_core.provenance.tree import Tree, constant
+from scheduler_core.provenance.view import View
 
 
 class DefaultBinder(BindPlugin):
@@ -12,3 +14,7 @@ class DefaultBinder(BindPlugin):
 
     def bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
         return None
+
+    def explain_bind(self, state: CycleState, view: View) -> Tree:
+        told = f"DefaultBinder writes {view.node.name} into the pod's spec.nodeName; it refuses nothing"
+        return constant(False, "it refuses nothing").tells(told)

@@ -21,7 +21,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.provenance.tree import Tree, constant, count, less
+from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
 from scheduler_core.provenance.view import View
 
 UNSUPPORTED = unresolvable("pod uses resourceClaims, which are not supported yet")
@@ -35,9 +35,10 @@ class DynamicResources(PreFilterPlugin, FilterPlugin, PostFilterPlugin):
         return UNSUPPORTED if pod.pod.spec.resource_claims else SKIPPED
 
     def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
-        claims = len(view.pod.pod.spec.resource_claims)
-        names = [view.field(view.pod, "spec", "resourceClaims", i, "name") for i in range(claims)]
-        return less(constant(0), count(names, "resource claims of the pod")).tells(UNSUPPORTED.message)
+        claims = range(len(view.pod.pod.spec.resource_claims))
+        names = [view.field(view.pod, "spec", "resourceClaims", i, "name") for i in claims]
+        parts = [opposite(equal(name, constant("")), f"claim {name.value}") for name in names]
+        return some(parts, "resource claims of the pod").tells(UNSUPPORTED.message)
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         return PASSES

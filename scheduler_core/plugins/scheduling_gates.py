@@ -6,6 +6,8 @@ Upstream: pkg/scheduler/framework/plugins/schedulinggates.
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import PreEnqueuePlugin, Status, unresolvable
+from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
+from scheduler_core.provenance.view import View
 
 
 class SchedulingGates(PreEnqueuePlugin):
@@ -16,6 +18,17 @@ class SchedulingGates(PreEnqueuePlugin):
         if not gates:
             return None
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
+
+    def explain_pre_enqueue(self, view: View) -> Tree:
+        gates = view.pod.pod.spec.scheduling_gates
+        parts = []
+        for i, gate in enumerate(gates):
+            name = view.field(view.pod, "spec", "schedulingGates", i, "name")
+            parts.append(opposite(equal(name, constant("")), f"gate {gate.name}"))
+        told = (
+            f"waits for {', '.join(gate.name for gate in gates)} to be removed" if gates else "has no scheduling gates"
+        )
+        return some(parts, "scheduling gates of the pod").tells(f"The pod {told}")
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.POD, events.UPDATE_POD_GATES_ELIMINATED, hint=self._own_gates_gone)]

@@ -410,6 +410,25 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         marks = view.field(claim, "metadata", "annotations", missing={})
         return every([volume, contains(marks, constant(volumes.BIND_COMPLETED))], f"{claim.name} is bound")
 
+    def explain_reserve(self, state: CycleState, view: View) -> Tree:
+        """What it takes on the node; it always can, Filter has seen to that."""
+        cycle: _Cycle | None = state.get(self.name)
+        taken: list[Tree] = []
+        for claim, picks in cycle.matched if cycle is not None else ():
+            if picks[view.row] >= 0:
+                volume = self._free.volume(int(picks[view.row]))
+                taken.append(view.holds(volume, "metadata", "name", label=f"{volume.name} for {claim.name}"))
+            else:
+                taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is to be made here"))
+        for claim in cycle.provisioned if cycle is not None else ():
+            taken.append(view.holds(claim, "metadata", "name", label=f"{claim.name} is to be made here"))
+        told = ", ".join(part.label for part in taken) or "nothing to do"
+        return opposite(every(taken, "all can be had"), "something cannot be had").tells(f"VolumeBinding: {told}")
+
+    def explain_pre_bind(self, state: CycleState, view: View) -> Tree:
+        """The same once more, for good."""
+        return self.explain_reserve(state, view)
+
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         cycle: _Cycle | None = state.get(self.name)
         if cycle is None:

@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 const panel = document.getElementById("from");
 const asked = document.getElementById("from-asked");
 const told = document.getElementById("from-told");
-const POINTS = ["filter", "raw", "normalized", "weighted", "total", "preemption"];
+const POINTS = ["preenqueue", "filter", "raw", "normalized", "weighted", "total", "preemption", "reserve", "permit"];
 const WORDS = {
   filter: "verdict",
   raw: "raw score",
@@ -234,7 +234,8 @@ panel.addEventListener("close", () => {
     history.pushState({ own: true }, "", address({}));
     return;
   }
-  const panelOf = { filter: "filter", preemption: "postfilter" }[point] ?? "score";
+  const panels = { preemption: "postfilter", raw: "score", normalized: "score", weighted: "score", total: "score" };
+  const panelOf = panels[point] ?? point;
   history.pushState({ own: true }, "", address({ point: panelOf, plugin: point === "filter" ? plugin : "", node: "" }));
 });
 addEventListener("popstate", look);

@@ -13,6 +13,8 @@ from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenanc
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.provenance.evaluate import problems
 
+BINDING = (("reserve", "VolumeBinding"), ("prebind", "VolumeBinding"), ("bind", "DefaultBinder"))
+
 
 def simulation_of(case: Mapping[str, Any]) -> Simulation:
     return Simulation(
@@ -27,7 +29,7 @@ def simulation_of(case: Mapping[str, Any]) -> Simulation:
 
 
 def cycles_of(case: Mapping[str, Any]) -> Iterator[tuple[Provenance, CycleTrace, list[str]]]:
-    """(what can be asked, the trace, the nodes) of every cycle that was not gated."""
+    """(what can be asked, the trace, the nodes) of every cycle."""
     traces = list(simulation_of(case).run())
     live = simulation_of(case)
     pods = {pod.key: pod for pod in live.pending}
@@ -36,9 +38,8 @@ def cycles_of(case: Mapping[str, Any]) -> Iterator[tuple[Provenance, CycleTrace,
     placed: dict[str, int] = {}
     steps = live.run()
     for trace in traces:
-        if trace.preenqueue is None:
-            framework = live.scheduler.profiles[trace.profile]
-            yield Provenance(framework, pods[trace.pod], trace, placed, given), trace, live.nodes
+        framework = live.scheduler.profiles[trace.profile]
+        yield Provenance(framework, pods[trace.pod], trace, placed, given), trace, live.nodes
         again = next(steps)
         assert again.pod == trace.pod
         if trace.result == "scheduled":
@@ -66,6 +67,11 @@ def nodes_to_ask(trace: CycleTrace, names: list[str]) -> list[int]:
 
 def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, Any]]:
     """Each question with the recorded value."""
+    if trace.preenqueue is not None:
+        yield Question("preenqueue", "", trace.preenqueue.plugin), True
+        return
+    for point, plugin in BINDING if trace.node else ():
+        yield Question(point, trace.node, plugin), False
     feasible = trace.feasible_rows().tolist()
     for row in nodes_to_ask(trace, names):
         node = names[row]

@@ -25,4 +25,16 @@ def test_every_tree_comes_to_what_was_recorded(release: str) -> None:
                 assert list(check(msgspec.json.decode(line), counts=counts)) == []
     spoken = {key.split()[1] for key in counts if key.startswith("filter ")}
     assert {"NodeResourcesFit", "TaintToleration", "NodeUnschedulable", "NodeName"} <= spoken
-    assert {"filter", "raw", "normalized", "weighted", "total", "preemption"} == {key.split()[0] for key in counts}
+    points = {
+        "preenqueue",
+        "filter",
+        "raw",
+        "normalized",
+        "weighted",
+        "total",
+        "preemption",
+        "reserve",
+        "prebind",
+        "bind",
+    }
+    assert points == {key.split()[0] for key in counts}

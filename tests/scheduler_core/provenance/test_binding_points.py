@@ -1,0 +1,80 @@
+"""Where the answers of PreEnqueue, Reserve, Permit, PreBind and Bind come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.debugger.provenance import NotThere, Provenance, Question
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.provenance.evaluate import nodes as values
+from tests.scheduler_core.provenance.evaluate import problems
+
+COSCHEDULING = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "plugins": {
+                "multiPoint": {"enabled": [{"name": "Coscheduling"}]},
+                "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
+            }
+        }
+    ],
+}
+GROUP = {"scheduling.x-k8s.io/pod-group": "g"}
+
+
+def group(least: int, timeout: int | None = None) -> dict[str, Any]:
+    spec = {"minMember": least} | ({"scheduleTimeoutSeconds": timeout} if timeout else {})
+    return {"kind": "PodGroup", "metadata": {"name": "g", "namespace": "default"}, "spec": spec}
+
+
+def first(objects: list[Any], point: str, plugin: str, **settings: Any) -> dict[str, Any]:
+    """The tree of the first cycle's answer, evaluated and held against the objects."""
+    traces = list(Simulation(objects, tie_break="name", **settings).run())
+    before = Simulation(objects, tie_break="name", **settings)
+    one = before.pending[0]
+    trace = next(trace for trace in traces if trace.pod == one.key)
+    framework = before.scheduler.profiles["default-scheduler"]
+    tree: dict[str, Any] = msgspec.to_builtins(
+        Provenance(framework, one, trace, {}, {}).tell(Question(point, "", plugin))
+    )
+    known = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects}
+    assert list(problems(tree, known)) == []
+    return tree
+
+
+def test_gates() -> None:
+    held = pod("p") | {"spec": pod("p")["spec"] | {"schedulingGates": [{"name": "quota"}]}}
+    tree = first([node("n1"), held], "preenqueue", "SchedulingGates")
+    assert (tree["value"], tree["text"]) == (True, "The pod waits for quota to be removed")
+    assert "quota" in [value["value"] for value in values(tree)]
+
+
+@pytest.mark.parametrize(("timeout", "source", "seconds"), [(25, "field", 25), (None, "argument", 60)])
+def test_permit_tells_for_how_long_it_has_a_pod_wait(timeout: int | None, source: str, seconds: float) -> None:
+    members = [pod("a", labels=GROUP), pod("b", labels=GROUP)]
+    tree = first([node("n1"), group(2, timeout), *members], "permit", "Coscheduling", config=COSCHEDULING)
+    assert (tree["value"], tree["unit"], tree["op"]) == (seconds, "s", "if")
+    assert tree["text"] == f"1 of 2 pods of default/g have a place: it waits for the others, {seconds} s at most"
+    assert tree["args"][1]["op"] == source
+
+
+def test_permit_of_a_group_that_does_not_exist_refuses() -> None:
+    settings = {"config": COSCHEDULING}
+    tree = first([node("n1"), pod("a", labels=GROUP)], "permit", "Coscheduling", **settings)
+    assert (tree["value"], tree["text"]) == (True, "There is no PodGroup default/g")
+
+
+def test_what_never_refuses_says_so_and_who_was_not_asked_is_named() -> None:
+    objects = [node("n1"), pod("p")]
+    assert first(objects, "bind", "DefaultBinder")["value"] is False
+    assert first(objects, "reserve", "VolumeBinding")["text"] == "VolumeBinding: nothing to do"
+    settings = {"config": COSCHEDULING}
+    alone = [node("n1"), pod("a", labels=GROUP)]
+    with pytest.raises(NotThere, match="was not asked"):
+        first(alone, "bind", "DefaultBinder", **settings)
