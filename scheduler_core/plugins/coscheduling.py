@@ -230,7 +230,10 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
     def _explain_least(self, view: View, group: str, least: int) -> Tree:
         found = self.cluster.pod_groups.get(group)
         if found is None:
-            return constant(least, MIN_AVAILABLE)
+            told = view.field(view.pod, "metadata", "labels", MIN_AVAILABLE, missing=least)
+            if isinstance(told.value, str) and told.value.isdecimal():
+                told.value = int(told.value)
+            return told if told.value == least else constant(least, "of a group that does not say it")
         return view.field(found, "spec", "minMember", missing=least)
 
     def _explain_timeout(self, view: View, group: str) -> Tree:

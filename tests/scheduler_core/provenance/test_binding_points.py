@@ -64,6 +64,17 @@ def test_permit_tells_for_how_long_it_has_a_pod_wait(timeout: int | None, source
     assert tree["args"][1]["op"] == source
 
 
+def test_the_older_labels_are_fields_of_the_pod() -> None:
+    labels = {
+        f"pod-group.scheduling.sigs.k8s.io/{key}": value for key, value in (("name", "g"), ("min-available", "2"))
+    }
+    members = [pod("a", labels=labels), pod("b", labels=labels)]
+    tree = first([node("n1"), *members], "permit", "Coscheduling", config=COSCHEDULING)
+    assert tree["value"] == 60
+    wanted = tree["args"][0]["args"][1]
+    assert (wanted["value"], wanted["op"]) == (2, "field")
+
+
 def test_permit_of_a_group_that_does_not_exist_refuses() -> None:
     settings = {"config": COSCHEDULING}
     tree = first([node("n1"), pod("a", labels=GROUP)], "permit", "Coscheduling", **settings)
