@@ -63,7 +63,7 @@ def main() -> int:
     shown, slowest = 0, 0.0
     wrong: list[str] = []
     for case in golden_cases(args.cases)[:: args.every]:
-        for trace, again in stuck(simulation_of_case(case), "scheduled"):
+        for trace, again in stuck(simulation_of_case(case), "scheduled", percentage=case.get("percentage")):
             anew = partial(replayed, partial(simulation_of_case, case), trace.number - 1)
             names = _names(again())
             for which, row in losers(trace, names):

@@ -72,6 +72,8 @@ def spread(spot: Spot) -> list[Step]:
         if c.when_unsatisfiable == "DoNotSchedule"
     ]
     found = _spreads(spot)
+    if found and not spot.pod.pod.spec.topology_spread_constraints:
+        return [_instead_of_defaults(spot, found)]
     if not own or len(own) != len(found):
         return []
     allowed: list[tuple[str, float, Callable[[Raw], None]]] = []
@@ -104,6 +106,19 @@ def spread(spot: Spot) -> list[Step]:
     if len(allowed) != len(preferred):
         sides = [preferred]
     return [*map(_together, sides), *others]
+
+
+def _instead_of_defaults(spot: Spot, found: list[Spread]) -> Step:
+    """The profile's default constraints are for pods that have none of their own."""
+    keys = [one.constraint.topology_key for one in found]
+    preferred = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+
+    def edit(document: Raw) -> None:
+        selector = {"matchLabels": dict(document["metadata"].get("labels", {}))}
+        own = [preferred | {"topologyKey": key, "labelSelector": selector} for key in keys]
+        document["spec"]["topologySpreadConstraints"] = own
+
+    return Step(f"prefer to spread over {words.listing(keys)}, on which its profile insists by default", POD, 2.6, edit)
 
 
 def _together(parts: list[tuple[str, float, Callable[[Raw], None]]]) -> Step:

@@ -22,7 +22,7 @@ HOSTNAME = "kubernetes.io/hostname"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 MAX_WEIGHT = 10_000
 RUNS = 160
-FEW = 3  # nodes that are cordoned for one
+FEW = 12  # nodes that are cordoned for one
 
 
 def gap(trace: CycleTrace, row: int) -> list[dict[str, Any]]:
@@ -112,17 +112,25 @@ class _Winning(Search):
     def _feasible(self, trace: CycleTrace) -> bool:
         return bool((trace.feasible_rows() == self.trial.cluster.nodes.rows[self.node]).any())
 
+    def _unseen(self, trace: CycleTrace) -> bool:
+        """Whether it would take the pod, but enough others were found before its turn came."""
+        row = self.trial.cluster.nodes.rows[self.node]
+        if trace.looked is None or trace.looked[row]:
+            return False
+        return all(verdict.at(row) is None for verdict in trace.verdicts.values())
+
     def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
-        if not self._feasible(trace):
+        if not self._feasible(trace) and not self._unseen(trace):
             return False
         self._outscore(plan, trace)
         return True
 
     def _outscore(self, plan: Plan, trace: CycleTrace) -> None:
-        if not self._feasible(trace):
+        unseen = self._unseen(trace)
+        if not unseen and not self._feasible(trace):
             return
         preferred = False
-        for step in self._steps(trace):
+        for step in self._selected() if unseen else self._steps(trace):
             weighed = step.kind == POD and step.text.startswith("prefer ")
             more = plan.and_((step,))
             if (preferred and weighed) or not (node := self._fits(more)):
@@ -130,17 +138,27 @@ class _Winning(Search):
             preferred |= weighed  # the least weight that does
             self._show(more, node)
 
-    def _steps(self, trace: CycleTrace) -> Iterator[Step]:
+    def _host(self) -> str | None:
         nodes = self.trial.cluster.nodes
-        host = nodes.nodes[nodes.rows[self.node]].metadata.labels.get(HOSTNAME)
+        return nodes.nodes[nodes.rows[self.node]].metadata.labels.get(HOSTNAME)
+
+    def _selected(self) -> Iterator[Step]:
+        host = self._host()
         if host is not None:
-            for weight in (1, 10, 100):
-                text = f"prefer {self.node} in the node affinity (weight {weight})"
-                yield Step(text, POD, 1.0 + weight / 100, partial(_prefer, host, weight))
             yield Step(f"select {HOSTNAME}={host}", POD, 2.5, partial(_select, host))
+
+    def _steps(self, trace: CycleTrace) -> Iterator[Step]:
+        nodes, host = self.trial.cluster.nodes, self._host()
+        wanted = {"key": "metadata.name" if host is None else HOSTNAME, "operator": "In", "values": [host or self.node]}
+        term = {"matchFields" if host is None else "matchExpressions": [wanted]}
+        for weight in (1, 10, 100):
+            text = f"prefer {self.node} in the node affinity (weight {weight})"
+            yield Step(text, POD, 1.0 + weight / 100, partial(_prefer, term, weight))
+        yield from self._selected()
         yield from self._weights(trace)
-        for plugin in trace.scores:
-            if any(entry["plugin"] == plugin and entry["difference"] > 0 for entry in self.gap):
+        for entry in gap(trace, nodes.rows[self.node]):
+            plugin = entry["plugin"]
+            if entry["difference"] > 0:
                 change = Change(skip=Skip(pod=self.trial.pod.key, plugin=plugin))
                 yield Step(f"leave plugin {plugin} out of the profile for this pod", CONFIG, 5.0, None, (change,))
         rows = trace.feasible_rows()
@@ -149,7 +167,7 @@ class _Winning(Search):
         ahead = [nodes.names[row] for row, points in zip(rows.tolist(), total.tolist(), strict=True) if points >= mine]
         ahead = [name for name in ahead if name != self.node]
         if 0 < len(ahead) <= FEW:
-            text = f"cordon {words.listing(ahead)}, which {'scores' if len(ahead) == 1 else 'score'} as high or higher"
+            text = f"cordon {words.some(ahead, 6)}, which {'scores' if len(ahead) == 1 else 'score'} as high or higher"
             changes = tuple(Change(cordon=name) for name in ahead)
             yield Step(text, NODE, 3.0, None, changes, nodes=frozenset(ahead))
 
@@ -185,11 +203,10 @@ def _nearest(lead: Any, slope: Any, weight: int) -> list[int]:
     return [weight + step for step in best]
 
 
-def _prefer(host: str, weight: int, document: Raw) -> None:
+def _prefer(term: Raw, weight: int, document: Raw) -> None:
     affinity = document["spec"].get("affinity") or {}
     node = affinity.get("nodeAffinity") or {}
-    wanted = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [host]}]}
-    terms = [*(node.get(PREFERRED) or []), {"weight": weight, "preference": wanted}]
+    terms = [*(node.get(PREFERRED) or []), {"weight": weight, "preference": term}]
     document["spec"]["affinity"] = affinity | {"nodeAffinity": node | {PREFERRED: terms}}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.models import Run
+from kubesched_ui.models import PodResult, Run
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -68,14 +68,66 @@ def test_to_a_node(client: Client) -> None:
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies?node=n9").status_code == 400
 
 
-def test_of_all_together(client: Client) -> None:
-    run = played(client, node("n1", cpu="4"), *(pod(f"p{i}", cpu="3") for i in range(4)))
+def tried(client: Client, run: int, at: int, changes: list[dict[str, Any]]) -> Run:
+    """The fork of a run before a cycle, with changes, played."""
+    forked = client.post(f"/api/runs/{run}/fork", {"at": at, "changes": changes}, content_type="application/json")
+    assert forked.status_code == 202, forked.content
+    execute_run(forked.json()["id"])
+    return Run.objects.get(pk=forked.json()["id"])
+
+
+@pytest.mark.parametrize("asked", [{}, {"in_time": True, "until": 60}])
+def test_of_all_together(client: Client, asked: dict[str, Any]) -> None:
+    run = played(client, node("n1", cpu="4"), *(pod(f"p{i}", cpu="3") for i in range(4)), **asked)
     told = client.get(f"/api/runs/{run}/remedies").json()
     assert (told["pending"], told["looked"]) == (3, 3)
     assert [(b["plugin"], b["pods"]) for b in told["bottlenecks"]] == [("NodeResourcesFit", 3)]
     assert told["lack"]["cpu"] == 9000
     assert told["remedies"][0]["text"] == "3 more nodes like n1 place 3 of 3 pods"
     assert len(told["remedies"][0]["changes"]) == 3
+    page = client.get(f"/runs/{run}/together/").content.decode()
+    assert "3 more nodes like n1 place 3 of 3 pods" in page
+    assert "To try one forks the run before cycle 2" in " ".join(page.split())
+    fork = tried(client, run, 2, told["remedies"][0]["changes"])
+    assert set(PodResult.objects.filter(run=fork).values_list("result", flat=True)) == {"scheduled"}
+
+
+TIMED = """
+apiVersion: kubesched.dev/v1alpha1
+kind: Scenario
+spec:
+  until: 2m
+  objects: [{kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "2", pods: "10"}}}]
+  timeline:
+    - at: 10s
+      create: {kind: Pod, metadata: {name: web}, spec: {containers: [{resources: {requests: {cpu: "3"}}}]}}
+    - at: 60s
+      create:
+        kind: Node
+        metadata: {name: n2}
+        spec: {taints: [{key: dedicated, value: db, effect: NoSchedule}]}
+        status: {allocatable: {cpu: "4", pods: "10"}}
+"""
+
+
+def test_in_time_it_is_about_the_objects_as_they_were(client: Client) -> None:
+    """Each attempt has its own answer; what is tried from there places the pod."""
+    made = client.post("/api/scenarios", TIMED.encode(), content_type="application/octet-stream")
+    assert made.status_code == 201, made.content
+    started = client.post(
+        f"/api/scenarios/{made.json()['id']}/runs", {"tie_break": "name"}, content_type="application/json"
+    )
+    run = started.json()["id"]
+    execute_run(run)
+    texts = {}
+    for cycle in Run.objects.get(pk=run).cycles.order_by("number"):
+        path = f"/api/runs/{run}/pods/default/web/remedies?attempt={cycle.attempt}"
+        first = client.get(path).json()[0]
+        texts[cycle.attempt] = first["text"]
+        fork = tried(client, run, cycle.number, first["changes"])
+        assert PodResult.objects.get(run=fork).node == first["node"]
+    assert texts[1] == "ask for 2 cpu instead of 3 (no node has more than 2), which n1 has left"
+    assert texts[2] == "tolerate dedicated=db:NoSchedule"
 
 
 def test_what_is_not_there(client: Client) -> None:

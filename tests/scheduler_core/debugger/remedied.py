@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import Edit, read_changes
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
 from scheduler_core.debugger.rewind import rewind
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
+from scheduler_core.time.timeline import Timeline
 
 Raw = dict[str, Any]
+Timed = tuple[Simulation, Timeline, float]
 Again = Callable[..., Simulation]
 
 
-def stuck(simulation: Simulation, *results: str) -> Iterator[tuple[CycleTrace, Again]]:
-    """The cycles of a run that ended so, each with what gives the cluster before it, again and again."""
+def stuck(simulation: Simulation, *results: str, percentage: int | None = None) -> Iterator[tuple[CycleTrace, Again]]:
+    """The cycles of a run that ended so, each with what gives the cluster before it, again and again.
+    `percentage`: of nodes to score, as the run has it."""
     recorder = Recorder(simulation)
     traces = []
     for trace in simulation.run():
@@ -34,6 +39,7 @@ def stuck(simulation: Simulation, *results: str) -> Iterator[tuple[CycleTrace, A
         config=simulation.configuration,
         tie_break="name",
         preemption=simulation.scheduler.preemption,
+        percentage=percentage,
     )
     for number, trace in enumerate(traces, 1):
         if trace.result in (results or ("unschedulable", "gated")):
@@ -50,6 +56,55 @@ def stuck(simulation: Simulation, *results: str) -> Iterator[tuple[CycleTrace, A
                     start_index=trace.start_index,
                 ),
             )
+
+
+def stuck_in_time(make: Callable[[], Timed]) -> Iterator[tuple[CycleTrace, Again, Again]]:
+    """The attempts of a run in time that found no node, each with what gives the cluster before it: from the recording,
+    and by playing the run anew up to there. `make`: gives the run (simulation, timeline, until), not begun."""
+    simulation, timeline, until = make()
+    recorder = Recorder(simulation)
+    traces = []
+    for record in timeline.run(until):
+        recorder.record(record)
+        if record.trace is not None:
+            traces.append(record.trace)
+    blocks = recorder.drain()
+    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
+    objects = [one for block in blocks if block.part == OBJECTS_PART for one in objects_from(block.data)]
+    release = simulation.release
+    again = partial(Simulation, release=release.name, config=simulation.configuration, tie_break="name")
+    for number, trace in enumerate(traces, 1):
+        if trace.result == "unschedulable":
+            moment = recording.before_cycle(number)
+            rewound = partial(
+                rewind, recording, objects.__getitem__, moment, again, release, start_index=trace.start_index
+            )
+            yield trace, rewound, partial(played_to, make, number)
+
+
+class _There(Exception):
+    """A run has come to the attempt."""
+
+
+def played_to(make: Callable[[], Timed], number: int) -> Simulation:
+    """A run in time, played from its beginning up to an attempt: the cluster right before it, that pod pending."""
+    simulation, timeline, until = make()
+    try_pod, attempts = simulation.scheduler.try_pod, 0
+
+    def trying(pod: PodInfo, *rest: Any) -> Any:
+        nonlocal attempts
+        attempts += 1
+        if attempts == number:
+            simulation.pending = [pod]
+            raise _There
+        return try_pod(pod, *rest)
+
+    simulation.scheduler.try_pod = trying  # type: ignore[method-assign]
+    with suppress(_There):
+        for _ in timeline.run(until):
+            pass
+    simulation.scheduler.try_pod = try_pod  # type: ignore[method-assign]
+    return simulation
 
 
 def replayed(make: Callable[[], Simulation], cycles: int) -> Simulation:

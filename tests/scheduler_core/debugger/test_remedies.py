@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -10,8 +12,8 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.remedies.search import remedies, shortened
 from scheduler_core.debugger.remedies.steps import Remedy
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.live import ROOT, Raw, core_state, golden_cases, simulation_of_case
-from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck
+from tests.scheduler_core.debugger.live import ROOT, Raw, core_state, golden_cases, simulation_of_case, timeline_of_case
+from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck, stuck_in_time
 
 GOLDEN = ROOT / "tests" / "golden"
 
@@ -33,6 +35,15 @@ def test_each_is_proved_and_minimal(case: Raw) -> None:
         assert core_state(rewound.cluster, set(), set()) == before, "the search leaves the cluster as it is"
         assert found, f"{trace.pod}: {trace.message}"
         check(again, trace.pod, found)
+
+
+@pytest.mark.parametrize("case", golden_cases(GOLDEN / "time" / "cases.jsonl.gz")[::4], ids=lambda case: case["name"])
+def test_each_is_proved_and_minimal_in_time(case: Raw) -> None:
+    """The proof plays the run again up to the attempt; the search had what was recorded."""
+    for trace, again, anew in islice(stuck_in_time(partial(timeline_of_case, case)), 2):
+        found = remedies(again(), trace.pod)
+        assert found, f"{trace.pod}: {trace.message}"
+        check(anew, trace.pod, found)
 
 
 # ------------------------------------------------------------------------------------------------ what a person broke
@@ -240,6 +251,19 @@ def test_spread_is_relaxed_by_as_much_as_is_needed() -> None:
     objects = [node("a", zone="az1"), node("b", zone="az2"), *others, full, pod(topologySpreadConstraints=[constraint])]
     first = told(*objects)[0]
     assert "set maxSkew 3 instead of 1" in first.text
+
+
+def test_a_constraint_of_its_own_takes_the_place_of_the_default_ones() -> None:
+    default = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    args = {"defaultingType": "List", "defaultConstraints": [default]}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": args}]}],
+    }
+    service = {"kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
+    found = told(node("a"), service, pod(), config=config)
+    assert of_pod(found)[0] == "prefer to spread over zone, on which its profile insists by default"
 
 
 def test_affinity_to_nobody_is_told_with_whom_one_could_mean() -> None:

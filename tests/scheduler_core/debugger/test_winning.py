@@ -101,3 +101,37 @@ def test_a_taint_is_tolerated_and_the_node_preferred() -> None:
     found = asked("b", node("a"), node("b", taints=(DEDICATED,)), pod())
     assert found.note == ""
     assert found.remedies[0].text == ("tolerate dedicated=db:NoSchedule; and prefer b in the node affinity (weight 1)")
+
+
+def test_a_node_whose_turn_does_not_come_is_selected() -> None:
+    """Enough nodes were found before it; what places the pod there is that nothing else is looked for."""
+    many = [node(f"n{i:03}") for i in range(120)]
+    small = pod(cpu="1")
+    simulation = Simulation([*many, small], tie_break="name", percentage=0)
+    trace, again = next(iter(stuck(simulation, "scheduled", percentage=0)))
+    assert trace.looked is not None
+    assert not trace.looked[119]
+    found = make_win(again(), trace.pod, "n119")
+    assert found.remedies[0].text == "select kubernetes.io/hostname=n119"
+    check_wins(again, trace.pod, "n119", found.remedies)
+
+
+def test_a_node_that_the_profile_leaves_out_wins_without_the_plugin() -> None:
+    required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "Exists"}]}]}
+    args = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [{"name": "NodeAffinity", "args": args}]}],
+    }
+    known = node("a")
+    known["metadata"]["labels"]["kubernetes.io/arch"] = "amd64"
+    found = asked("b", known, node("b"), pod("e", on="b"), pod(), config=config)
+    assert "leave plugin NodeAffinity out for this pod" in found.remedies[0].text
+
+
+def test_a_node_without_a_hostname_is_preferred_by_name() -> None:
+    plain = node("b")
+    del plain["metadata"]["labels"]["kubernetes.io/hostname"]
+    found = asked("b", node("a"), plain, pod("e", on="b"), pod())
+    assert found.remedies[0].text == "prefer b in the node affinity (weight 1)"
