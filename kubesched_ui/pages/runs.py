@@ -51,8 +51,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         # what was filled in is no reason to worry
         "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
         "left": recorded.left_of(found),
-        "fork_changes": msgspec.json.format(msgspec.json.encode(found.changes)).decode(),
-        "other_stages": forking.other_stages(found),
+        "fork_changes": indented(found.changes),
+        "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
     }
     return render(request, "run.html", context | {"reasons": runpage.reasons(found)})
 
@@ -140,7 +140,12 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
 
 def shown(found: list[Remedy]) -> list[dict[str, Any]]:
     """Remedies, each with its changes as a fork takes them."""
-    return [{"remedy": one, "json": msgspec.json.format(msgspec.json.encode(one.changes)).decode()} for one in found]
+    return [{"remedy": one, "json": indented(one.changes)} for one in found]
+
+
+def indented(changes: Any) -> str:
+    """JSON as a person reads it."""
+    return msgspec.json.format(msgspec.json.encode(changes)).decode()
 
 
 @require_GET

@@ -217,7 +217,7 @@ def test_what_the_page_says_of_an_imported_fork(client: Client) -> None:
     run = imported(client, exported(client, twice(client)))
     source = client.get(f"/runs/{run.pk}/").content.decode()
     page = shown(client, f"/runs/{run.pk}/")
-    assert "Until before cycle 2 it is a run that is not here; then it goes on with 2 changes." in page
+    assert "Until before cycle 2 it is a run that was not imported with it; then it goes on with 2 changes." in page
     assert "Before cycle 4: 2 changes" in page
     assert "/runs/None/" not in source
     assert "/compare/" not in source.partition("A fork")[2].partition("</section>")[0]
