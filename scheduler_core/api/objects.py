@@ -678,6 +678,10 @@ def _check(obj: Object, kind: str, where: str) -> None:
         raise InputError(where, "metadata.name", "is missing")
     if len(meta.name) > 253:
         raise InputError(where, "metadata.name", "is longer than 253 characters")
+    for field, text in (("name", meta.name), ("namespace", meta.namespace)):
+        # As the API server: what cannot be one segment of a path is no name.
+        if "/" in text or "%" in text or text in (".", "..") or not text.isprintable():
+            raise InputError(where, f"metadata.{field}", f"{text[:63]!r} cannot be a name")
     if kind not in CLUSTER_SCOPED and not meta.namespace:
         meta.namespace = "default"
     for key, text in meta.labels.items():

@@ -71,9 +71,12 @@ class Command(BaseCommand):
         logging.getLogger("kubesched_ui").setLevel(logging.WARNING)
         call_command("migrate", verbosity=0)
         try:
-            scenario = uploads.make_scenario([read(name) for name in options["files"]], origin=Scenario.Origin.API)
+            made = uploads.make([read(name) for name in options["files"]], origin=Scenario.Origin.API)
         except (IngestError, OSError) as error:
             raise CommandError(str(error), returncode=BAD_INPUT) from None
+        scenario = made.scenario
+        if made.run:
+            self.stderr.write("The run that the file asks for is left out: `manage.py ingest` makes it again")
         try:
             run = run_to_the_end(scenario, options)
             for warning in [*remarks_of(scenario), *warnings_of(run)]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from kubesched_ui.models import Scenario
+from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import lifecycle
-from tests.kubesched_ui.carried import exported, imported, in_time_forked, sent, small, twice
-from tests.kubesched_ui.clusters import as_list, node
+from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.carried import exported, imported, in_time_forked, of_a_part, sent, small, twice
+from tests.kubesched_ui.clusters import as_list, node, pod
 
 pytestmark = pytest.mark.django_db
 
@@ -85,6 +89,11 @@ HOSTILE: list[tuple[str, Any, str]] = [
     (f"{STAGE}/changes", [{"create": {"kind": "Secret"}}], "does not look at objects of this kind"),
     (f"{STAGE}/changes", [{"create": {"kind": "Pod", "x": DEEP}}], "spec: is nested more than 64 levels deep"),
     (f"{STAGE}/changes", [{"cordon": "n1"}] * 1001, "spec.stages[1]: changes: must be at most 1,000, got 1,001"),
+    (
+        f"{STAGE}/changes",
+        [{"create": pod("a/b")}],
+        "spec.stages[1]: changes[0]: create: Pod default/a/b: metadata.name",
+    ),
     (f"{STAGE}/settings", {"until": 10**9}, "spec.stages[1].until: is for runs in time"),
     (f"{STAGE}/settings", {"pods": []}, "spec.stages[1].settings.pods: must be one of release, config"),
     (f"{STAGE}/settings", {"seed": "x"}, "spec.stages[1].settings.seed: must be int, got 'x'"),
@@ -144,3 +153,49 @@ def test_a_run_is_imported_alone(client: Client) -> None:
     assert "a run file is imported alone" in client.post("/upload/", {"file": files}).content.decode()
     told = sent(client, exported(client, small(client), "jsonl"), 400)["error"]
     assert "is a run as JSON lines, which hold no cluster; export it as a run file" in told
+
+
+# ---- anything anywhere
+
+ODD: list[Any] = [
+    None, True, 0, -1, 7, 10**9, 2**63, 1.5, 1e300, "", "x", "n1", "default/p1", "\0", "\u202e", "a" * 5000, "30s",
+    "1.27", "name", [], {}, [[]], [{}], {"a": 1}, ["default/p1"], [{"drain": "n2"}],
+    [{"weight": {"plugin": "ImageLocality"}}],
+    [{"place": {"pod": "default/p1", "node": "n1"}}], [{"create": {"kind": "Pod", "metadata": {"name": "a/b"}}}],
+    [{"patch": {"kind": "Node", "name": "n1", "patch": {"status": None}}}],
+]  # fmt: skip
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to everything in a document, to an object of the cluster but not into it."""
+    if way:
+        yield way
+    if len(way) > 4 and way[3] == "objects":
+        return
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        yield from places(inner, (*way, key))
+
+
+@pytest.mark.parametrize("make", [twice, in_time_forked, of_a_part], ids=lambda make: make.__name__)
+def test_anything_anywhere(client: Client, make: Any) -> None:
+    data = exported(client, make(client))
+    chance, answers = random.Random(make.__name__), Counter[int]()
+    for _ in range(60):
+        document = json.loads(data)
+        *way, last = chance.choice(list(places(document)))
+        inside = document
+        for key in way:
+            inside = inside[key]
+        inside[last] = chance.choice(ODD)
+        answer = client.post("/api/scenarios", json.dumps(document).encode(), content_type="application/octet-stream")
+        answers[answer.status_code] += 1
+        assert answer.status_code in (201, 400), (way, last, inside[last], answer.content)
+        for number in answer.json().get("runs", ()):
+            execute_run(number)
+            run = Run.objects.get(pk=number)
+            assert run.state in ("done", "failed")
+            assert "inside KubeSched" not in run.error, (way, last, inside[last])
+            assert client.get(f"/runs/{number}/").status_code == 200
+            json.loads(exported(client, run))
+    assert min(answers[201], answers[400]) > 5

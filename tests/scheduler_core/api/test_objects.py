@@ -32,6 +32,14 @@ def test_the_least_that_every_kind_needs_is_a_name(kind: str) -> None:
         assert caught.value.field == "metadata.name"
 
 
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "a%2Fb", "a\nb", "a\0b"])
+def test_what_is_no_segment_of_a_path_is_no_name(name: str) -> None:
+    for field, metadata in (("name", {"name": name}), ("namespace", {"name": "a", "namespace": name})):
+        with pytest.raises(InputError, match="cannot be a name") as caught:
+            decode({"kind": "Pod", "metadata": metadata})
+        assert caught.value.field == f"metadata.{field}"
+
+
 def test_kinds_the_scheduler_does_not_look_at_are_left_out() -> None:
     others = [{"kind": "Secret", "metadata": {"name": 7}}, {"kind": "Event"}, {"kind": "PodList", "items": []}]
     assert [decode(raw) for raw in others] == [None, None, None]
