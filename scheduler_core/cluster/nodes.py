@@ -168,11 +168,12 @@ class NodeTable:
         self._amounts[:, fresh] = 0
         self._bind()
         self.pods.permute(self.rows, origin)
-        for row in fresh.tolist():
-            self._fill_node(row, self.nodes[row])
-            for pod in self.entries[self.names[row]].pods.values():
-                self._count(pod, row, 1)
-                self.pods.count_row(pod, row, 1)
+        with np.errstate(over="ignore"):
+            for row in fresh.tolist():
+                self._fill_node(row, self.nodes[row])
+                for pod in self.entries[self.names[row]].pods.values():
+                    self._tally(pod, row, 1)
+                    self.pods.count_row(pod, row, 1)
         self._stale = False
         self._memo.clear()
 
@@ -230,6 +231,9 @@ class NodeTable:
 
     @np.errstate(over="ignore")  # sums beyond int64 wrap, as Go's do
     def _count(self, pod: PodInfo, row: int, step: int) -> None:
+        self._tally(pod, row, step)
+
+    def _tally(self, pod: PodInfo, row: int, step: int) -> None:
         for name, amount in pod.requests.items():
             self.requested[name][row] += step * amount
         self.nonzero_cpu[row] += step * pod.nonzero_cpu

@@ -62,11 +62,7 @@ class PodInfo:
         self.nominated_node = pod.status.nominated_node_name
         self.terminating = bool(pod.metadata.deletion_timestamp)
         self.start_time = timestamp(pod.status.start_time)
-        nano = resources.pod_requests(pod, release, nonzero=False)
-        self.requests = {name: resources.amount(name, n) for name, n in nano.items() if resources.counted(name)}
-        nano = resources.pod_requests(pod, release, nonzero=True)
-        self.nonzero_cpu = resources.amount(resources.CPU, nano.get(resources.CPU, 0))
-        self.nonzero_memory = resources.amount(resources.MEMORY, nano.get(resources.MEMORY, 0))
+        self.requests, self.nonzero_cpu, self.nonzero_memory = resources.requests_of(pod, release)
         self.host_ports = _host_ports(pod, release)
         self.node_selection = _node_selection(pod)
         self.tolerations = tuple((t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations)

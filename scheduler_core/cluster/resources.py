@@ -4,6 +4,8 @@ Source: k8s.io/component-helpers/resource (PodRequests), pkg/scheduler/framework
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Container, ContainerStatus, Pod, Quantities
@@ -16,6 +18,7 @@ DEFAULT_CPU_NANO = 100 * 10**6
 DEFAULT_MEMORY_NANO = 200 * 1024 * 1024 * 10**9
 
 Nano = dict[str, int]  # resource -> amount in billionths
+Written = tuple[tuple[str, str | int | float], ...]  # Quantities that can be remembered
 
 
 def is_scalar(name: str) -> bool:
@@ -45,9 +48,15 @@ def amount(name: str, nano: int) -> int:
 
 def amounts(quantities: Quantities) -> dict[str, int]:
     """A resource list (a node's allocatable) in the scheduler's units, with pods, without what is not counted."""
+    return dict(_amounts(tuple(quantities.items())))
+
+
+@lru_cache(maxsize=4096)
+def _amounts(quantities: Written) -> dict[str, int]:
+    """Nodes are alike: what is written down is read once."""
     return {
         name: quantity.milli_value(text) if name == CPU else quantity.value(text)
-        for name, text in quantities.items()
+        for name, text in quantities
         if name == "pods" or counted(name)
     }
 
@@ -88,6 +97,44 @@ def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStat
         return {}
     statuses = pod.status.init_container_statuses if init else pod.status.container_statuses
     return {s.name: s for s in statuses if s.resources is not None or s.allocated_resources}
+
+
+class Requests(NamedTuple):
+    """What a pod asks for, as the scheduler counts it. `counted`: resource -> amount, not to be changed; pods that ask
+    alike share it. `nonzero_cpu`, `nonzero_memory`: with the defaults that scoring uses."""
+
+    counted: Mapping[str, int]
+    nonzero_cpu: int
+    nonzero_memory: int
+
+
+def requests_of(pod: Pod, release: Release) -> Requests:
+    """A pod's. Raises QuantityError."""
+    spec = pod.spec
+    alone = not (spec.init_containers or spec.overhead or spec.resources is not None)
+    if alone and not _statuses(pod, False, release):
+        return _plain(tuple([tuple(container.resources.requests.items()) for container in spec.containers]))
+    return _requests(pod_requests(pod, release, nonzero=False), pod_requests(pod, release, nonzero=True))
+
+
+@lru_cache(maxsize=16384)
+def _plain(containers: tuple[Written, ...]) -> Requests:
+    """Of containers alone: most pods are copies of others."""
+    total: Nano = {}
+    nonzero: Nano = {}
+    for written in containers:
+        requests = _nano(dict(written))
+        _add(total, requests)
+        _add(nonzero, {CPU: DEFAULT_CPU_NANO, MEMORY: DEFAULT_MEMORY_NANO} | requests)
+    return _requests(total, nonzero)
+
+
+def _requests(total: Nano, nonzero: Nano) -> Requests:
+    return Requests(
+        {name: amount(name, nano) for name, nano in total.items() if counted(name)},
+        amount(CPU, nonzero.get(CPU, 0)),
+        amount(MEMORY, nonzero.get(MEMORY, 0)),
+    )
 
 
 def pod_requests(pod: Pod, release: Release, nonzero: bool) -> Nano:

@@ -57,12 +57,15 @@ def rewind(
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Nothing that is made inside is garbage; looking for it takes twice as long as making it."""
+    """Nothing that is made inside is garbage; looking for it takes twice as long as making it. What was made counts as
+    old afterwards, so that it is not looked through at once."""
     was = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
+        gc.unfreeze()
         if was:
             gc.enable()
 

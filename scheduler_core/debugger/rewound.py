@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,13 +17,6 @@ from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 
 
-class _Known(NamedTuple):
-    """A pod as of a row of the recording's pods."""
-
-    row: int
-    info: PodInfo
-
-
 class Rewound:
     """`recording`, `fetch`, `make`, `release`: as of `rewind`. `state`: the moment that it is at."""
 
@@ -32,7 +24,8 @@ class Rewound:
         self.recording, self.fetch = recording, fetch
         self._make, self._release = make, release
         self._simulation: Simulation | None = None
-        self._known: dict[str, _Known] = {}
+        self._rows: dict[str, int] = {}  # pod -> the row of the recording's pods that it is as of
+        self._infos: dict[str, PodInfo] = {}
         self.state: State
 
     def at(self, moment: int) -> Simulation:
@@ -45,9 +38,10 @@ class Rewound:
         if simulation is None or not self._near(simulation, state):
             self._simulation = None  # its memory is needed
             simulation = rewind(self.recording, self.fetch, moment, self._make, self._release)
-            rows = dict(zip(self._keys(alive := np.flatnonzero(state.state != GONE)), alive.tolist(), strict=True))
-            pods = (*simulation.cluster.pods.values(), *simulation.pending)
-            self._known = {pod.key: _Known(rows[pod.key], pod) for pod in pods}
+            self._rows = dict(
+                zip(self._keys(alive := np.flatnonzero(state.state != GONE)), alive.tolist(), strict=True)
+            )
+            self._infos = simulation.cluster.pods | {pod.key: pod for pod in simulation.pending}
             self._simulation = simulation
         else:
             self._others(simulation, state)
@@ -114,7 +108,8 @@ class Rewound:
             touched.add(cluster.pods[keys[row]].node)
             cluster.remove_pod(cluster.pods[keys[row]])
         for row in moved[state.state[moved] == GONE].tolist():
-            self._known.pop(keys[row], None)
+            self._infos.pop(keys[row], None)
+            self._rows.pop(keys[row], None)
         nominated = state.nominated()
         order = moved[np.argsort(state.came[moved], kind="stable")]
         for row in order[state.state[order] != GONE].tolist():
@@ -134,20 +129,19 @@ class Rewound:
         self._nominate(simulation, nominated)
 
     def _info(self, row: int, key: str) -> PodInfo:
-        known = self._known.get(key)
-        if known is None or known.row != row:
+        if self._rows.get(key) != row:
             _, text = self.fetch(int(self.recording.tables["pods"]["object"][row]))
             pod = msgspec.json.decode(text, type=Pod)
             pod.spec.node_name = ""
-            known = self._known[key] = _Known(row, PodInfo(pod, self._release))
-        return known.info
+            self._rows[key], self._infos[key] = row, PodInfo(pod, self._release)
+        return self._infos[key]
 
     def _arrange(self, simulation: Simulation, state: State, nodes: Iterable[str]) -> None:
         """Puts the pods of these nodes in the order in which they arrived."""
         for name in nodes:
             entry = simulation.cluster.nodes.entries.get(name)
             if entry is not None:
-                came = {key: int(state.came[self._known[key].row]) for key in entry.pods}
+                came = {key: int(state.came[self._rows[key]]) for key in entry.pods}
                 entry.pods = dict(sorted(entry.pods.items(), key=lambda pod: came[pod[0]]))
 
     def _nominate(self, simulation: Simulation, nominated: dict[str, str]) -> None:
@@ -155,8 +149,8 @@ class Rewound:
         for name in nominator.nodes():
             for pod in nominator.on(name):
                 nominator.forget(pod)
-        for key, known in self._known.items():
-            known.info.nominated_node = known.info.pod.status.nominated_node_name = nominated.get(key, "")
+        for key, info in self._infos.items():
+            info.nominated_node = info.pod.status.nominated_node_name = nominated.get(key, "")
         for pod in simulation.pending:
             if pod.nominated_node:
                 nominator.nominate(pod, pod.nominated_node)

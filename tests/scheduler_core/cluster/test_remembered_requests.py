@@ -1,0 +1,50 @@
+"""What pods and nodes ask for is read once for all that are alike; it must come to what is read each time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.api.objects import Pod, decode
+from scheduler_core.cluster import resources
+from scheduler_core.releases import RELEASES, get_release
+
+AMOUNTS = st.sampled_from(["1", "500m", "0", "1Gi", "2.5", "1e3", 3, "100n"])
+REQUESTS = st.dictionaries(
+    st.sampled_from(["cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "storage", "hugepages-2Mi"]), AMOUNTS
+)
+
+
+def pod(containers: list[dict[str, Any]], inits: list[dict[str, Any]], overhead: dict[str, Any]) -> Pod:
+    def made(prefix: str, each: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{"name": f"{prefix}{i}", "resources": {"requests": asked}} for i, asked in enumerate(each)]
+
+    spec = {"containers": made("c", containers), "initContainers": made("i", inits), "overhead": overhead}
+    found = decode({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    assert isinstance(found, Pod)
+    return found
+
+
+@given(
+    st.lists(REQUESTS, min_size=1, max_size=3),
+    st.lists(REQUESTS, max_size=1),
+    REQUESTS,
+    st.sampled_from(sorted(RELEASES)),
+)
+def test_pods_that_ask_alike(
+    containers: list[dict[str, Any]], inits: list[dict[str, Any]], overhead: dict[str, Any], release: str
+) -> None:
+    one, its = pod(containers, inits, overhead), get_release(release)
+    total, nonzero = (resources.pod_requests(one, its, nonzero=flag) for flag in (False, True))
+    found = resources.requests_of(one, its)
+    assert found.counted == {n: resources.amount(n, nano) for n, nano in total.items() if resources.counted(n)}
+    assert found.nonzero_cpu == resources.amount("cpu", nonzero.get("cpu", 0))
+    assert found.nonzero_memory == resources.amount("memory", nonzero.get("memory", 0))
+
+
+def test_a_nodes_amounts_are_its_own() -> None:
+    first = resources.amounts({"cpu": "4", "pods": 10})
+    first.pop("pods")
+    assert resources.amounts({"cpu": "4", "pods": 10}) == {"cpu": 4000, "pods": 10}
