@@ -103,7 +103,7 @@ class Requests(NamedTuple):
     """What a pod asks for, as the scheduler counts it. `counted`: resource -> amount, not to be changed; pods that ask
     alike share it. `nonzero_cpu`, `nonzero_memory`: with the defaults that scoring uses."""
 
-    counted: Mapping[str, int]
+    counted: dict[str, int]
     nonzero_cpu: int
     nonzero_memory: int
 
