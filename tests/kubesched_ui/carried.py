@@ -95,6 +95,15 @@ def configured(client: Client) -> Run:
     return small(client, config=OWN, tie_break="name", percentage=50, preemption=False, release="1.27")
 
 
+def not_as_uploaded(client: Client) -> Run:
+    """The configuration that came with the cluster is left out, and a plugin that nobody knows."""
+    unknown = OWN.replace("ImageLocality", "OurOwnPlugin")
+    path = next(FOLDER.glob("09-*.yaml"))
+    run = ran(client, path.read_bytes(), config=unknown, unknown_plugins="leave_out", in_time=True, until=30)
+    assert run.notes
+    return run
+
+
 def of_workloads(client: Client) -> Run:
     spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
     template = {"metadata": {"labels": {"app": "a"}}, "spec": spec}
@@ -120,5 +129,6 @@ def held_back(client: Client) -> Run:
 
 
 RUNS = (
-    preempting, held_back, twice, twice_later, at_the_end, in_time, in_time_forked, of_a_part, configured, of_workloads,
+    preempting, held_back, twice, twice_later, at_the_end, in_time, in_time_forked, of_a_part, configured,
+    not_as_uploaded, of_workloads,
 )  # fmt: skip
