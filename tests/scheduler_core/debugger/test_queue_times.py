@@ -1,0 +1,132 @@
+"""Every time of every pod in the queue, of conformance cases in time and of samples: told as it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.commands import replay_time
+from scheduler_core.debugger.provenance import DISAGREES, NotThere
+from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.queue.hints import Hints
+from scheduler_core.queue.scheduling_queue import event_of
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.timeline import Record, Timeline
+from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.scheduler_core.provenance.evaluate import problems
+
+GOLDEN = ROOT / "tests" / "golden" / "time" / "cases.jsonl.gz"
+
+
+def way_of(records: Iterable[Record], pod: str) -> Iterator[Move | Failed]:
+    """What happened to a pod, read from the records of a run."""
+    known, cycle, attempt = {0: ""}, 0, 0
+    for record in records:
+        data = record.data
+        known[record.seq] = record.kind
+        cycle += record.kind == "attempt"
+        if data.get("pod") != pod:
+            continue
+        if record.kind == "attempt":
+            attempt = data["attempt"]
+        if record.kind == "queue.moved":
+            cause = Cause(known[record.cause], record.cause)
+            yield Move(record.seq, record.time, data["from"], data["to"], data["event"], cause)
+        elif record.kind == "attempt" and data["result"] not in ("scheduled", "waiting"):
+            yield Failed(record.seq, record.time, attempt, cycle, tuple(data.get("plugins", ())))
+        elif record.kind in ("permit.rejected", "bind.failed"):
+            yield Failed(record.seq, record.time, attempt, cycle, tuple(data["plugins"]))
+
+
+def rules_of(simulation: Simulation) -> Rules:
+    release, configuration = simulation.release, simulation.configuration
+    hints = Hints(simulation.scheduler.profiles, release.queueing_hints)
+    profile = next(iter(simulation.scheduler.profiles))
+
+    def woken_by(failed: Failed, label: str) -> list[str]:
+        event = event_of(label)
+        return sorted(hints.registered_by(profile, event).intersection(failed.plugins)) if event is not None else []
+
+    def argument(path: str, value: int) -> Tree:
+        return Tree(value=value, op="argument", path=path, unit="s")
+
+    return Rules(
+        argument("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds),
+        argument("podMaxBackoffSeconds", configuration.pod_max_backoff_seconds),
+        release.backoff_counts_attempts,
+        release.queueing_hints,
+        woken_by,
+    )
+
+
+def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Record]]:
+    simulation = Simulation(
+        case["objects"], release=release or case["kubernetes"], config=case.get("config"), tie_break="name"
+    )
+    gates = case.get("feature_gates") or {}
+    timeline = Timeline(simulation, pop_from_backoff=gates.get(replay_time.POP_FROM_BACKOFF))
+    for entry in case["timeline"]:
+        obj = replay_time.decode(entry["object"])
+        if obj is not None:
+            timeline.at(float(entry["at"]), replay_time._operation(timeline.api, entry["op"], obj))
+    return simulation, list(timeline.run(float(case["until"])))
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.27"])
+def test_every_move_of_conformance_cases(release: str) -> None:
+    labels: set[str] = set()
+    for case in golden_cases(GOLDEN):
+        simulation, records = played(case, release)
+        rules = rules_of(simulation)
+        for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
+            times = QueueTimes(pod, list(way_of(records, pod)), rules)
+            ends = times.ends()
+            for record in records:
+                if record.kind != "queue.moved" or record.data["pod"] != pod:
+                    continue
+                where = f"{case['name']} {pod} {record}"
+                tree = msgspec.to_builtins(times.tell(record.seq))
+                assert tree["value"] == record.time, where
+                assert DISAGREES not in str(tree), where
+                assert list(problems(tree, {})) == [], where
+                labels.add(record.data["event"])
+                if record.seq in ends:
+                    end = msgspec.to_builtins(times.tell(record.seq, until=True))
+                    assert end["value"] == ends[record.seq] >= int(record.time), where  # whole seconds count
+                    assert list(problems(end, {})) == [], where
+    wanted = {"Pop", "ScheduleAttemptFailure", "BackoffComplete", "UnschedulableTimeout"}
+    assert wanted | ({"PopFromBackoffQ"} if release == "1.34" else set()) <= labels
+
+
+def test_it_stays_no_longer_than_is_told() -> None:
+    """A pod that is still unschedulable leaves at the very latest when it was told to."""
+    for case in golden_cases(GOLDEN):
+        simulation, records = played(case)
+        for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
+            way = list(way_of(records, pod))
+            times = QueueTimes(pod, way, rules_of(simulation))
+            ends, moves = times.ends(), [one for one in way if isinstance(one, Move)]
+            for one, following in pairwise(moves):
+                if one.to == "unschedulable":
+                    assert following.t <= ends[one.seq]
+                elif one.to == "backoff" and following.event == "BackoffComplete":
+                    assert ends[one.seq] <= following.t <= ends[one.seq] + 1
+
+
+def test_what_has_no_time() -> None:
+    simulation, records = played(next(iter(golden_cases(GOLDEN))))
+    pod = next(record.data["pod"] for record in records if record.kind == "queue.moved")
+    way = list(way_of(records, pod))
+    times = QueueTimes(pod, way, rules_of(simulation))
+    first = next(one for one in way if isinstance(one, Move))
+    with pytest.raises(NotThere, match="is no move"):
+        times.tell(10**6)
+    with pytest.raises(NotThere, match="only a backoff"):
+        times.tell(first.seq, until=True)
+    with pytest.raises(NotThere, match="never taken out"):
+        QueueTimes(pod, [], rules_of(simulation)).begin_of()
