@@ -124,7 +124,7 @@ def partners(request: HttpRequest, a: int = A, b: int = B) -> HttpResponse:
 
 
 class CauseUnit(Schema):
-    kind: str = Field(description="release, setting, config, object or change")
+    kind: str = Field(description="release, setting, config, object, scenario or change")
     path: str = Field(description="Of a release the name of the behaviour")
     since: str = Field(description="Of a release: the Kubernetes release that changed it")
     text: str
@@ -133,8 +133,8 @@ class CauseUnit(Schema):
 
 
 class CauseOut(Schema):
-    a: dict[str, str] = Field(description="result and node in a")
-    b: dict[str, str]
+    a: dict[str, Any] = Field(description="result and node in a; of runs in time t, the second of the last attempt")
+    b: dict[str, Any]
     causes: list[CauseUnit] | None = Field(description="Applied to a alone they give b's outcome; null: none found")
     minimal: bool = Field(description="No smaller set does: each was run")
     runs: int
@@ -143,6 +143,7 @@ class CauseOut(Schema):
 
 @router.get("/compare/cause", response={200: CauseOut, **ASKED, 503: Refusal})
 def cause(request: HttpRequest, a: int = A, b: int = B, pod: Text = CAUSE_POD) -> HttpResponse:
-    """The smallest set of differences between two runs in one pass that makes a pod's outcome what it is in b: found by
-    running a with them: behaviours of a release one by one, parts of a configuration, objects, a fork's changes."""
+    """The smallest set of differences between two runs, both in one pass or both in time, that makes a pod's outcome
+    what it is in b: found by running a with them: behaviours of a release one by one, parts of a configuration,
+    objects, entries of a scenario, a fork's changes and settings."""
     return encoded(comparisons.cause(find(Run, a), find(Run, b), pod).as_dict())

@@ -13,14 +13,16 @@ from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import blocks_of, key_of, recording_of
 from kubesched_ui.models import Cycle as StoredCycle
 from kubesched_ui.models import Run
+from kubesched_ui.runs import forking, simulations
 from kubesched_ui.runs.lifecycle import settings_of
 from kubesched_ui.runs.simulations import unknown_of
 from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import differences
-from scheduler_core.debugger.compare.cause import Cause, Inputs, cause_of, objects_of
+from scheduler_core.debugger.compare.cause import Cause, cause_of
 from scheduler_core.debugger.compare.comparison import Comparison
+from scheduler_core.debugger.compare.inputs import Inputs, items_of, objects_of
 from scheduler_core.debugger.compare.partners import partners
 from scheduler_core.debugger.compare.side import Cycle, Side
 from scheduler_core.debugger.objects import Fetch
@@ -130,7 +132,9 @@ _causing = threading.Lock()
 def cause(a: Run, b: Run, pod: str) -> Cause:
     """The smallest set of differences that makes a pod's outcome b's, found by running: one question at a time. Raises
     NotRecorded, InputError, Busy."""
-    inputs = inputs_of(a), inputs_of(b)
+    # What is changed before the first cycle of a fork is recorded with what it began with.
+    anew = any(stage["at"] == 1 for run in (a, b) for stage in run.stages)
+    inputs = inputs_of(a, anew), inputs_of(b, anew)
     if not _causing.acquire(blocking=False):
         raise Busy
     try:
@@ -139,24 +143,35 @@ def cause(a: Run, b: Run, pod: str) -> Cause:
         _causing.release()
 
 
-def inputs_of(run: Run) -> Inputs:
-    """What a run in one pass was made of. Raises NotRecorded, InputError."""
-    if run.in_time:
-        raise InputError("cause", "", f"is found for runs in one pass; run {run.pk} is in time")
+def inputs_of(run: Run, anew: bool = False) -> Inputs:
+    """What a run was made of; a fork of its first ancestor and all that was changed on the way. `anew`: the objects are
+    made of the scenario again, instead of being taken from the recording. Raises NotRecorded, InputError."""
     if run.active:
         raise InputError("cause", "", f"run {run.pk} is still under way")
-    if any(stage["settings"] for stage in run.stages):
-        raise InputError("cause", "", f"run {run.pk} is a fork that changes settings on its way")
-    side = side_of(run)
+    first = forking.beginning_of(run) if run.is_fork else run
+    made: dict[str, Any] = {
+        "release": get_release(first.release),
+        "config": first.config or None,
+        "seed": first.seed,
+        "tie_break": first.tie_break,
+        "preemption": first.preemption,
+        "percentage": first.percentage,
+        "unknown_plugins": simulations.unknown_of(first),
+        "items": items_of(run.stages, read_changes),
+    }
+    if not first.in_time:
+        begun = simulations.begin(first) if anew or first.pods is not None else None
+        pods = None if begun is None or first.pods is None else tuple(begun.simulation.pods)
+        if begun is None or not anew:
+            return Inputs(**made, objects=objects_of(side_of(run)), pods=pods)
+        fresh = {(type(obj).__name__, obj.key): obj for obj in begun.prepared.objects}
+        return Inputs(**made, objects=fresh, pods=pods)
+    objects, only = simulations.objects_in_time(first)
     return Inputs(
-        release=get_release(run.release),
-        config=run.config or None,
-        seed=run.seed,
-        tie_break=run.tie_break,
-        preemption=run.preemption,
-        percentage=run.percentage,
-        objects=objects_of(side),
-        pods=None if run.pods is None else tuple(dict.fromkeys(side.keys)),
-        unknown_plugins=unknown_of(run),
-        changes=tuple((stage["at"], change) for stage in run.stages for change in read_changes(stage["changes"])),
+        **made,
+        objects={(str(obj.get("kind")), simulations.pod_key(obj)): obj for obj in objects},
+        time=run.scenario.time,
+        until=first.until,
+        choices=simulations.choices_of(first),
+        only=None if only is None else tuple(only),
     )

@@ -119,12 +119,18 @@ def begin(run: Run) -> Begun:
     return Begun(simulation, prepared, recorded)
 
 
+def objects_in_time(run: Run) -> tuple[list[dict[str, Any]], list[str] | None]:
+    """The objects that a run in time begins with, and the titles of the workloads whose pods may be made."""
+    objects, pods, only = cluster_of(run)
+    if pods is None:
+        return objects, only
+    chosen = set(pods)
+    return [obj for obj in objects if not is_pending(obj) or pod_key(obj) in chosen], only
+
+
 def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
     """The core's run in time for `run`, bounded by the settings, and what the real cluster said of each pod."""
-    objects, pods, only = cluster_of(run)
-    if pods is not None:
-        chosen = set(pods)
-        objects = [obj for obj in objects if not is_pending(obj) or pod_key(obj) in chosen]
+    objects, only = objects_in_time(run)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
     in_time = ScenarioRun(
         intime.scenario_of(run, objects),

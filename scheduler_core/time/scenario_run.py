@@ -12,7 +12,7 @@ import msgspec
 from scheduler_core.api import edits
 from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
-from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.config import Configuration, Unknown, load_configuration
 from scheduler_core.controllers import workload
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.taint_manager import TaintManager
@@ -22,7 +22,7 @@ from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.plugins import PLUGINS, known_plugins
-from scheduler_core.releases import get_release
+from scheduler_core.releases import Release, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
@@ -48,7 +48,8 @@ Action = Callable[[], None]
 class ScenarioRun:
     """`source`: the file's text, for lines in errors. `registry`: the plugins there are. `allowed_extenders`: the hosts
     that may be asked; without any, extenders are left out. `unknown_plugins`: as of Simulation. `choices`: about what
-    the snapshot leaves open. `only`: as of snapshot.prepare. Raises InputError."""
+    the snapshot leaves open. `only`: as of snapshot.prepare. `release`, `configuration`: instead of the scenario's.
+    Raises InputError."""
 
     def __init__(
         self,
@@ -60,15 +61,18 @@ class ScenarioRun:
         unknown_plugins: Unknown = "error",
         choices: Choices = AS_UPSTREAM,
         only: Collection[str] | None = None,
+        release: Release | None = None,
+        configuration: Configuration | None = None,
     ) -> None:
         self.scenario = scenario
         self.until = scenario.until()
         self._source = source
         self._filled = Filled()
         spec = scenario.spec
-        release = get_release(spec.kubernetes)
-        known = known_plugins(registry)
-        configuration = load_configuration(spec.config, release, known=known, unknown=unknown_plugins)
+        self._release = release = release or get_release(spec.kubernetes)
+        if configuration is None:
+            known = known_plugins(registry)
+            configuration = load_configuration(spec.config, release, known=known, unknown=unknown_plugins)
         objects, workloads = self._objects()
         entries = [self._read(entry, f"spec.timeline[{i}]") for i, entry in enumerate(spec.timeline)]
         arrivals = [self._template(arrival, f"spec.arrivals[{i}]") for i, arrival in enumerate(spec.arrivals)]
@@ -84,7 +88,7 @@ class ScenarioRun:
         )
         self.simulation = Simulation(
             self.prepared.objects,
-            release=release.name,
+            release=release,
             config=configuration,
             seed=spec.seed,
             tie_break=spec.tie_break,
@@ -159,7 +163,7 @@ class ScenarioRun:
     def _decode(self, raw: Any, path: str) -> tuple[dict[str, Any], Object | None]:
         """An object filled in as by an API server, and decoded; None for a kind that the scheduler does not look at."""
         spec, filled = self.scenario.spec, copy.deepcopy(raw)
-        notes = defaults.fill(filled, get_release(spec.kubernetes), spec.controllers.admission)
+        notes = defaults.fill(filled, self._release, spec.controllers.admission)
         try:
             obj = decode(filled)
         except InputError as error:

@@ -181,6 +181,54 @@ def test_cause(client: Client, small: Run) -> None:
     assert "tried in neither" in caused(other, "default/x", 400)["error"]
 
 
+def caused(client: Client, a: Run, b: Run, pod: str) -> Any:
+    """What made the difference; both outcomes are those that the comparison tells."""
+    found = client.get("/api/compare/cause", {"a": a.pk, "b": b.pk, "pod": pod}).json()
+    (told,) = compared(client, a, b, pod=pod)["pods"]
+    for side in ("a", "b"):
+        assert {key: found[side][key] for key in ("result", "node")} == {
+            key: told[side][key] for key in ("result", "node")
+        }
+    return found
+
+
+def fork(client: Client, run: Run, **body: Any) -> Run:
+    made = client.post(f"{run.url}/fork", body, content_type="application/json")
+    assert made.status_code == 202, made.content
+    execute_run(made.json()["id"])
+    found = Run.objects.get(pk=made.json()["id"])
+    assert found.state == "done", found.error
+    return found
+
+
+@pytest.mark.parametrize("in_time", [False, True], ids=["one pass", "in time"])
+def test_cause_of_forks(client: Client, small: Run, in_time: bool) -> None:
+    """A fork's changes and settings are differences, seen from either side, and between two forks."""
+    a = again(client, small, in_time=in_time, tie_break="name", **({"until": 60} if in_time else {}))
+    b = fork(client, a, at=1, changes=[{"cordon": "n1"}, {"weight": {"plugin": "ImageLocality", "weight": 7}}],
+             settings={"seed": 8, "release": "1.27"})  # fmt: skip
+    found = caused(client, a, b, "default/web")
+    assert [unit["text"] for unit in found["causes"]] == ["before cycle 1: cordon"]
+    assert found["minimal"]
+    assert ("t" in found["a"]) == in_time
+    back = caused(client, b, a, "default/web")
+    assert [unit["text"] for unit in back["causes"]] == ["without: before cycle 1: cordon"]
+    other = fork(client, a, at=1, changes=[{"cordon": "n2"}, {"cordon": "n1"}])
+    assert len(caused(client, b, other, "default/web")["causes"]) == 1
+    assert caused(client, a, other, "default/big")["causes"] == []
+    page = client.get(f"/compare/{a.pk}/{b.pk}/?pod=default/web&cause=1").content.decode()
+    assert "before cycle 1: cordon" in page
+
+
+@pytest.mark.parametrize("path", [path for path in SAMPLES if path.stem[:2] in ("14", "15", "16", "17", "18")], ids=str)
+def test_cause_in_time(client: Client, path: Any) -> None:
+    """What is run again comes to what was recorded."""
+    a = ran(client, path.read_bytes(), seed=1)
+    b = again(client, a, seed=2, preemption=False, until=30)
+    for pod_ in [entry["pod"] for entry in compared(client, a, b)["pods"] if entry["a"] and entry["b"]][:3]:
+        caused(client, a, b, pod_)
+
+
 def test_partners(client: Client, small: Run) -> None:
     """Cycles of one pod are each other's, wherever they stand."""
 

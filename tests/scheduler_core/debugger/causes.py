@@ -7,7 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from scheduler_core.api.objects import decode_all
-from scheduler_core.debugger.compare.cause import Cause, Inputs, Outcome, applied_to, cause_of, outcome_of, units_of
+from scheduler_core.debugger.compare.cause import Cause, cause_of
+from scheduler_core.debugger.compare.inputs import Inputs, Outcome, outcome_of
+from scheduler_core.debugger.compare.units import applied_to, units_of
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
@@ -38,7 +40,7 @@ def differing(case: Raw, older: str, newer: str, most: int = 5) -> Iterator[tupl
 
 def check(a: Inputs, b: Inputs, pod: str) -> Cause:
     """The cause; applied alone it gives b's outcome, and no smaller set does: every one is run again here."""
-    cause = cause_of(a, b, pod)
+    cause = cause_of(a, b, pod, clock=lambda: 0.0)
     wanted: Outcome = outcome_of(b, pod)
     assert cause.units, cause.note
     assert cause.minimal

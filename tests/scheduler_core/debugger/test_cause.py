@@ -9,7 +9,8 @@ import pytest
 from scheduler_core.api.objects import decode_all
 from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import cause as module
-from scheduler_core.debugger.compare.cause import Inputs, cause_of
+from scheduler_core.debugger.compare.cause import cause_of
+from scheduler_core.debugger.compare.inputs import Inputs, Item
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.switches import between, switched
@@ -71,7 +72,7 @@ def test_objects_settings_and_configuration() -> None:
 
 def test_changes_of_a_fork() -> None:
     a = inputs(node("n1"), node("n2"), pod("p0"), pod("p1"))
-    b = replace(a, changes=tuple((2, one) for one in read_changes([{"cordon": "n2"}, {"cordon": "n1"}])))
+    b = replace(a, items=tuple(Item(2, None, one) for one in read_changes([{"cordon": "n2"}, {"cordon": "n1"}])))
     assert [unit.path for unit in check(a, b, "default/p1").units or ()] == ["changes[0]", "changes[1]"]
     same = cause_of(a, b, "default/p0")
     assert (same.units, same.note) == ([], "both runs come to the same")

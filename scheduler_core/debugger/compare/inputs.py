@@ -1,0 +1,206 @@
+"""What a run is made of, so that it can be run again with something else; and what becomes of a pod then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from scheduler_core.api.objects import KINDS, Object, Pod
+from scheduler_core.config import Configuration, load_configuration
+from scheduler_core.debugger.changes import Change
+from scheduler_core.debugger.compare.side import Side
+from scheduler_core.debugger.fork.refit import SETTINGS
+from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
+from scheduler_core.debugger.objects import objects_at
+from scheduler_core.errors import InputError
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import Release, get_release
+from scheduler_core.releases.switches import switched
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.time.scenario import API_VERSION, KIND, Scenario
+from scheduler_core.time.scenario_run import ScenarioRun
+
+Key = tuple[str, str]
+Outcome = tuple[str, str]
+"""(result, node) of a pod's last cycle; ("", "") if it has none."""
+Tick = Callable[[], None]
+
+
+class Item(NamedTuple):
+    """A change or a setting that a fork makes, before cycle `at` or after second `t`. `only`: of a release, these of
+    its behaviours."""
+
+    at: int | None
+    t: float | None
+    change: Change | None = None
+    setting: str = ""
+    value: Any = None
+    only: frozenset[str] | None = None
+
+    @property
+    def moment(self) -> str:
+        return f"before cycle {self.at:,}" if self.at is not None else f"after {self.t:g} s"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All that a run is made of. `config`: its text, None, or read already. `objects`: by (kind, key), in order; of a
+    run in time as they came, else decoded. `pods`: as of Simulation. `items`: what a fork does on its way, in order.
+    `time`: of a run in time the scenario's spec without objects and settings; `until`, `choices`, `only`: as of
+    ScenarioRun."""
+
+    release: Release
+    config: Any
+    seed: int
+    tie_break: str
+    preemption: bool
+    percentage: int | None
+    objects: dict[Key, Any]
+    pods: tuple[str, ...] | None = None
+    unknown_plugins: Any = "error"
+    items: tuple[Item, ...] = ()
+    time: Mapping[str, Any] | None = None
+    until: float | None = None
+    choices: Choices = AS_UPSTREAM
+    only: tuple[str, ...] | None = None
+
+    def configuration(self, release: Release) -> Configuration:
+        known = known_plugins(PLUGINS)
+        return load_configuration(self.config or None, release, known=known, unknown=self.unknown_plugins)
+
+    def stages(self) -> list[Stage]:
+        """The items as stages of a fork."""
+        now: dict[str, Any] = {name: getattr(self, name) for name in SETTINGS}
+        found: list[Stage] = []
+        for item in self.items:
+            last = found[-1] if found else None
+            if last is None or (last.at, last.t) != (item.at, item.t) or (item.setting and last.changes):
+                last = Stage(item.at, item.t, [], {})
+                found.append(last)
+            if item.change is not None:
+                last.changes.append(item.change)  # type: ignore[attr-defined]
+                continue
+            now[item.setting] = self._release(now["release"], item) if item.setting == "release" else item.value
+            last.settings.update(now)  # type: ignore[attr-defined]
+        return found
+
+    @staticmethod
+    def _release(now: Release, item: Item) -> Release:
+        wanted = get_release(item.value)
+        return wanted if item.only is None else switched(now, wanted, item.only)
+
+
+def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Outcome, float | None]:
+    """(what becomes of a pod, the second since when it stays so): in one pass its cycle, and no second; in time its
+    last attempt. `tick` is called at every step, and may raise to end it. What cannot be run is "impossible"."""
+    try:
+        return _in_time(inputs, pod, tick) if inputs.time is not None else (_once(inputs, pod, tick), None)
+    except InputError as problem:
+        return ("impossible", str(problem)[:200]), None
+
+
+def outcome_of(inputs: Inputs, pod: str) -> Outcome:
+    """What becomes of a pod."""
+    return play(inputs, pod)[0]
+
+
+def _once(inputs: Inputs, pod: str, tick: Tick) -> Outcome:
+    there = {obj.key for obj in inputs.objects.values() if isinstance(obj, Pod)}
+    simulation = Simulation(
+        list(inputs.objects.values()),
+        release=inputs.release,
+        config=inputs.config or None,
+        seed=inputs.seed,
+        tie_break=inputs.tie_break,
+        preemption=inputs.preemption,
+        percentage=inputs.percentage,
+        pods=None if inputs.pods is None else [key for key in inputs.pods if key in there],
+        unknown_plugins=inputs.unknown_plugins,
+        timer=lambda: 0,
+    )
+    plan_once(simulation, inputs.stages(), 0)
+    for trace in simulation.run():
+        if trace.pod == pod:
+            return trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""
+        tick()
+    return "", ""
+
+
+def _in_time(inputs: Inputs, pod: str, tick: Tick) -> tuple[Outcome, float | None]:
+    run = scenario_run(inputs)
+    plan_in_time(run, inputs.stages())
+    last, since = ("", ""), None
+    for record in run.run():
+        tick()
+        trace = record.trace
+        if trace is not None and trace.pod == pod:
+            last, since = (trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""), record.time
+    there = run.api.pods.get(pod)
+    if last[0] not in ("scheduled", "waiting") or there is None or run.api.lifecycle.is_assumed(pod):
+        return last, since
+    if there.node:
+        return ("scheduled", there.node), since
+    return ("unschedulable" if last[0] == "waiting" else "error", ""), since  # Permit or binding failed
+
+
+def scenario_run(inputs: Inputs) -> ScenarioRun:
+    """A run in time of these inputs, not begun. Raises InputError."""
+    assert inputs.time is not None
+    read = isinstance(inputs.config, Configuration)
+    spec = {
+        **inputs.time,
+        "kubernetes": inputs.release.name,
+        "config": None if read else inputs.config or None,
+        "seed": inputs.seed,
+        "tieBreak": inputs.tie_break,
+        "preemption": inputs.preemption,
+        "percentage": inputs.percentage,
+        "until": inputs.until,
+    }
+    scenario = msgspec.convert({"apiVersion": API_VERSION, "kind": KIND, "spec": spec}, Scenario)
+    scenario.spec.objects = list(inputs.objects.values())
+    return ScenarioRun(
+        scenario,
+        unknown_plugins=inputs.unknown_plugins,
+        choices=inputs.choices,
+        only=inputs.only,
+        release=inputs.release,
+        configuration=inputs.config if read else None,
+    )
+
+
+def items_of(stages: Sequence[Mapping[str, Any]], read: Callable[[Any], list[Change]]) -> tuple[Item, ...]:
+    """What a fork's stages do, as it keeps them: `{"at", "t", "changes", "settings"}`. `read`: of changes."""
+    return tuple(
+        item
+        for stage in stages
+        for item in (
+            *(
+                Item(stage["at"], stage["t"], setting=name, value=value)
+                for name, value in stage["settings"].items()
+                if name in SETTINGS
+            ),
+            *(Item(stage["at"], stage["t"], change) for change in read(stage["changes"])),
+        )
+    )
+
+
+def objects_of(side: Side) -> dict[Key, Object]:
+    """The objects that a run began with: nodes in order of arrival, then the others."""
+    presence = side.recording.tables["presence"]
+    first = presence["name"][presence["at"] == 0].tolist()
+    arrival = {side.recording.names[name]: place for place, name in enumerate(first)}
+    found = [at for at in objects_at(side.recording, 0) if at.kind in KINDS]
+    found.sort(key=lambda at: arrival.get(at.key, 0) if at.kind == "Node" else len(arrival))
+    objects: dict[Key, Object] = {}
+    for at in found:
+        _, text = side.fetch(at.number)
+        obj: Object = msgspec.json.decode(text, type=KINDS[at.kind])
+        if isinstance(obj, Pod):
+            obj.spec.node_name, obj.status.nominated_node_name = at.node, at.nominated
+        objects[at.kind, at.key] = obj
+    return objects

@@ -1,0 +1,215 @@
+"""The differences between what two runs are made of, each of which can be applied to the first alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Any
+
+import msgspec
+
+from scheduler_core.config import Profile
+from scheduler_core.debugger.compare.inputs import Inputs, Item
+from scheduler_core.releases import Release, get_release
+from scheduler_core.releases.switches import between, switched
+
+SETTINGS = ("seed", "tie_break", "preemption", "percentage", "until", "choices", "only", "pods")
+LISTS = ("timeline", "arrivals")  # of a scenario's spec: their entries differ one by one
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A difference. `kind`: release, setting, config, object, change or scenario."""
+
+    kind: str
+    path: str
+    text: str = ""
+    since: str = ""
+    a: Any = None
+    b: Any = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("kind", "path", "since", "text", "a", "b")}
+
+
+# ---- what differs
+
+
+def units_of(a: Inputs, b: Inputs) -> list[Unit]:
+    """The differences, each of which can be applied to `a` alone."""
+    found = [
+        Unit("release", switch.name, switch.text, switch.since, a.release.name, b.release.name)
+        for switch in between(a.release, b.release)
+    ]
+    for name in SETTINGS:
+        if getattr(a, name) != getattr(b, name):
+            found.append(Unit("setting", name, a=_plain(getattr(a, name)), b=_plain(getattr(b, name))))
+    found += _configurations(a, b)
+    found += _objects(a, b)
+    found += _scenario(a.time or {}, b.time or {})
+    for side, number, item in _merged(a.items, b.items):
+        if side != "both":
+            found += _of_item(side, number, item, b)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value, enc_hook=str)
+
+
+def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Unit]:
+    path = f"changes[{number}]" if side == "b" else f"a.changes[{number}]"
+    without = "" if side == "b" else "without: "
+    if item.change is not None:
+        name, what = item.change.operation
+        told = {side: msgspec.to_builtins(what)}
+        yield Unit("change", path, f"{without}{item.moment}: {name}", **told)
+    elif item.setting == "release" and side == "b":
+        before = next((one.value for one in reversed(b.items[:number]) if one.setting == "release"), b.release)
+        for switch in between(get_release(before), get_release(item.value)):
+            text = f"{item.moment}: {switch.text}"
+            yield Unit("release", f"{path}.{switch.name}", text, switch.since, get_release(before).name, item.value)
+    else:
+        yield Unit("change", path, f"{without}{item.moment}: {item.setting}", **{side: _plain(item.value)})
+
+
+def _scenario(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Unit]:
+    for name in {**a, **b}:
+        if name in LISTS:
+            for side, number, entry in _merged(a.get(name) or (), b.get(name) or ()):
+                if side != "both":
+                    path = f"{name}[{number}]" if side == "b" else f"a.{name}[{number}]"
+                    text = "is only in the second" if side == "b" else "is only in the first"
+                    yield Unit("scenario", path, text, **{side: entry})
+        elif a.get(name) != b.get(name):
+            yield Unit("scenario", name, a=a.get(name), b=b.get(name))
+
+
+def _merged(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
+    """Both lists in one, in order: (both, a or b: whose it is, its number there, the entry)."""
+    one, other = ([msgspec.json.encode(entry, enc_hook=str) for entry in entries] for entries in (a, b))
+    for tag, i, j, k, n in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from (("both", number, a[number]) for number in range(i, j))
+        else:
+            yield from (("a", number, a[number]) for number in range(i, j))
+            yield from (("b", number, b[number]) for number in range(k, n))
+
+
+def _configurations(a: Inputs, b: Inputs) -> Iterator[Unit]:
+    if (a.config or None) == (b.config or None) and a.unknown_plugins == b.unknown_plugins:
+        return
+    one, other = a.configuration(a.release), b.configuration(b.release)
+    if [p.scheduler_name for p in one.profiles] != [p.scheduler_name for p in other.profiles]:
+        yield Unit("config", "config", "the profiles")
+        return
+    for mine, theirs in zip(one.profiles, other.profiles, strict=True):
+        where = f"config.{mine.scheduler_name}"
+        lists = [{point: [n for n, _ in p.plugins[point]] for point in p.plugins} for p in (mine, theirs)]
+        if lists[0] != lists[1]:
+            yield Unit("config", f"{where}.plugins", "which plugins run, and their weights")
+        else:
+            for (plugin, weight), (_, new) in zip(mine.plugins["score"], theirs.plugins["score"], strict=True):
+                if weight != new:
+                    yield Unit("config", f"{where}.weights.{plugin}", "its weight", a=weight, b=new)
+        for plugin in {**mine.args, **theirs.args}:
+            if mine.args.get(plugin) != theirs.args.get(plugin):
+                yield Unit("config", f"{where}.args.{plugin}", "its arguments")
+        if mine.percentage_of_nodes_to_score != theirs.percentage_of_nodes_to_score:
+            yield Unit("config", f"{where}.percentage", "percentageOfNodesToScore")
+    if one.percentage_of_nodes_to_score != other.percentage_of_nodes_to_score:
+        yield Unit("config", "config.percentage", "percentageOfNodesToScore")
+
+
+def _objects(a: Inputs, b: Inputs) -> Iterator[Unit]:
+    for key in {**a.objects, **b.objects}:
+        one, other = a.objects.get(key), b.objects.get(key)
+        if one != other:
+            text = "is another" if one and other else "is only in the first" if one else "is only in the second"
+            yield Unit("object", "/".join(filter(None, key)), text)
+
+
+# ---- applied
+
+
+def applied_to(a: Inputs, b: Inputs, units: Sequence[Unit]) -> Inputs:
+    """Run `a` with these differences of `b`."""
+    of: dict[str, list[str]] = {}
+    for unit in units:
+        of.setdefault(unit.kind, []).append(unit.path)
+    behaviours = frozenset(of.get("release", ()))
+    release = switched(a.release, b.release, frozenset(name for name in behaviours if "." not in name))
+    values: dict[str, Any] = {name: getattr(b, name) for name in of.get("setting", ())}
+    objects = dict(a.objects)
+    for key in {**a.objects, **b.objects}:
+        if "/".join(filter(None, key)) in of.get("object", ()):
+            if key in b.objects:
+                objects[key] = b.objects[key]
+            else:
+                del objects[key]
+    items = tuple(_items(a, b, {*of.get("change", ()), *behaviours}))
+    time = None if a.time is None else _time(a.time, b.time or {}, set(of.get("scenario", ())))
+    found = replace(a, release=release, objects=objects, items=items, time=time, **values)
+    return replace(found, config=_config(a, b, release, of["config"])) if "config" in of else found
+
+
+def _items(a: Inputs, b: Inputs, applied: set[str]) -> Iterator[Item]:
+    for side, number, item in _merged(a.items, b.items):
+        path = f"changes[{number}]"
+        if side == "both" or (side == "a" and f"a.{path}" not in applied) or (side == "b" and path in applied):
+            yield item
+        elif side == "b" and (
+            only := frozenset(name.removeprefix(f"{path}.") for name in applied if name.startswith(f"{path}."))
+        ):
+            yield item._replace(only=only)
+
+
+def _time(a: Mapping[str, Any], b: Mapping[str, Any], applied: set[str]) -> dict[str, Any]:
+    found = {**a, **{name: b[name] for name in applied if name in b}}
+    for name in applied - b.keys():
+        found.pop(name, None)
+    for name in LISTS:
+        entries = _merged(a.get(name) or (), b.get(name) or ())
+        found[name] = [
+            entry
+            for side, number, entry in entries
+            if side == "both"
+            or (side == "a" and f"a.{name}[{number}]" not in applied)
+            or (side == "b" and f"{name}[{number}]" in applied)
+        ]
+    return found
+
+
+def _config(a: Inputs, b: Inputs, release: Release, paths: Sequence[str]) -> Any:
+    """The first's configuration with parts of the second's, read already."""
+    if "config" in paths:
+        return b.config
+    mine, theirs = a.configuration(release), b.configuration(b.release)
+    profiles = [_profile(p, q, paths) for p, q in zip(mine.profiles, theirs.profiles, strict=True)]
+    share = theirs if "config.percentage" in paths else mine
+    return replace(mine, profiles=profiles, percentage_of_nodes_to_score=share.percentage_of_nodes_to_score)
+
+
+def _profile(mine: Profile, theirs: Profile, paths: Sequence[str]) -> Profile:
+    where = f"config.{mine.scheduler_name}"
+    plugins, args, share = dict(mine.plugins), dict(mine.args), mine.percentage_of_nodes_to_score
+    weights = dict(theirs.plugins["score"])
+    for path in paths:
+        part, _, plugin = path.removeprefix(f"{where}.").partition(".")
+        if not path.startswith(f"{where}."):
+            continue
+        if part == "plugins":
+            plugins = dict(theirs.plugins)
+        elif part == "weights":
+            plugins["score"] = tuple((n, weights[n] if n == plugin else weight) for n, weight in plugins["score"])
+        elif part == "args" and plugin in theirs.args:
+            args[plugin] = theirs.args[plugin]
+        elif part == "args":
+            args.pop(plugin, None)
+        elif part == "percentage":
+            share = theirs.percentage_of_nodes_to_score
+    for name in {n for entries in plugins.values() for n, _ in entries} - args.keys():
+        if name in theirs.args:  # a plugin that only the second has
+            args[name] = theirs.args[name]
+    return replace(mine, plugins=plugins, args=args, percentage_of_nodes_to_score=share)
