@@ -246,6 +246,17 @@ def test_hostile_names_stay_text(page: Page, site: Instance) -> None:
     assert page.locator("img").count() == 0
 
 
+def test_a_run_file_is_dropped_and_made_again(page: Page, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/export/")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Run file").click()
+    page.goto("/")
+    page.evaluate(DROP, [download.value.suggested_filename, download.value.path().read_text()])
+    page.wait_for_url("**/runs/*/")
+    assert not page.url.endswith(f"/runs/{recorded['run']}/")
+    expect(page.locator(".notice.good")).to_contain_text("As recorded: 3 cycles, the same decisions")
+
+
 def test_what_is_wrong_with_an_upload_is_said_where_it_was_dropped(page: Page, cluster: Path) -> None:
     page.goto("/")
     page.evaluate(DROP, ["pods.txt", "NAME    READY   STATUS\nweb-1   1/1     Running\n"])
