@@ -105,16 +105,13 @@ export class Aside {
         el("span", { class: "tiny muted", text: ` ${step.said}` }),
       );
       if (step.plugin && step.point === "filter" && index === shown) item.append(" ", ...ready(ofPlugin(step.plugin)));
-      if (step.node && step.point === "postfilter" && index === shown) item.append(" ", this.trials(told, step.node));
+      if (step.node && step.point === "postfilter" && index === shown) {
+        const trials = withFocus("", { cycle: told.number, point: step.point, node: step.node });
+        item.append(" ", el("a", { href: podAddress(this.box.dataset.pods, told.pod) + trials, text: "each trial" }));
+      }
       last.inner.append(item);
     });
     return list;
-  }
-
-  // To the trials that a candidate comes from, one by one on the pod's page.
-  trials({ pod, number: cycle }, node) {
-    const query = new URLSearchParams({ cycle, point: "postfilter", node, trial: 1 });
-    return el("a", { href: `${podAddress(this.box.dataset.pods, pod)}?${query}`, text: "each trial", class: "tiny" });
   }
 
   link(cycle, step, text, current) {
