@@ -74,7 +74,7 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     if any(run.cycles_done for run in runs):
         shared = any(pod.a and pod.b for pod in comparison.pods.values())
         context["maps"] = sidebyside.maps(request, *runs, shared)
-    if context.get("chosen") and request.GET.get("cause"):
+    if context.get("chosen") and request.GET.get("which"):
         context |= caused(runs, context["chosen"].name)
     return render(request, "compare.html", context)
 
@@ -82,11 +82,11 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
 def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
     """Which differences make a pod's outcome what it is, or why that is not known."""
     try:
-        return {"cause": comparisons.cause(*runs, pod)}
+        return {"did": comparisons.cause(*runs, pod)}
     except Busy:
-        return {"no_cause": "Others are asking; reload in a moment."}
+        return {"nothing_did": "Others are asking; reload in a moment."}
     except (InputError, NotRecorded) as problem:
-        return {"no_cause": str(problem)}
+        return {"nothing_did": str(problem)}
 
 
 def told(comparison: Comparison) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from scheduler_core.api.objects import describe
 from scheduler_core.config import Profile
 from scheduler_core.debugger.compare.inputs import Inputs, Item
 from scheduler_core.releases import Release, get_release
@@ -64,7 +65,7 @@ def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Unit]:
     if item.change is not None:
         name, what = item.change.operation
         told = {side: msgspec.to_builtins(what)}
-        yield Unit("change", path, f"{without}{item.moment}: {name}", **told)
+        yield Unit("change", path, f"{without}{item.moment}: {name} {_named(what)}", **told)
     elif item.setting == "release" and side == "b":
         before = next((one.value for one in reversed(b.items[:number]) if one.setting == "release"), b.release)
         for switch in between(get_release(before), get_release(item.value)):
@@ -72,6 +73,15 @@ def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Unit]:
             yield Unit("release", f"{path}.{switch.name}", text, switch.since, get_release(before).name, item.value)
     else:
         yield Unit("change", path, f"{without}{item.moment}: {item.setting}", **{side: _plain(item.value)})
+
+
+def _named(what: Any) -> str:
+    """What a change is about, in a few words."""
+    if isinstance(what, str):
+        return what
+    if isinstance(what, dict):
+        return describe(what)
+    return " ".join(str(part) for part in msgspec.to_builtins(what).values() if part and not isinstance(part, dict))
 
 
 def _scenario(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Unit]:

@@ -175,7 +175,7 @@ def test_cause(client: Client, small: Run) -> None:
     assert [(unit["kind"], unit["path"]) for unit in found["causes"]] == [("object", "Node/n1")]
     assert (found["a"], found["b"]) == ({"result": "scheduled", "node": "n1"}, {"result": "scheduled", "node": "n2"})
     assert found["minimal"]
-    page = client.get(f"/compare/{small.pk}/{other.pk}/?pod=default/web&cause=1").content.decode()
+    page = client.get(f"/compare/{small.pk}/{other.pk}/?pod=default/web&which=1").content.decode()
     assert "object Node/n1" in " ".join(page.split())
     assert "is in time" in caused(again(client, small, in_time=True, until=30), "default/web", 400)["error"]
     assert "tried in neither" in caused(other, "default/x", 400)["error"]
@@ -208,16 +208,16 @@ def test_cause_of_forks(client: Client, small: Run, in_time: bool) -> None:
     b = fork(client, a, at=1, changes=[{"cordon": "n1"}, {"weight": {"plugin": "ImageLocality", "weight": 7}}],
              settings={"seed": 8, "release": "1.27"})  # fmt: skip
     found = caused(client, a, b, "default/web")
-    assert [unit["text"] for unit in found["causes"]] == ["before cycle 1: cordon"]
+    assert [unit["text"] for unit in found["causes"]] == ["before cycle 1: cordon n1"]
     assert found["minimal"]
     assert ("t" in found["a"]) == in_time
     back = caused(client, b, a, "default/web")
-    assert [unit["text"] for unit in back["causes"]] == ["without: before cycle 1: cordon"]
+    assert [unit["text"] for unit in back["causes"]] == ["without: before cycle 1: cordon n1"]
     other = fork(client, a, at=1, changes=[{"cordon": "n2"}, {"cordon": "n1"}])
     assert len(caused(client, b, other, "default/web")["causes"]) == 1
     assert caused(client, a, other, "default/big")["causes"] == []
-    page = client.get(f"/compare/{a.pk}/{b.pk}/?pod=default/web&cause=1").content.decode()
-    assert "before cycle 1: cordon" in page
+    page = client.get(f"/compare/{a.pk}/{b.pk}/?pod=default/web&which=1").content.decode()
+    assert "before cycle 1: cordon n1" in page
 
 
 @pytest.mark.parametrize("path", [path for path in SAMPLES if path.stem[:2] in ("14", "15", "16", "17", "18")], ids=str)

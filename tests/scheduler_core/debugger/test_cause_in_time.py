@@ -120,11 +120,11 @@ def test_a_forks_settings_and_changes() -> None:
         a, stage(2, None, [{"cordon": "n2"}, {"taint": {"node": "n3", "key": "x", "effect": "NoSchedule"}}], seed=5)
     )
     units = check(a, b, "default/p1").units or ()
-    told = [("changes[1]", "before cycle 2: cordon"), ("changes[2]", "before cycle 2: taint")]
+    told = [("changes[1]", "before cycle 2: cordon n2"), ("changes[2]", "before cycle 2: taint n3 x NoSchedule")]
     assert [(unit.path, unit.text) for unit in units] == told
     assert outcome_of(b, "default/p1") == ("scheduled", "n1")
     (back,) = check(b, a, "default/p1").units or ()
-    assert (back.path, back.text) == ("a.changes[1]", "without: before cycle 2: cordon")
+    assert (back.path, back.text) == ("a.changes[1]", "without: before cycle 2: cordon n2")
     b = forked(a, stage(2, config=PACK, preemption=False))
     assert [unit.text for unit in check(a, b, "default/p2").units or ()] == ["before cycle 2: config"]
 
@@ -146,7 +146,7 @@ def test_a_fork_in_time() -> None:
     assert settled is not None
     b = forked(a, stage(None, 0.0, [{"cordon": where}], seed=3), stage(None, settled + 1, preemption=False))
     found = check(a, b, first)
-    assert [unit.text for unit in found.units or ()] == ["after 0 s: cordon"]
+    assert [unit.text for unit in found.units or ()] == [f"after 0 s: cordon {where}"]
     assert found.as_dict()["a"]["t"] == settled
 
 
