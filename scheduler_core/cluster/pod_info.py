@@ -133,9 +133,11 @@ def _node_selection(pod: Pod) -> bytes | None:
 
 def _host_ports(pod: Pod, release: Release) -> tuple[HostPort, ...]:
     """The ports of the node that the pod wants; sidecars count where the release knows them."""
-    containers: list[Container] = list(pod.spec.containers)
-    if release.sidecar_containers:
-        containers += [c for c in pod.spec.init_containers if c.restart_policy == "Always"]
+    containers: list[Container] = pod.spec.containers
+    if release.sidecar_containers and pod.spec.init_containers:
+        containers = [*containers, *(c for c in pod.spec.init_containers if c.restart_policy == "Always")]
+    if not any(container.ports for container in containers):
+        return ()
     return tuple(
         (port.host_ip or EVERY_IP, port.protocol or "TCP", port.host_port)
         for container in containers

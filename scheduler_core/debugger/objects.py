@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import GROUPS
-from scheduler_core.debugger.recording import ASSUMED, BOUND, PENDING, Recording
+from scheduler_core.debugger.recording import BOUND, PENDING, Recording
 from scheduler_core.debugger.state import State
 
 Fetch = Callable[[int], tuple[str, bytes]]
@@ -33,8 +33,12 @@ class ObjectAt(NamedTuple):
 def objects_at(recording: Recording, moment: int) -> list[ObjectAt]:
     """All objects after a moment: nodes in the order of the rows, then what is neither node nor pod, then pods on nodes
     in order of arrival, then those on none. A cluster that loads them in this order has the same rows."""
-    state = State(recording, moment)
-    return [*_nodes(state), *_others(recording, moment), *_pods(state)]
+    return objects_of(State(recording, moment))
+
+
+def objects_of(state: State) -> list[ObjectAt]:
+    """The same of a state that is there already."""
+    return [*_nodes(state), *_others(state.recording, state.moment), *_pods(state)]
 
 
 def _nodes(state: State) -> Iterator[ObjectAt]:
@@ -60,14 +64,15 @@ def _others(recording: Recording, moment: int) -> Iterator[ObjectAt]:
 
 def _pods(state: State) -> Iterator[ObjectAt]:
     pods, names, nominated = state.recording.tables["pods"], state.recording.names, state.nominated()
-    pending = np.flatnonzero(state.state == PENDING)
-    for pod in [*state.placed.tolist(), *pending.tolist()]:
-        key, number = pods.at("key", pod), int(pods["object"][pod])
-        if state.state[pod] >= ASSUMED:
-            node, bound = names[int(state.node[pod])], bool(state.state[pod] == BOUND)
-            yield ObjectAt("Pod", key, number, node, bound, nominated.get(key, ""), float(state.start[pod]))
-        else:
-            yield ObjectAt("Pod", key, number, nominated=nominated.get(key, ""))
+    keys, texts, numbers = pods["key"], pods.texts["key"], pods["object"]
+    placed, pending = state.placed, np.flatnonzero(state.state == PENDING)
+    there = (keys, numbers, state.node, state.state == BOUND, state.start)
+    for key, number, node, bound, start in zip(*(column[placed].tolist() for column in there), strict=True):
+        name = texts[key]
+        yield ObjectAt("Pod", name, number, names[node], bound, nominated.get(name, ""), start)
+    for key, number in zip(keys[pending].tolist(), numbers[pending].tolist(), strict=True):
+        name = texts[key]
+        yield ObjectAt("Pod", name, number, nominated=nominated.get(name, ""))
 
 
 def written(at: ObjectAt, fetch: Fetch) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import msgspec
 from scheduler_core.api.objects import KINDS, Node, Object, Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import HostPort, PodInfo
-from scheduler_core.debugger.objects import Fetch, ObjectAt, objects_at
+from scheduler_core.debugger.objects import Fetch, ObjectAt, objects_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.state import State
 from scheduler_core.releases import Release
@@ -34,17 +34,19 @@ def rewind(
     *,
     pods: Sequence[str] | None = (),
     start_index: int = 0,
+    state: State | None = None,
 ) -> Simulation:
     """The run after a moment (`Recording.before_cycle` gives the one before a cycle).
 
     `fetch`: number of an object -> (kind, JSON). `release`: of the run. `pods`: which pending pods the simulation is to
     try if it is run, in order; None for all. `start_index`: the node that the next cycle looks at first, as its trace
-    has it. Pods that Permit held or that were being bound count on their nodes. Raises InputError.
+    has it. `state`: that of the moment, if it is there already. Pods that Permit held or that were being bound count on
+    their nodes. Raises InputError.
     """
     with _without_collecting():
         cluster = Cluster(release)
         _fill_nodes(cluster, recording, fetch, moment)
-        there = [at for at in objects_at(recording, moment) if at.kind in KINDS and at.kind != "Node"]
+        there = [at for at in objects_of(state or State(recording, moment)) if at.kind in KINDS and at.kind != "Node"]
         simulation = make([_as_it_was(at, fetch) for at in there], cluster=cluster, pods=pods)
     for at in there:
         if at.start:

@@ -37,7 +37,7 @@ class Rewound:
         state = State(self.recording, moment)
         if simulation is None or not self._near(simulation, state):
             self._simulation = None  # its memory is needed
-            simulation = rewind(self.recording, self.fetch, moment, self._make, self._release)
+            simulation = rewind(self.recording, self.fetch, moment, self._make, self._release, state=state)
             self._rows = dict(
                 zip(self._keys(alive := np.flatnonzero(state.state != GONE)), alive.tolist(), strict=True)
             )
