@@ -121,8 +121,14 @@ def difference(old: Any, new: Any) -> Raw:
 
 
 def _parts(patch: Raw) -> list[Raw]:
-    """A patch in parts that make sense alone: a field of spec or metadata each, of affinity a kind each."""
+    """A patch in parts that make sense alone: a field of spec or metadata each, of affinity a kind each. Containers
+    name the resource claims that they use, so these go together."""
     parts = []
+    spec = patch.get("spec", {})
+    if "resourceClaims" in spec:
+        claims = {name: spec[name] for name in ("resourceClaims", "containers", "initContainers") if name in spec}
+        parts.append({"spec": claims})
+        patch = patch | {"spec": {name: value for name, value in spec.items() if name not in claims}}
     for top, fields in patch.items():
         for name, value in fields.items() if isinstance(fields, dict) else ():
             if name == "affinity" and isinstance(value, dict):

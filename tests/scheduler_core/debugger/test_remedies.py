@@ -280,6 +280,16 @@ def test_the_fewest_pods_are_deleted() -> None:
     assert evictions[0].disturbs == {"pods": 1, "nodes": 0}
 
 
+def test_devices_are_let_go_by_the_pod_and_its_containers() -> None:
+    uses = pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
+    uses["spec"]["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
+    found = next(remedy for remedy in told(node("a"), uses) if remedy.kind == "pod")
+    assert found.text == "run without resource claims (devices)"
+    patched = found.changes[0]["patch"]["patch"]["spec"]
+    assert patched["resourceClaims"] is None
+    assert "claims" not in patched["containers"][0]["resources"]
+
+
 def test_gates_are_removed() -> None:
     first = told(node("a"), pod(schedulingGates=[{"name": "wait"}]))[0]
     assert first.text == "remove scheduling gate wait"
