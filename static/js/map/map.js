@@ -7,7 +7,6 @@ import { Legend } from "./legend.js";
 import { Player } from "./player.js";
 import { Source } from "./source.js";
 import { Stops } from "./stops.js";
-import { NodeTable } from "./table.js";
 import { View } from "./view.js";
 
 const box = document.getElementById("map");
@@ -21,7 +20,7 @@ const choices = new Choices(box, [view], shown);
 const legend = new Legend(part("shades"), view);
 const aside = new Aside(box, player, view);
 const stops = new Stops(part("stops"), source, player);
-const table = new NodeTable(part("table"), view, player);
+let table = null; // made when it is asked for
 let world = null;
 
 function shown() {
@@ -38,7 +37,7 @@ function shown() {
   legend.show();
   if (player.playing) aside.showNode();
   if (!player.playing || player.told) aside.show();
-  if (!player.playing) table.show();
+  if (!player.playing) table?.show();
 }
 
 function failed(error) {
@@ -85,13 +84,17 @@ async function nextTime(where) {
   }
 }
 
-function asTable(button) {
+async function asTable(button) {
   const on = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", String(on));
   part("table").hidden = !on;
   part("canvas").hidden = on;
-  if (on) table.show();
-  else view.arrange(world);
+  if (!on) view.arrange(world);
+  else {
+    const { NodeTable } = await import("./table.js");
+    table ??= new NodeTable(part("table"), view, player);
+    table.show();
+  }
 }
 
 // ---- what happens elsewhere

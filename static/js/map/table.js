@@ -50,7 +50,9 @@ export class NodeTable {
     const fill = view.by.fill;
     const sought = this.search.value.trim().toLowerCase();
     const rows = view.layout.tiles.flatMap((tile) =>
-      tile.nodes.map((name) => ({ group: tile.name, name, said: words(view.picture.of.get(name), view.picture) })),
+      tile.nodes
+        .filter((name) => world.nodes.has(name))
+        .map((name) => ({ group: tile.name, name, said: words(view.picture.of.get(name), view.picture) })),
     );
     const found = sought
       ? rows.filter(({ group, name, said }) => `${group} ${name} ${said}`.toLowerCase().includes(sought))

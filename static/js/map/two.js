@@ -8,7 +8,6 @@ import { Controls, placeOf } from "./controls.js";
 import { Legend } from "./legend.js";
 import { Player } from "./player.js";
 import { Source } from "./source.js";
-import { NodeTable } from "./table.js";
 import { byCycle, byPod, byTime, difference } from "./together.js";
 import { View } from "./view.js";
 
@@ -26,8 +25,7 @@ const sides = [...box.querySelectorAll("[data-side]")].map((own) => {
   const player = new Player(leading ? { ...about, shown, also: follow } : { ...about, shown: () => {}, quiet: true });
   view.tallest = innerWidth < 900 ? 0.42 : 0.56;
   const legend = new Legend(own.querySelector("[data-shades]"), view);
-  const table = new NodeTable(own.querySelector("[data-table]"), view, player);
-  return { own, view, player, legend, table, cycles: Number(own.dataset.cycles) };
+  return { own, view, player, legend, table: null, cycles: Number(own.dataset.cycles) };
 });
 const leader = sides.find(({ own }) => own.dataset.side === leads);
 const other = sides.find((side) => side !== leader);
@@ -42,6 +40,7 @@ sides[1].view.pair(sides[0].view, {
     ).values(),
   pods: () => worlds().flatMap((world) => [...world.pods.values()]),
 });
+const bothInTime = sides.every(({ own }) => own.dataset.inTime !== undefined);
 const views = sides.map(({ view }) => view);
 const controls = new Controls(box, leader.player, inTime);
 const choices = new Choices(box, views, shown);
@@ -56,13 +55,23 @@ async function follow({ animate, playing }) {
   other.player.speed = player.speed;
   let to = {};
   if (together === "pod") to = byPod(focus, cycleHere, other.cycles, partners.of);
-  else if (inTime) {
-    await other.player.reach({ t: player.second });
+  else if (inTime || (bothInTime && focus.t !== undefined && focus.cycle === undefined)) {
+    await around(player.second);
     const pod = player.world.cycle.get(focus.cycle)?.pod ?? "";
     to = byTime(focus, player.second, pod, other.player.world);
   } else to = byCycle(focus, cycleHere, other.cycles);
   await other.player.to(to, { address: "keep", animate, playing, seek: false });
   if (playing && other.player.world) other.player.ahead(player.playing);
+}
+
+// What the other run's tape has around a second: all that happens at it, too.
+async function around(t) {
+  const { player } = other;
+  await player.reach({ t });
+  for (let from = -1; player.world.from > 0 && player.world.from !== from && player.world.instants[0].t >= t; ) {
+    from = player.world.from;
+    await player.more(-1);
+  }
 }
 
 function shown() {
@@ -77,7 +86,7 @@ function shown() {
     view.mark(leader.player.focus.node ?? "", { keys: differs.keys, nodes: differs.nodes[index] });
     legend.show();
     own.querySelector("[data-said]").replaceChildren(...said(player, own));
-    if (!leader.player.playing) table.show();
+    if (!leader.player.playing) table?.show();
   });
   controls.show();
   apart.show(differs.pods, leader.player);
@@ -139,15 +148,19 @@ box.addEventListener("click", (event) => {
   if (button?.dataset.asTable !== undefined) asTable(button);
 });
 
-function asTable(button) {
+async function asTable(button) {
   const on = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", String(on));
-  sides.forEach(({ own, table, view, player }) => {
-    own.querySelector("[data-table]").hidden = !on;
+  const { NodeTable } = on ? await import("./table.js") : {};
+  for (const side of sides) {
+    const { own, view, player } = side;
+    const place = own.querySelector("[data-table]");
+    place.hidden = !on;
     own.querySelector("[data-canvas]").hidden = on;
-    if (on) table.show();
+    if (on) side.table ??= new NodeTable(place, view, player);
+    if (on) side.table.show();
     else view.arrange(player.world);
-  });
+  }
 }
 
 // Another way to step together needs another transport; the page has it.

@@ -229,6 +229,35 @@ def test_cause_in_time(client: Client, path: Any) -> None:
         caused(client, a, b, pod_)
 
 
+def test_cause_is_refused_with_a_reason(client: Client, small: Run) -> None:
+    def refusal(a: Any, b: Any, status: int = 400, pod: str = "default/web") -> str:
+        answer = client.get("/api/compare/cause", {"a": a, "b": b, "pod": pod})
+        assert answer.status_code == status, answer.content
+        error: str = answer.json()["error"]
+        return error
+
+    timed = again(client, small, in_time=True, until=30)
+    assert "time is no setting" in refusal(small.pk, timed.pk)
+    assert "time is no setting" in refusal(timed.pk, small.pk)
+    queued = start(client, small.scenario_id)
+    assert refusal(small.pk, queued.pk) == f"cause: run {queued.pk} is still under way"
+    assert refusal(small.pk, 10**9, 404) == f"There is no run {10**9}."
+    text = client.get(f"/compare/{small.pk}/{timed.pk}/?pod=default/web&which=1").content.decode()
+    assert "time is no setting" in text, "a page says it, too"
+
+
+def test_a_fork_outlives_its_parent(client: Client, small: Run) -> None:
+    b = fork(client, small, at=2, changes=[{"cordon": "n1"}])
+    c = fork(client, b, at=1, changes=[{"cordon": "n1"}])
+    number = small.pk
+    small.delete()
+    for run in (b, c):
+        run.refresh_from_db()
+    assert [unit["text"] for unit in caused(client, b, c, "default/web")["causes"]] == ["before cycle 1: cordon n1"]
+    assert client.get("/api/compare/partners", {"a": b.pk, "b": c.pk}).json()["parting"] == 1
+    assert client.get(f"/compare/{number}/{b.pk}/").status_code == 404
+
+
 def test_partners(client: Client, small: Run) -> None:
     """Cycles of one pod are each other's, wherever they stand."""
 
