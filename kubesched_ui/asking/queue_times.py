@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -36,13 +36,15 @@ def tell(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | N
 
 def ends(run: Run, namespace: str, name: str) -> dict[int, float]:
     """Event of a move of the pod -> until when it stays there at the latest. Raises InputError."""
-    return _of(run, namespace, name).ends()
+    return _of(run, namespace, name, with_causes=False).ends()
 
 
-def _of(run: Run, namespace: str, name: str) -> QueueTimes:
+def _of(run: Run, namespace: str, name: str, with_causes: bool = True) -> QueueTimes:
     pod = f"{namespace}/{name}"
     events = list(history.events_of(run, pod))
-    return QueueTimes(pod, list(_way(run, namespace, name, events)), _rules(run))
+    asked = {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"} if with_causes else set()
+    causes = {seq: _cause(run, pod, event) for seq, event in causes_of(run, asked).items()}
+    return QueueTimes(pod, list(_way(_numbers(run, namespace, name), events, causes)), _rules(run))
 
 
 def _finished(run: Run, cycle: Cycle) -> int:
@@ -50,7 +52,10 @@ def _finished(run: Run, cycle: Cycle) -> int:
     pod = f"{cycle.namespace}/{cycle.name}"
     groups = list(history.cycles(list(history.events_of(run, pod))))
     numbers = _numbers(run, cycle.namespace, cycle.name)
-    seq: int = groups[numbers.index(cycle.number)][-1]["seq"]
+    place = numbers.index(cycle.number)
+    if place >= len(groups):
+        raise NotThere("attempt", "", f"is beyond the first {history.MAX_EVENTS:,} events of the pod")
+    seq: int = groups[place][-1]["seq"]
     return seq
 
 
@@ -62,10 +67,9 @@ def _numbers(run: Run, namespace: str, name: str) -> list[int]:
 # ---- the pod's way
 
 
-def _way(run: Run, namespace: str, name: str, events: Sequence[Event]) -> Iterator[Move | Failed]:
-    moves = [event for event in events if event["type"] == "queue.moved"]
-    causes = causes_of(run, {event["data"].get("cause", 0) for event in moves})
-    numbers = iter(_numbers(run, namespace, name))
+def _way(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, Cause]) -> Iterator[Move | Failed]:
+    """`cycles`: the numbers of the pod's."""
+    numbers = iter(cycles)
     number, group = 0, list[Event]()
     for event in events:
         data = event["data"]
@@ -75,8 +79,7 @@ def _way(run: Run, namespace: str, name: str, events: Sequence[Event]) -> Iterat
         match event["type"]:
             case "queue.moved":
                 cause = causes.get(data.get("cause", 0))
-                told = _cause(run, cause) if cause is not None else None
-                yield Move(event["seq"], event["t"], data["from"], data["to"], data["event"], told)
+                yield Move(event["seq"], event["t"], data["from"], data["to"], data["event"], cause)
             case "cycle.finished":
                 number = next(numbers, 0)
                 if data["result"] not in ("scheduled", "waiting"):
@@ -92,14 +95,15 @@ def _failed(event: Event, cycle: int, plugins: Sequence[str]) -> Failed:
     return Failed(event["seq"], event["t"], event["attempt"], cycle, tuple(plugins))
 
 
-def _cause(run: Run, event: Event) -> Cause:
+def _cause(run: Run, pod: str, event: Event) -> Cause:
+    """`pod`: whose moves these are; the cycles of others are looked up."""
     data, source, cycle = event["data"], None, 0
     namespace, _, name = event["pod"].partition("/")
     if event["type"] == "node.changed" and data["change"] != "deleted":
         source = Source("Node", data["name"], "metadata.name")
     elif event["type"] in ABOUT_PODS:
         source = Source("Pod", name, "metadata.name", namespace)
-    elif event["type"] == "cycle.finished":
+    elif event["type"] == "cycle.finished" and event["pod"] != pod:
         rows = Cycle.objects.filter(run=run, namespace=namespace, name=name, attempt=event["attempt"])
         cycle = rows.order_by("number").values_list("number", flat=True).first() or 0
         source = Source("Pod", name, "metadata.name", namespace)

@@ -67,12 +67,21 @@ class Rules:
 
 @dataclass(slots=True)
 class _Known:
-    """What the queue knows of the pod right before a move. `since`: when it came, or failed last."""
+    """What the queue knows of the pod at a move. `since`: when it came, or failed last."""
 
     since: Tree
     attempts: int = 0
     failures: list[Failed] = field(default_factory=list)
-    before: Move | None = None
+
+    def after(self, one: Move | Failed) -> _Known:
+        """With one thing more; a pod that comes anew begins anew."""
+        if isinstance(one, Failed):
+            self.failures.append(one)
+            self.since = _failure(one)
+            return self
+        known = self if one.was else _Known(_event(one))
+        known.attempts += one.to == POPPED
+        return known
 
 
 class QueueTimes:
@@ -98,27 +107,21 @@ class QueueTimes:
 
     def ends(self) -> dict[int, float]:
         """Event of a move -> until when the pod stays there at the latest; of backoffs and of unschedulable pods."""
-        return {
-            one.seq: self._until(i).value
-            for i, one in enumerate(self._way)
-            if isinstance(one, Move) and one.to in (BACKOFF, UNSCHEDULABLE)
-        }
+        found: dict[int, float] = {}
+        known = _Known(_BEGIN)
+        for one in self._way:
+            known = known.after(one)
+            if isinstance(one, Move) and one.to in (BACKOFF, UNSCHEDULABLE):
+                found[one.seq] = (self._expiry(known) if one.to == BACKOFF else self._leftover(known)).value
+        return found
 
     # ---- what the queue knows
 
     def _known(self, index: int) -> _Known:
-        """Right before the move of that index."""
-        known = _Known(t.constant(0.0, "the run begins", SECONDS))
+        """With the move of that index."""
+        known = _Known(_BEGIN)
         for one in self._way[: index + 1]:
-            if isinstance(one, Failed):
-                known.failures.append(one)
-                known.since = _failure(one)
-            elif not one.was:
-                known = _Known(_event(one))
-            if isinstance(one, Move):
-                known.attempts += one.to == POPPED
-                if one is not self._way[index]:
-                    known.before = one
+            known = known.after(one)
         return known
 
     def _backoff(self, known: _Known) -> Tree:
@@ -306,6 +309,9 @@ class QueueTimes:
             f"attempt {counted[-1].attempt} failed at {_s(known.since.value)}, and the backoff after {after} is "
             f"{_s(self._backoff(known).value)} = min({_s(initial)} x 2^{many - 1}, {_s(maximum)})"
         )
+
+
+_BEGIN = t.constant(0.0, "the run begins", SECONDS)
 
 
 def _s(seconds: float) -> str:
