@@ -79,12 +79,23 @@ def pan(page: Page, seconds: float) -> None:
 
 
 def zoom(page: Page, seconds: float) -> None:
-    page.mouse.move(*MIDDLE)
-    page.keyboard.down("Control")
-    begun = time.monotonic()
-    while (passed := time.monotonic() - begun) < seconds:
-        page.mouse.wheel(0, -14 if passed < seconds / 2 else 14)
-    page.keyboard.up("Control")
+    """The wheel turns once a frame; one that Chromium is sent over its protocol is answered every second frame only."""
+    page.evaluate(
+        """([x, y, lasts]) => new Promise((done) => {
+          const canvas = document.querySelector("#map canvas");
+          const { left, top } = canvas.getBoundingClientRect();
+          const began = performance.now();
+          const turn = (now) => {
+            const deltaY = now - began < lasts / 2 ? -4 : 4;
+            const place = { clientX: left + x, clientY: top + y };
+            canvas.dispatchEvent(new WheelEvent("wheel", { deltaY, ctrlKey: true, cancelable: true, ...place }));
+            if (now - began < lasts) requestAnimationFrame(turn);
+            else done();
+          };
+          requestAnimationFrame(turn);
+        })""",
+        [*MIDDLE, seconds * 1e3],
+    )
 
 
 def play(page: Page, seconds: float, speed: str) -> None:

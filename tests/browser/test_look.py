@@ -98,8 +98,7 @@ def addresses(recorded: dict[str, Any], untried: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("width", [390, 800, 1440, 2560])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [*[("light", n) for n in (390, 800, 1440, 2560)], ("dark", 390)])
 def test_every_page(
     browser: Browser, site: Instance, recorded: dict[str, Any], untried: int, width: int, scheme: Any
 ) -> None:

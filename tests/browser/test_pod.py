@@ -62,6 +62,7 @@ def test_the_chosen_attempt_of_many_is_in_view(page: Page, unlucky: str) -> None
 def test_keys_leave_the_scrolling_to_the_page(page: Page, unlucky: str) -> None:
     page.goto(f"{unlucky}?attempt=17")
     expect(page.locator("[data-rows] tr").first).to_be_visible()
+    page.wait_for_load_state("networkidle")  # what comes later moves what is below it
     for key, down in (("ArrowDown", True), ("ArrowUp", False), ("PageDown", True), ("Home", False), (" ", True)):
         before = page.evaluate("scrollY")
         page.keyboard.press(key)
