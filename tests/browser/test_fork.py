@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 
@@ -45,6 +46,20 @@ def test_from_a_pending_pod_by_a_remedy_to_its_node(page: Page, recorded: dict[s
     assert fork
     page.goto(f"/runs/{fork[1]}/pods/shop/search-1/")
     expect(page.locator(".answer")).to_contain_text("Placed on")
+
+
+@pytest.mark.parametrize(("pod", "node"), [("front-3", "alpha"), ("front-3", "delta"), ("search-1", "epsilon")])
+def test_why_not_on_another_node(page: Page, recorded: dict[str, Any], pod: str, node: str) -> None:
+    """One that lost, one that was filtered, one of a pod that found none: what would lead there does."""
+    page.goto(f"/runs/{recorded['run']}/pods/shop/{pod}/")
+    page.get_by_role("textbox", name="Why not on").fill(node)
+    page.get_by_role("button", name="Ask").click()
+    page.wait_for_url(re.compile(rf"/why/.*node={node}"))
+    page.reload()  # the question is in the address
+    expect(page.get_by_role("textbox", name="Why not on")).to_have_value(node)
+    page.get_by_role("button", name="Try it").first.click()
+    page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2F{pod}"))
+    expect(page.locator("#pod").get_by_role("link", name=f"B: {node}")).to_be_visible()
 
 
 def test_the_bottlenecks_of_a_run_come_after_its_page(page: Page, recorded: dict[str, Any]) -> None:
