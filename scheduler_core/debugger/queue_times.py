@@ -54,13 +54,14 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the run's queue works. `initial`, `maximum`: of the backoff, in seconds. `counts_attempts`: as of the
-    release. `with_hints`: else the kind of an event alone wakes. `woken_by`: (a failed attempt, the label of an event)
-    -> the plugins that had rejected the pod and registered the event."""
+    """How the run's queue works. `initial`, `maximum`: of the backoff, in seconds. `counts_attempts`, `past_its_end`:
+    of the backoff, as of the release. `with_hints`: else the kind of an event alone wakes. `woken_by`: (a failed
+    attempt, the label of an event) -> the plugins that had rejected the pod and registered the event."""
 
     initial: Tree
     maximum: Tree
     counts_attempts: bool
+    past_its_end: bool
     with_hints: bool
     woken_by: Callable[[Failed, str], list[str]]
 
@@ -159,7 +160,7 @@ class QueueTimes:
         second, one = t.truncated(end), t.constant(1, "the queue looks every second")
         after = t.total([second, one])
         label = "the first second after the end (flushBackoffQCompleted runs every second)"
-        if self._rules.counts_attempts:
+        if not self._rules.past_its_end:
             label = "the first second at or after the end (flushBackoffQCompleted runs every second)"
             return t.either(t.equal(end, second), second, after, label, SECONDS)
         return after.says(label).measured(SECONDS)

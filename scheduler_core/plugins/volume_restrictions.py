@@ -154,7 +154,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
 
     @property
     def _in_use(self) -> Status:
-        return CLAIM_IN_USE if self.cluster.release.reworded_volume_reasons else OLD_CLAIM_IN_USE
+        return CLAIM_IN_USE if self.cluster.release.reworded_claim_in_use else OLD_CLAIM_IN_USE
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         wanted: _Wanted | None = state.get(self.name)

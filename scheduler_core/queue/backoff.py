@@ -18,7 +18,7 @@ class BackoffQueue:
 
     `windows`: popping early is on; then whole seconds count, and within one second pods are ordered as in activeQ.
     `counts_attempts`: the backoff grows with every attempt, else with each time a plugin rejected the pod (or with
-    the errors in a row, after an error); and it ends at its very end, else just after it.
+    the errors in a row, after an error). `past_its_end`: it ends just after its end, else at it.
     """
 
     def __init__(
@@ -29,12 +29,14 @@ class BackoffQueue:
         active_order: Callable[[QueuedPod], Any],
         windows: bool,
         counts_attempts: bool,
+        past_its_end: bool,
     ) -> None:
         self._clock = clock
         self._initial = initial
         self._maximum = maximum
         self._windows = windows
         self._counts_attempts = counts_attempts
+        self._past_its_end = past_its_end
         self._pods = KeyedHeap(lambda pod: (self.expiry(pod), active_order(pod)))
         self._errors = KeyedHeap(lambda pod: (self.expiry(pod), active_order(pod)))
 
@@ -59,9 +61,8 @@ class BackoffQueue:
         return math.floor(pod.expiry) if self._windows else pod.expiry
 
     def is_backing_off(self, pod: QueuedPod) -> bool:
-        if self._counts_attempts:
-            return self.expiry(pod) > self._clock.now
-        return self.expiry(pod) >= (math.floor(self._clock.now) if self._windows else self._clock.now)
+        now = math.floor(self._clock.now) if self._windows else self._clock.now
+        return self.expiry(pod) >= now if self._past_its_end else self.expiry(pod) > now
 
     def add(self, pod: QueuedPod) -> None:
         (self._pods if pod.rejectors else self._errors).put(pod)
@@ -99,4 +100,4 @@ class BackoffQueue:
         first = min((self.expiry(pod) for heap in (self._pods, self._errors) if (pod := heap.peek())), default=math.inf)
         if first == math.inf:
             return first
-        return math.ceil(first) if self._counts_attempts else math.floor(first) + 1
+        return math.floor(first) + 1 if self._past_its_end else math.ceil(first)

@@ -91,7 +91,13 @@ class SchedulingQueue:
 
         self.active = KeyedHeap(order)
         self.backoff = BackoffQueue(
-            clock, initial_backoff, max_backoff, order, self.pops_early, release.backoff_counts_attempts
+            clock,
+            initial_backoff,
+            max_backoff,
+            order,
+            windows=self.pops_early,
+            counts_attempts=release.backoff_counts_attempts,
+            past_its_end=release.backoff_past_its_end,
         )
         self.unschedulable: dict[str, QueuedPod] = {}  # gated ones among them
         self.cycle = 0  # grows with every pop

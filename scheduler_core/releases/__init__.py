@@ -3,12 +3,12 @@
 import re
 
 from scheduler_core.errors import InputError
-from scheduler_core.releases import v1_27, v1_34
+from scheduler_core.releases import v1_27, v1_33, v1_34
 from scheduler_core.releases.release import Release
 
 __all__ = ["RELEASES", "Release", "get_release"]
 
-RELEASES: dict[str, Release] = {release.name: release for release in (v1_27.RELEASE, v1_34.RELEASE)}
+RELEASES: dict[str, Release] = {release.name: release for release in (v1_27.RELEASE, v1_33.RELEASE, v1_34.RELEASE)}
 
 _VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+].*)?")
 

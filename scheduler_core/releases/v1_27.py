@@ -21,6 +21,7 @@ RELEASE = Release(
     postfilter_stop=".",
     prefilter_blames=False,
     reworded_volume_reasons=False,
+    reworded_claim_in_use=False,
     local_volume_nodes=True,
     volume_attributes_class=False,
     volume_zone_stable_labels=False,
@@ -31,6 +32,7 @@ RELEASE = Release(
     queueing_hints=False,
     pop_from_backoff=False,
     backoff_counts_attempts=True,
+    backoff_past_its_end=False,
     default_plugins=(
         ("PrioritySort", 0),
         ("NodeUnschedulable", 0),

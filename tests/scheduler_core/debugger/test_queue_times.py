@@ -59,6 +59,7 @@ def rules_of(simulation: Simulation) -> Rules:
         argument("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds),
         argument("podMaxBackoffSeconds", configuration.pod_max_backoff_seconds),
         release.backoff_counts_attempts,
+        release.backoff_past_its_end,
         release.queueing_hints,
         woken_by,
     )

@@ -14,9 +14,9 @@ def test_a_version_names_its_minor_release(name: str, release: str) -> None:
     assert get_release(name) is RELEASES[release]
 
 
-@pytest.mark.parametrize("name", ["1.33", "", "latest", "1.34.x", "34", "1.3", "11.34"])
+@pytest.mark.parametrize("name", ["1.15", "", "latest", "1.34.x", "34", "1.3", "11.34"])
 def test_an_unknown_release_lists_what_there_is(name: str) -> None:
-    with pytest.raises(InputError, match=r"is not available; there are 1\.27, 1\.34"):
+    with pytest.raises(InputError, match=f"is not available; there are {', '.join(RELEASES)}"):
         get_release(name)
 
 
