@@ -21,7 +21,7 @@ from scheduler_core.errors import InputError
 Quantities = dict[str, str | int | float]
 
 
-class Struct(msgspec.Struct, rename="camel", omit_defaults=True):
+class Struct(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     """What all structs share: camelCase names outside, absent fields have defaults."""
 
 

@@ -65,6 +65,7 @@ class NodeTable:
         self._zones: dict[str, list[str]] = {}  # zone -> node names, both in order of arrival
         self._stale = False
         self._resources: list[str] = [resources.CPU, resources.MEMORY, resources.EPHEMERAL]
+        self._kinds: set[tuple[tuple[str, str | int | float], ...]] = set()  # allocatable resources that have columns
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self.nodes: list[Node] = []
@@ -84,7 +85,9 @@ class NodeTable:
 
     def set_node(self, node: Node) -> None:
         """Adds or replaces a node."""
-        entry = self.entries.setdefault(node.name, NodeEntry())
+        entry = self.entries.get(node.name)
+        if entry is None:
+            entry = self.entries[node.name] = NodeEntry()
         zone = zone_key(node)
         if entry.node is None or entry.zone != zone:
             if entry.node is not None:
@@ -94,15 +97,19 @@ class NodeTable:
             self._stale = True
         if entry.node is not None:
             self._drop_images(entry.node)
-        self._keep_images(entry, node)
+        if node.status.images or entry.image_spread:
+            self._keep_images(entry, node)
         entry.node = node
         self.changed()
-        for name in resources.amounts(node.status.allocatable):
-            self._resource(name)
+        kind = tuple(node.status.allocatable.items())
+        if kind not in self._kinds:
+            self._kinds.add(kind)
+            for name in resources.amounts(node.status.allocatable):
+                self._resource(name)
         row = self.rows.get(node.name)
         if row is not None:
             self.nodes[row] = node
-            self._fill_node(row, node)
+            self._fill([row])
 
     def remove_node(self, name: str) -> None:
         """Removes a node; its pods stay known until they are removed themselves."""
@@ -168,12 +175,12 @@ class NodeTable:
         self._amounts[:, fresh] = 0
         self._bind()
         self.pods.permute(self.rows, origin)
-        with np.errstate(over="ignore"):
-            for row in fresh.tolist():
-                self._fill_node(row, self.nodes[row])
-                for pod in self.entries[self.names[row]].pods.values():
-                    self._tally(pod, row, 1)
-                    self.pods.count_row(pod, row, 1)
+        rows = fresh.tolist()
+        self._fill(rows)
+        there = [(row, pod) for row in rows for pod in self.entries[self.names[row]].pods.values()]
+        self._tally_all(there)
+        for row, pod in there:
+            self.pods.count_row(pod, row, 1)
         self._stale = False
         self._memo.clear()
 
@@ -194,18 +201,23 @@ class NodeTable:
         self._resources.append(name)
         self._bind()
 
-    def _fill_node(self, row: int, node: Node) -> None:
-        amounts = resources.amounts(node.status.allocatable)
-        self.allowed_pods[row] = amounts.pop("pods", 0)
-        for name, column in self.allocatable.items():
-            column[row] = amounts.get(name, 0)
-        self.unschedulable[row] = node.spec.unschedulable
+    def _fill(self, rows: list[int]) -> None:
+        """What node objects say, into these rows of the columns. Most nodes are like others: each kind is read once."""
+        kinds: dict[tuple[tuple[str, str | int | float], ...], int] = {}
+        which = [kinds.setdefault(tuple(self.nodes[row].status.allocatable.items()), len(kinds)) for row in rows]
+        amounts = [resources.amounts(dict(kind)) for kind in kinds]
+        for name, column in (("pods", self.allowed_pods), *self.allocatable.items()):
+            column[rows] = np.array([of.get(name, 0) for of in amounts], np.int64)[which]
+        self.unschedulable[rows] = [self.nodes[row].spec.unschedulable for row in rows]
 
     # ---- pods
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
         """Counts a pod on a node, which need not exist (yet)."""
-        self.entries.setdefault(node, NodeEntry()).pods[pod.key] = pod
+        entry = self.entries.get(node)
+        if entry is None:
+            entry = self.entries[node] = NodeEntry()
+        entry.pods[pod.key] = pod
         for name in pod.requests:
             if name not in self.allocatable:
                 self._resource(name)
@@ -239,6 +251,20 @@ class NodeTable:
         self.nonzero_cpu[row] += step * pod.nonzero_cpu
         self.nonzero_memory[row] += step * pod.nonzero_memory
         self.pod_count[row] += step
+
+    def _tally_all(self, placed: list[tuple[int, PodInfo]]) -> None:
+        """As `_tally` of many pods, each counted in on a row. Most ask for what others ask for."""
+        if not placed:
+            return
+        kinds: dict[int, tuple[int, PodInfo]] = {}
+        which = [kinds.setdefault(id(pod.requests), (len(kinds), pod))[0] for _, pod in placed]
+        rows = [row for row, _ in placed]
+        asked = [pod.requests for _, pod in kinds.values()]
+        for name in {name for requests in asked for name in requests}:
+            np.add.at(self.requested[name], rows, np.array([one.get(name, 0) for one in asked], np.int64)[which])
+        np.add.at(self.nonzero_cpu, rows, np.array([pod.nonzero_cpu for _, pod in placed], np.int64))
+        np.add.at(self.nonzero_memory, rows, np.array([pod.nonzero_memory for _, pod in placed], np.int64))
+        np.add.at(self.pod_count, rows, 1)
 
     def pods_of(self, row: int) -> Iterable[PodInfo]:
         """The pods on a node, in order of arrival."""

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster.counted import LabelClass, SelectorColumn, Term, TermColumn
-from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 
 REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY = "required affinity", "required anti-affinity"
 PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY = "preferred affinity", "preferred anti-affinity"
+ROLES = (REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY, PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY)  # as PodInfo.terms
 
 
 class PodColumns:
@@ -73,15 +74,13 @@ class PodColumns:
 
     def _terms_carried(self, pod: PodInfo) -> tuple[TermColumn, ...]:
         if pod.term_columns is None:
-            pod.term_columns = tuple(
-                self._term_column(role, term)
-                for role, terms in (
-                    (REQUIRED_AFFINITY, pod.required_affinity),
-                    (REQUIRED_ANTI_AFFINITY, pod.required_anti_affinity),
-                    (PREFERRED_AFFINITY, pod.preferred_affinity),
-                    (PREFERRED_ANTI_AFFINITY, pod.preferred_anti_affinity),
+            terms = pod.terms()
+            pod.term_columns = (
+                ()
+                if terms is NO_TERMS
+                else tuple(
+                    self._term_column(role, term) for role, own in zip(ROLES, terms, strict=True) for term in own
                 )
-                for term in terms
             )
         return pod.term_columns
 

@@ -17,6 +17,8 @@ HostPort = tuple[str, str, int]  # ip, protocol, port
 
 EVERY_IP = "0.0.0.0"
 
+NO_TERMS: tuple[tuple[Term, ...], ...] = ((), (), (), ())
+
 
 class PodInfo:
     """A pod as the scheduler sees it.
@@ -65,7 +67,7 @@ class PodInfo:
         self.requests, self.nonzero_cpu, self.nonzero_memory = resources.requests_of(pod, release)
         self.host_ports = _host_ports(pod, release)
         self.node_selection = _node_selection(pod)
-        self.tolerations = tuple((t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations)
+        self.tolerations = tuple([(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations])
         self._terms: tuple[tuple[Term, ...], ...] | None = None
         self.label_class: LabelClass | None = None
         self.term_columns: tuple[TermColumn, ...] | None = None
@@ -75,25 +77,26 @@ class PodInfo:
 
     @property
     def required_affinity(self) -> tuple[Term, ...]:
-        return self._affinity()[0]
+        return self.terms()[0]
 
     @property
     def required_anti_affinity(self) -> tuple[Term, ...]:
-        return self._affinity()[1]
+        return self.terms()[1]
 
     @property
     def preferred_affinity(self) -> tuple[Term, ...]:
-        return self._affinity()[2]
+        return self.terms()[2]
 
     @property
     def preferred_anti_affinity(self) -> tuple[Term, ...]:
-        return self._affinity()[3]
+        return self.terms()[3]
 
-    def _affinity(self) -> tuple[tuple[Term, ...], ...]:
+    def terms(self) -> tuple[tuple[Term, ...], ...]:
+        """The four kinds of (anti-)affinity terms, in the order of the properties above; NO_TERMS without any."""
         if self._terms is None:
             affinity = self.pod.spec.affinity
             if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
-                self._terms = _NO_TERMS
+                self._terms = NO_TERMS
             else:
                 near, far = self._compile(affinity.pod_affinity), self._compile(affinity.pod_anti_affinity)
                 self._terms = (near[0], far[0], near[1], far[1])
@@ -120,9 +123,6 @@ class PodInfo:
         )
 
 
-_NO_TERMS: tuple[tuple[Term, ...], ...] = ((), (), (), ())
-
-
 def _node_selection(pod: Pod) -> bytes | None:
     affinity = pod.spec.affinity
     required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
@@ -136,11 +136,9 @@ def _host_ports(pod: Pod, release: Release) -> tuple[HostPort, ...]:
     containers: list[Container] = pod.spec.containers
     if release.sidecar_containers and pod.spec.init_containers:
         containers = [*containers, *(c for c in pod.spec.init_containers if c.restart_policy == "Always")]
-    if not any(container.ports for container in containers):
+    ports = [port for container in containers if container.ports for port in container.ports]
+    if not ports:
         return ()
     return tuple(
-        (port.host_ip or EVERY_IP, port.protocol or "TCP", port.host_port)
-        for container in containers
-        for port in container.ports
-        if port.host_port > 0
+        (port.host_ip or EVERY_IP, port.protocol or "TCP", port.host_port) for port in ports if port.host_port > 0
     )

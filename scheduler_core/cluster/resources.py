@@ -96,6 +96,8 @@ def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStat
     if not release.in_place_resize:
         return {}
     statuses = pod.status.init_container_statuses if init else pod.status.container_statuses
+    if not statuses:
+        return {}
     return {s.name: s for s in statuses if s.resources is not None or s.allocated_resources}
 
 

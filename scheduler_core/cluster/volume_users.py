@@ -71,7 +71,8 @@ class VolumeUsers:
         return {*self.by_node, *self._attachments}
 
     def add(self, pod: PodInfo, node: str) -> None:
-        if not any(counts(volume) for volume in pod.pod.spec.volumes):
+        volumes = pod.pod.spec.volumes
+        if not volumes or not any(map(counts, volumes)):
             return
         self.by_node.setdefault(node, {})[pod.key] = pod
         for key in _references(pod):

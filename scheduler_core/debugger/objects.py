@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -38,7 +38,13 @@ def objects_at(recording: Recording, moment: int) -> list[ObjectAt]:
 
 def objects_of(state: State) -> list[ObjectAt]:
     """The same of a state that is there already."""
-    return [*_nodes(state), *_others(state.recording, state.moment), *_pods(state)]
+    return [*_nodes(state), *beside_nodes(state)]
+
+
+def beside_nodes(state: State, waiting: Collection[str] | None = None) -> list[ObjectAt]:
+    """The same without the nodes. `waiting`: of the pods on none only these and those that are nominated; None for
+    all."""
+    return [*_others(state.recording, state.moment), *_pods(state, waiting)]
 
 
 def _nodes(state: State) -> Iterator[ObjectAt]:
@@ -62,7 +68,7 @@ def _others(recording: Recording, moment: int) -> Iterator[ObjectAt]:
         yield ObjectAt(kind, key, number)
 
 
-def _pods(state: State) -> Iterator[ObjectAt]:
+def _pods(state: State, waiting: Collection[str] | None = None) -> Iterator[ObjectAt]:
     pods, names, nominated = state.recording.tables["pods"], state.recording.names, state.nominated()
     keys, texts, numbers = pods["key"], pods.texts["key"], pods["object"]
     placed, pending = state.placed, np.flatnonzero(state.state == PENDING)
@@ -72,7 +78,8 @@ def _pods(state: State) -> Iterator[ObjectAt]:
         yield ObjectAt("Pod", name, number, names[node], bound, nominated.get(name, ""), start)
     for key, number in zip(keys[pending].tolist(), numbers[pending].tolist(), strict=True):
         name = texts[key]
-        yield ObjectAt("Pod", name, number, nominated=nominated.get(name, ""))
+        if waiting is None or name in waiting or name in nominated:
+            yield ObjectAt("Pod", name, number, nominated=nominated.get(name, ""))
 
 
 def written(at: ObjectAt, fetch: Fetch) -> dict[str, Any]:

@@ -242,7 +242,7 @@ def of_recording(rewound: Rewound, number: int, trace: CycleTrace) -> Provenance
     InputError."""
     recording = rewound.recording
     moment = recording.before_cycle(number)
-    simulation = rewound.at(moment)
+    simulation = rewound.at(moment, {trace.pod})
     simulation.scheduler.next_start_index = trace.start_index
     pod = next((pod for pod in simulation.pending if pod.key == trace.pod), None)
     framework = simulation.scheduler.profiles.get(trace.profile)
@@ -255,10 +255,12 @@ def of_recording(rewound: Rewound, number: int, trace: CycleTrace) -> Provenance
 def _placing_cycles(state: State) -> dict[str, int]:
     """Pod -> the cycle that placed it, of the pods on nodes."""
     recording, pods = state.recording, state.recording.tables["pods"]
-    number = {at: i for i, at in enumerate(recording.tables["cycles"]["at"].tolist(), 1)}
-    came = recording.tables["places"]["at"][state.came[state.placed]].tolist()
-    keys, names = pods["key"][state.placed].tolist(), pods.texts["key"]
-    return {names[key]: number[at] for key, at in zip(keys, came, strict=True) if at and at in number}
+    cycles = recording.tables["cycles"]["at"]
+    came = recording.tables["places"]["at"][state.came[state.placed]]
+    found = np.searchsorted(cycles, came)
+    placed = (came > 0) & (found < len(cycles)) & (np.append(cycles, -1)[found] == came)
+    keys, names = pods["key"][state.placed][placed].tolist(), pods.texts["key"]
+    return {names[key]: at for key, at in zip(keys, (found[placed] + 1).tolist(), strict=True)}
 
 
 def _as_given(recording: Recording, fetch: Fetch, moment: int) -> dict[tuple[str, str], Object]:

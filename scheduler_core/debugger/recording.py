@@ -38,6 +38,7 @@ from scheduler_core.time.changes import taint_text
 from scheduler_core.time.timeline import Record
 
 VERSION = 1
+_OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])
 
 MOVES_PART, FACTS_PART, OBJECTS_PART = "moves", "facts", "objects"
 OBJECTS_PER_BLOCK = 1000
@@ -439,4 +440,4 @@ def facts_from(blocks: Iterable[bytes]) -> Facts:
 def objects_from(data: bytes) -> list[tuple[str, bytes]]:
     """(kind, JSON) of the objects of a block, in the order of their numbers. Raises InputError for what is damaged."""
     with _reading():
-        return [(kind, text) for kind, text in _decode(data)]
+        return _OBJECTS.decode(zlib.decompress(data))

@@ -7,20 +7,23 @@ what it decided in the run.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
+import numpy as np
 
 from scheduler_core.api.objects import KINDS, Node, Object, Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import HostPort, PodInfo
-from scheduler_core.debugger.objects import Fetch, ObjectAt, objects_of
+from scheduler_core.debugger.objects import Fetch, ObjectAt, beside_nodes
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.state import State
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 
+_NODE = msgspec.json.Decoder(Node)
+_READ = {name: msgspec.json.Decoder(kind) for name, kind in KINDS.items()}
 Make = Callable[..., Simulation]
 """`Simulation` with the run's settings: `partial(Simulation, release=..., config=..., ...)`."""
 
@@ -33,6 +36,7 @@ def rewind(
     release: Release,
     *,
     pods: Sequence[str] | None = (),
+    waiting: Collection[str] | None = None,
     start_index: int = 0,
     state: State | None = None,
 ) -> Simulation:
@@ -46,7 +50,7 @@ def rewind(
     with _without_collecting():
         cluster = Cluster(release)
         _fill_nodes(cluster, recording, fetch, moment)
-        there = [at for at in objects_of(state or State(recording, moment)) if at.kind in KINDS and at.kind != "Node"]
+        there = [at for at in beside_nodes(state or State(recording, moment), waiting) if at.kind in KINDS]
         simulation = make([_as_it_was(at, fetch) for at in there], cluster=cluster, pods=pods)
     for at in there:
         if at.start:
@@ -76,11 +80,11 @@ def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: in
     """All that happened to nodes, in order: rows depend on it, and on how many nodes ImageLocality counts an image."""
     presence, nodes = recording.tables["presence"], recording.tables["nodes"]
     end = int(presence["at"].searchsorted(moment, "right"))
+    objects, read = nodes["object"].tolist(), _NODE.decode
     stored: dict[int, Node] = {}
     for name, version in zip(presence["name"][:end].tolist(), presence["node"][:end].tolist(), strict=True):
         if version >= 0:
-            _, text = fetch(int(nodes["object"][version]))
-            stored[name] = msgspec.json.decode(text, type=Node)
+            stored[name] = read(fetch(objects[version])[1])
             cluster.apply(stored[name])
         elif name in stored:
             cluster.remove(stored.pop(name))
@@ -88,7 +92,7 @@ def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: in
 
 def _as_it_was(at: ObjectAt, fetch: Fetch) -> Object:
     kind, text = fetch(at.number)
-    obj: Object = msgspec.json.decode(text, type=KINDS[kind])
+    obj: Object = _READ[kind].decode(text)
     if isinstance(obj, Pod):
         obj.spec.node_name = at.node
         obj.status.nominated_node_name = at.nominated
@@ -120,12 +124,12 @@ def _departures(recording: Recording, moment: int) -> Iterator[tuple[int, int, i
     """(place in the table, pod, node) of the pods that left a node."""
     places = recording.tables["places"]
     end = int(places["at"].searchsorted(moment, "right"))
-    on: dict[int, int] = {}
-    for place, (pod, node) in enumerate(zip(places["pod"][:end].tolist(), places["node"][:end].tolist(), strict=True)):
-        was = on.get(pod, -1)
-        if was >= 0 and was != node:
-            yield place, pod, was
-        on[pod] = node
+    pods, nodes = places["pod"][:end], places["node"][:end]
+    order = np.argsort(pods, kind="stable")  # each pod's places one after the other
+    before, after = order[:-1], order[1:]
+    left = (pods[before] == pods[after]) & (nodes[before] >= 0) & (nodes[before] != nodes[after])
+    for was, place in sorted(zip(before[left].tolist(), after[left].tolist(), strict=True), key=lambda pair: pair[1]):
+        yield place, int(pods[place]), int(nodes[was])
 
 
 def _hold(simulation: Simulation, assumed: Iterable[ObjectAt]) -> None:

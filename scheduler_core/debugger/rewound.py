@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 import numpy as np
@@ -28,26 +28,37 @@ class Rewound:
         self._infos: dict[str, PodInfo] = {}
         self.state: State
 
-    def at(self, moment: int) -> Simulation:
-        """The run after a moment, as `rewind` makes it; the one that was given before is no longer another. Raises
-        InputError."""
+    def at(self, moment: int, waiting: Collection[str] | None = None) -> Simulation:
+        """The run after a moment, as `rewind` makes it; the one that was given before is no longer another. `waiting`:
+        as of `rewind`; plugins that list pods get all of them all the same. Raises InputError."""
         simulation = self._simulation
         if simulation is not None and self.state.moment == moment:
-            return simulation
-        state = State(self.recording, moment)
+            state = self.state
+        else:
+            state = State(self.recording, moment)
         if simulation is None or not self._near(simulation, state):
             self._simulation = None  # its memory is needed
-            simulation = rewind(self.recording, self.fetch, moment, self._make, self._release, state=state)
-            self._rows = dict(
-                zip(self._keys(alive := np.flatnonzero(state.state != GONE)), alive.tolist(), strict=True)
+            simulation = rewind(
+                self.recording, self.fetch, moment, self._make, self._release, waiting=waiting, state=state
             )
             self._infos = simulation.cluster.pods | {pod.key: pod for pod in simulation.pending}
+            alive = np.flatnonzero(state.state != GONE)
+            rows = zip(self._keys(alive), alive.tolist(), strict=True)
+            self._rows = {key: row for key, row in rows if key in self._infos}
+            for framework in simulation.scheduler.profiles.values():
+                framework.list_pods = self._everyone
             self._simulation = simulation
-        else:
+        elif state is not self.state:
             self._others(simulation, state)
             self._pods(simulation, state)
         self.state = state
+        self._wait(simulation, waiting)
         return simulation
+
+    def _everyone(self) -> list[PodInfo]:
+        """All pods there are, in the recording's order."""
+        alive = np.flatnonzero(self.state.state != GONE)
+        return [self._info(row, key) for row, key in zip(alive.tolist(), self._keys(alive), strict=True)]
 
     def _keys(self, rows: Int64) -> list[str]:
         pods = self.recording.tables["pods"]
@@ -110,11 +121,12 @@ class Rewound:
         for row in moved[state.state[moved] == GONE].tolist():
             self._infos.pop(keys[row], None)
             self._rows.pop(keys[row], None)
-        nominated = state.nominated()
         order = moved[np.argsort(state.came[moved], kind="stable")]
         for row in order[state.state[order] != GONE].tolist():
-            info = self._info(row, keys[row])
             placed = state.state[row] >= ASSUMED
+            if not placed and self._rows.get(keys[row]) != row:
+                continue  # made when it is asked for
+            info = self._info(row, keys[row])
             node = self.recording.names[int(state.node[row])] if placed else ""
             info.pod.spec.node_name = node
             info.start_time = float(state.start[row]) or timestamp(info.pod.status.start_time)
@@ -122,17 +134,12 @@ class Rewound:
                 cluster.add_pod(info, node)
                 touched.add(node)
         self._arrange(simulation, state, touched)
-        pending = np.flatnonzero(state.state == PENDING)
-        simulation.pending = [
-            self._info(row, key) for row, key in zip(pending.tolist(), self._keys(pending), strict=True)
-        ]
-        self._nominate(simulation, nominated)
 
     def _info(self, row: int, key: str) -> PodInfo:
         if self._rows.get(key) != row:
             _, text = self.fetch(int(self.recording.tables["pods"]["object"][row]))
             pod = msgspec.json.decode(text, type=Pod)
-            pod.spec.node_name = ""
+            pod.spec.node_name = pod.status.nominated_node_name = ""
             self._rows[key], self._infos[key] = row, PodInfo(pod, self._release)
         return self._infos[key]
 
@@ -144,7 +151,13 @@ class Rewound:
                 came = {key: int(state.came[self._rows[key]]) for key in entry.pods}
                 entry.pods = dict(sorted(entry.pods.items(), key=lambda pod: came[pod[0]]))
 
-    def _nominate(self, simulation: Simulation, nominated: dict[str, str]) -> None:
+    def _wait(self, simulation: Simulation, waiting: Collection[str] | None) -> None:
+        """The pods on no node that the simulation knows, and which of them are nominated."""
+        rows, nominated = np.flatnonzero(self.state.state == PENDING), self.state.nominated()
+        pending = zip(self._keys(rows), rows.tolist(), strict=True)
+        simulation.pending = [
+            self._info(row, key) for key, row in pending if waiting is None or key in waiting or key in nominated
+        ]
         nominator = simulation.cluster.nominator
         for name in nominator.nodes():
             for pod in nominator.on(name):

@@ -32,11 +32,10 @@ class NodeOrder:
         presence, nodes = self.recording.tables["presence"], self.recording.tables["nodes"]
         end = int(np.searchsorted(presence["at"], moment, "right"))
         moved = False
-        for name, version in zip(
-            presence["name"][self._next : end].tolist(), presence["node"][self._next : end].tolist(), strict=True
-        ):
-            zone = nodes.at("zone", version) if version >= 0 else None
-            moved |= self._put(name, zone)
+        names, versions = presence["name"][self._next : end].tolist(), presence["node"][self._next : end].tolist()
+        zones, number = nodes.texts["zone"], nodes["zone"].tolist() if versions else []
+        for name, version in zip(names, versions, strict=True):
+            moved |= self._put(name, zones[number[version]] if version >= 0 else None)
             if version >= 0:
                 self.versions[name] = version
             else:

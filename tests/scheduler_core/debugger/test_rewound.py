@@ -42,6 +42,12 @@ def told(simulation: Simulation) -> dict[str, Any]:
     }
 
 
+def everyone(simulation: Simulation) -> list[tuple[str, str, str]]:
+    """The pods that plugins get when they list all."""
+    framework = next(iter(simulation.scheduler.profiles.values()))
+    return sorted((pod.key, pod.node, pod.nominated_node) for pod in framework.list_pods())
+
+
 def check(recording: Recording, objects: list[tuple[str, bytes]], simulation: Simulation, name: str) -> int:
     """How often the cluster went there instead of being made anew."""
     make = partial(
@@ -58,6 +64,12 @@ def check(recording: Recording, objects: list[tuple[str, bytes]], simulation: Si
         if chance.random() < 0.5 and hasattr(moving, "state"):
             moment = min(max(moving.state.moment + chance.choice((-2, -1, 1, 2)), 0), recording.end)
         at_once = rewind(recording, objects.__getitem__, moment, make, simulation.release)
+        if chance.random() < 0.5:
+            few = {pod.key for pod in at_once.pending if chance.random() < 0.3}
+            wanted = told(at_once)
+            wanted["pending"] = [pod for pod in wanted["pending"] if pod[0] in few or pod[1]]
+            assert told(moving.at(moment, few)) == wanted, f"{name} at {moment}, {few}"
+            assert everyone(moving.at(moment, few)) == everyone(at_once)
         now = moving.at(moment)
         assert told(now) == told(at_once), f"{name} at {moment}"
         went, before = went + (now is before), now
