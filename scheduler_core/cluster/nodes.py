@@ -8,7 +8,8 @@ Source: pkg/scheduler/backend/cache (node_tree.go, snapshot.go), pkg/scheduler/f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ Bool = npt.NDArray[np.bool_]
 
 _T = TypeVar("_T")
 _MEMO_LIMIT = 4096
+_OF_PODS = ("is_bare", "_memo", "images", "requested", "nonzero_cpu", "nonzero_memory", "pod_count")
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
@@ -76,6 +78,7 @@ class NodeTable:
         # (protocol, port) -> node -> ips in use; a set as upstream's, so the first of two users to go frees the port
         self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
         self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size of the first seen, nodes that hold it)
+        self.is_bare = False  # see `bare`
         self.version = 0  # grows whenever a node object or a CSINode changes
 
     def __len__(self) -> int:
@@ -266,8 +269,23 @@ class NodeTable:
         np.add.at(self.nonzero_memory, rows, np.array([pod.nonzero_memory for _, pod in placed], np.int64))
         np.add.at(self.pod_count, rows, 1)
 
+    @contextmanager
+    def bare(self) -> Iterator[None]:
+        """As if no node had pods or images, for as long as this lasts."""
+        kept = {name: getattr(self, name) for name in _OF_PODS}
+        self.is_bare, self._memo, self.images = True, {}, {}
+        self.requested = {name: np.zeros_like(column) for name, column in self.requested.items()}
+        self.nonzero_cpu, self.nonzero_memory, self.pod_count = np.zeros((3, len(self)), np.int64)
+        try:
+            yield
+        finally:
+            for name, value in kept.items():
+                setattr(self, name, value)
+
     def pods_of(self, row: int) -> Iterable[PodInfo]:
         """The pods on a node, in order of arrival."""
+        if self.is_bare:
+            return ()
         return self.entries[self.names[row]].pods.values()
 
     # ---- columns that depend on node objects alone, kept until one changes

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gzip
 import sys
+import urllib.parse
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import msgspec
 
+from scheduler_core.commands.extender_server import answering
+from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
@@ -26,7 +30,7 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
-    """One case's decisions in the golden format. Raises InputError."""
+    """One case's decisions in the golden format. Its extenders answer from this process. Raises InputError."""
     simulation = Simulation(
         case["objects"],
         release=case["kubernetes"],
@@ -36,12 +40,27 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
         percentage=case.get("percentage"),
         pods=case["pods"],
     )
+    with _extenders(simulation, case.get("extenders")):
+        cycles = [trace.golden(simulation.nodes) for trace in simulation.run()]
     return {
         "name": case["name"],
         "kubernetes": case["kubernetes"],
         "node_order": list(simulation.nodes),
-        "cycles": [trace.golden(simulation.nodes) for trace in simulation.run()],
+        "cycles": cycles,
     }
+
+
+@contextmanager
+def _extenders(simulation: Simulation, says: dict[str, Any] | None) -> Iterator[None]:
+    """Has the simulation ask the extenders of its configuration, all of which a server of ours answers for."""
+    configs = simulation.configuration.extenders
+    if says is None or not configs:
+        yield
+        return
+    hosts = {urllib.parse.urlsplit(config.url_prefix).netloc for config in configs}
+    with answering(says) as address:
+        simulation.scheduler.ask(Extenders(configs, simulation.cluster, hosts, proxy=address))
+        yield
 
 
 def replay(path: str, out: IO[bytes], one: Callable[[dict[str, Any]], dict[str, Any]] = replay_case) -> int:

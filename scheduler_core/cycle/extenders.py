@@ -24,7 +24,7 @@ from scheduler_core.config.names import go_duration
 from scheduler_core.config.schema import Extender as Config
 from scheduler_core.cycle.trace import CycleTrace, Score
 from scheduler_core.errors import InputError
-from scheduler_core.framework.interface import EXTENDERS, Status, Verdict, error, unresolvable, unschedulable
+from scheduler_core.framework.interface import EXTENDER, Status, Verdict, error, unresolvable, unschedulable
 from scheduler_core.preemption.victims import Candidate
 
 DEFAULT_TIMEOUT_SECONDS = 5.0
@@ -43,13 +43,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-_OPENER = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({}))
-
-
 class Extender:
-    """One extender. `config`: as in the KubeSchedulerConfiguration."""
+    """One extender. `config`: as in the KubeSchedulerConfiguration. `proxy`: as of Extenders."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, proxy: str = "") -> None:
+        proxies = {"http": proxy, "https": proxy} if proxy else {}
+        self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler(proxies))
         self.config = config
         self.url = config.url_prefix.rstrip("/")
         self.timeout = (go_duration(config.http_timeout) if config.http_timeout else 0) or DEFAULT_TIMEOUT_SECONDS
@@ -71,12 +70,12 @@ class Extender:
         body = msgspec.json.encode(arguments)
         request = urllib.request.Request(url, body, {"Content-Type": "application/json"}, method="POST")
         try:
-            with _OPENER.open(request, timeout=self.timeout) as response:
+            with self._opener.open(request, timeout=self.timeout) as response:
                 data = response.read(MAX_RESPONSE_BYTES + 1)
         except TimeoutError:
             raise ExtenderError(f"{url}: no answer within {self.timeout:g} s") from None
         except urllib.error.HTTPError as problem:
-            raise ExtenderError(f"{url}: answered with status {problem.code}") from None
+            raise ExtenderError(f"failed {verb} with extender at URL {url}, code {problem.code}") from None
         except (urllib.error.URLError, OSError, ValueError) as problem:
             reason = getattr(problem, "reason", problem)
             if isinstance(reason, TimeoutError):
@@ -98,15 +97,17 @@ def _lower(value: Any, where: Extender) -> dict[str, Any]:
 
 
 class Extenders:
-    """All extenders of a configuration. `allowed`: the hosts (`name` or `name:port`) that may be asked.
+    """All extenders of a configuration. `allowed`: the hosts (`name` or `name:port`) that may be asked. `proxy`: the
+    address of one that answers in the place of all of them; "" to ask them themselves.
 
     Raises InputError for one whose host is not allowed. `events`: what went wrong, for whoever runs the cycles to take.
     """
 
-    def __init__(self, configs: Sequence[Config], cluster: Cluster, allowed: Collection[str]) -> None:
+    def __init__(self, configs: Sequence[Config], cluster: Cluster, allowed: Collection[str], proxy: str = "") -> None:
         self.cluster = cluster
         self.events: list[str] = []
-        self.all = [Extender(config) for config in configs]
+        # Those that may be ignored come last. Source: pkg/scheduler/scheduler.go (buildExtenders)
+        self.all = [Extender(config, proxy) for config in sorted(configs, key=lambda config: config.ignorable)]
         for extender in self.all:
             parts = urllib.parse.urlsplit(extender.url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -119,17 +120,27 @@ class Extenders:
     def __bool__(self) -> bool:
         return bool(self.all)
 
+    @property
+    def choose_nodes(self) -> bool:
+        """Some of them filter or score: then one feasible node is not enough."""
+        return any(extender.config.filter_verb or extender.config.prioritize_verb for extender in self.all)
+
+    def _note(self, extender: Extender, problem: ExtenderError, then: str = "") -> None:
+        told = str(problem) if extender.url in str(problem) else f"{extender.url}: {problem}"
+        self.events.append(f"extender {told}{then}")
+
     def _failed(self, extender: Extender, problem: ExtenderError) -> str:
         """Notes a failure; returns the error it is for the cycle, "" if it can be ignored."""
-        ignored = " (ignored)" if extender.config.ignorable else ""
-        self.events.append(f"extender {problem}{ignored}")
-        return "" if extender.config.ignorable else f"extender {problem}"
+        self._note(extender, problem, " (ignored)" if extender.config.ignorable else "")
+        return "" if extender.config.ignorable else str(problem)
 
     # ---- filter
 
-    def filter(self, pod: PodInfo, trace: CycleTrace) -> None:
-        """Asks about the feasible nodes; those left out get a status of the plugin `Extenders` in the trace."""
-        names = self.cluster.nodes.names
+    def filter(self, pod: PodInfo, trace: CycleTrace) -> bool:
+        """Asks about the feasible nodes; those left out get a status of the plugin `Extender` in the trace.
+
+        Whether the nodes that are left were sent back, as the extenders know them."""
+        names, rebuilt = self.cluster.nodes.names, False
         statuses: dict[int, Status] = {}
         rows = trace.feasible_rows().tolist()
         for extender in self.all:
@@ -138,25 +149,33 @@ class Extenders:
             if not extender.config.filter_verb or not extender.interested(pod):
                 continue
             try:
-                kept, refused = self._ask_filter(extender, pod, [names[row] for row in rows])
+                kept, refused, whole = self._ask_filter(extender, pod, [names[row] for row in rows])
             except ExtenderError as problem:
                 trace.error = self._failed(extender, problem)
                 if trace.error:
-                    return
+                    return False
                 continue
+            rebuilt = rebuilt or whole
             for row in rows:
                 if names[row] not in kept:
                     statuses[row] = refused.get(names[row]) or unschedulable()
             rows = [row for row in rows if names[row] in kept]
         if statuses:
-            trace.refuse(EXTENDERS, Verdict.of_statuses([statuses.get(row) for row in range(trace.nodes)]))
+            trace.refuse(EXTENDER, Verdict.of_statuses([statuses.get(row) for row in range(trace.nodes)]))
+            for row in statuses.keys() & trace.nominated.keys():
+                trace.nominated[row] = statuses[row].of(EXTENDER)
             trace.feasible = np.array(rows, np.intp)
+        return rebuilt
 
-    def _ask_filter(self, extender: Extender, pod: PodInfo, nodes: list[str]) -> tuple[set[str], dict[str, Status]]:
+    def _ask_filter(
+        self, extender: Extender, pod: PodInfo, nodes: list[str]
+    ) -> tuple[set[str], dict[str, Status], bool]:
+        """(the nodes that are left, why others are not, whether they were sent back whole)."""
         answer = _lower(extender.call(extender.config.filter_verb, self._arguments(extender, pod, nodes)), extender)
         if answer.get("error"):
-            raise ExtenderError(f"{extender.url}: {str(answer['error'])[:200]}")
-        if extender.config.node_cache_capable and "nodenames" in answer:
+            raise ExtenderError(str(answer["error"])[:200])
+        whole = not (extender.config.node_cache_capable and "nodenames" in answer)
+        if not whole:
             kept = answer["nodenames"]
         else:
             items = _lower(answer.get("nodes", {}), extender).get("items", [])
@@ -168,7 +187,7 @@ class Extenders:
                 raise ExtenderError(f"{extender.url}: claims a node {name[:63]!r} that it was not asked about")
         refused = {str(n): unschedulable(str(why)) for n, why in _lower_values(answer, "failednodes", extender)}
         hopeless = _lower_values(answer, "failedandunresolvablenodes", extender)
-        return set(kept), refused | {str(n): unresolvable(str(why)) for n, why in hopeless}
+        return set(kept), refused | {str(n): unresolvable(str(why)) for n, why in hopeless}, whole
 
     def _arguments(self, extender: Extender, pod: PodInfo, nodes: Sequence[str]) -> dict[str, Any]:
         """ExtenderArgs: names alone for one that knows the nodes, else the nodes as far as they are known here."""
@@ -191,10 +210,10 @@ class Extenders:
             try:
                 raw = self._scores(extender, extender.call(extender.config.prioritize_verb, arguments), nodes)
             except ExtenderError as problem:
-                self.events.append(f"extender {problem} (its scores are left out)")
+                self._note(extender, problem, " (its scores are left out)")
                 continue
             column = np.array(raw, np.int64)
-            trace.scores[f"Extender {extender.url}"] = Score(
+            trace.scores[f"{EXTENDER} {extender.url}"] = Score(
                 extender.config.weight, column, column * (100 // MAX_PRIORITY)
             )
 
@@ -217,7 +236,7 @@ class Extenders:
     # ---- preempt
 
     def preempt(self, pod: PodInfo, candidates: list[Candidate]) -> tuple[list[Candidate], Status | None]:
-        """The candidates that are left, with the victims that are left; or an error."""
+        """The candidates that are left, with the victims that are left; or an error without the plugin's words."""
         for extender in self.all:
             if not extender.config.preempt_verb or not extender.interested(pod) or not candidates:
                 continue
@@ -247,8 +266,12 @@ class Extenders:
                 raise ExtenderError(f"{extender.url}: names a victim that does not run on node {node!r}")
             violations = kept.get("numpdbviolations", 0)
             chosen = tuple(victim for uid, victim in mine.items() if uid in uids)
+            if not chosen:
+                if not extender.config.ignorable:
+                    raise ExtenderError(f'expected at least one victim pod on node "{node}"')
+                continue
             left.append(Candidate(str(node), chosen, violations if isinstance(violations, int) else 0))
-        return [candidate for candidate in left if candidate.victims]
+        return left
 
     @staticmethod
     def _full(candidate: Candidate) -> dict[str, Any]:
@@ -270,10 +293,10 @@ class Extenders:
             try:
                 answer = _lower(extender.call(extender.config.bind_verb, arguments), extender)
                 if answer.get("error"):
-                    raise ExtenderError(f"{extender.url}: {str(answer['error'])[:200]}")
+                    raise ExtenderError(str(answer["error"])[:200])
             except ExtenderError as problem:
-                self.events.append(f"extender {problem}")
-                return True, error(f"extender {problem}")
+                self._note(extender, problem)
+                return True, error(str(problem))
             return True, None
         return False, None
 

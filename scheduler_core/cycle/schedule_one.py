@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Rows, Score
 from scheduler_core.errors import InputError
 from scheduler_core.framework.fit_error import fit_error_message
-from scheduler_core.framework.interface import ERROR, WAIT, Change, CycleState, Status, unresolvable
+from scheduler_core.framework.interface import ERROR, EXTENDER, WAIT, Change, CycleState, Status, unresolvable
 from scheduler_core.framework.runtime import Framework
 
 MIN_FEASIBLE_NODES = 100  # fewer are never looked for
@@ -54,6 +55,12 @@ class Scheduler:
         self.places: dict[str, str] = {}  # pod -> the node that it goes to, whatever plugins say
         self.cycles = 0
         self.next_start_index = 0
+
+    def ask(self, extenders: Extenders | None) -> None:
+        """Asks these extenders from now on."""
+        self.extenders = extenders
+        for framework in self.profiles.values():
+            framework.extenders = extenders
 
     def schedule_one(self, pod: PodInfo, attempt: int = 1) -> CycleTrace:
         """One attempt to place a pod. On success it is assumed on its node and, unless Permit waits, bound."""
@@ -147,17 +154,15 @@ class Scheduler:
         trace.verdicts = framework.run_filter(state, pod)
         if self.cluster.nominator:
             self._regard_nominated(framework, state, pod, trace)
-        self._look(framework, pod, trace)
-        if self.extenders:
-            self.extenders.filter(pod, trace)
+        self._look(framework, state, pod, trace)
         trace.durations["filter"] = self.timer() - start
         blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace)}
-        trace.unschedulable_plugins = sorted(blamed.union(narrowing))
+        trace.unschedulable_plugins = [] if trace.error else sorted(blamed.union(narrowing))
 
     @staticmethod
     def _blame(status: Status, trace: CycleTrace) -> bool:
         if status.code == ERROR:
-            trace.error = status.message
+            trace.error = f'running "{status.plugin}" filter plugin: {status.message}'
         return status.rejected
 
     def _narrow(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
@@ -182,18 +187,26 @@ class Scheduler:
                 change = Change(row)
                 trace.nominated[row] = framework.check_node_with_nominated(state, pod, trace.verdicts, change)
 
-    def _look(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
-        """The nodes that upstream would look at until it has enough, from where it left off the last time."""
-        passing = trace.passing()
+    def _look(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """The nodes that upstream would look at until it has enough, from where it left off the last time.
+
+        Then extenders are asked about those that fit."""
+        passing, again = trace.passing(), 0
         nominated = self.cluster.nodes.rows.get(pod.nominated_node, -1) if pod.nominated_node else -1
         if nominated >= 0 and (passing is None or passing[nominated]):
             # The node this pod was promised is tried first, alone.
             trace.looked = np.zeros(trace.nodes, np.bool_)
             trace.looked[nominated] = True
             trace.feasible = np.array([nominated], np.intp)
-            return
+            state.rebuilt = self.extenders is not None and self.extenders.filter(pod, trace)
+            if len(trace.feasible) and not trace.error:
+                return
+            # Extenders refuse it: all nodes are tried, it a second time.
+            trace.forget(EXTENDER)
+            trace.looked, trace.error, again = None, "", 1
         count = trace.nodes if trace.subset is None else len(trace.subset)
-        wanted = nodes_to_find(framework.percentage, count) if framework.score else 1
+        choosy = framework.score or (self.extenders and self.extenders.choose_nodes)
+        wanted = nodes_to_find(framework.percentage, count) if choosy else 1
         if wanted >= count:
             processed = self._look_at_all(trace, passing)
         else:
@@ -201,7 +214,9 @@ class Scheduler:
             if nominated >= 0 and trace.looked is not None and not trace.looked[nominated]:
                 trace.looked[nominated] = True
                 processed += 1
-        self.next_start_index = (self.next_start_index + processed) % trace.nodes
+        self.next_start_index = (self.next_start_index + processed + again) % trace.nodes
+        if self.extenders:
+            state.rebuilt = self.extenders.filter(pod, trace)
 
     @staticmethod
     def _look_at_all(trace: CycleTrace, passing: npt.NDArray[np.bool_] | None) -> int:
@@ -250,12 +265,15 @@ class Scheduler:
             return
         rows: Any = slice(None) if trace.feasible is None else trace.feasible
         start = self.timer()
-        status = framework.run_pre_score(state, pod, rows)
-        if status is not None:
-            trace.error = status.message
-            return
+        bare = state.rebuilt and self.cluster.release.scores_rebuilt_nodes
+        with self.cluster.nodes.bare() if bare else nullcontext():
+            status = framework.run_pre_score(state, pod, rows)
+            if status is not None:
+                trace.error = f'running PreScore plugin "{status.plugin}": {status.message}'
+                return
+            scores = framework.run_score(state, pod, rows)
         trace.skipped_score = sorted(state.skip_score)
-        trace.scores = {plugin: Score(*columns) for plugin, columns in framework.run_score(state, pod, rows).items()}
+        trace.scores = {plugin: Score(*columns) for plugin, columns in scores.items()}
         if self.extenders:
             self.extenders.prioritize(pod, trace)
         trace.durations["score"] = self.timer() - start

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
+    EXTENDER,
     PASSES,
     UNRESOLVABLE,
     UNSCHEDULABLE,
@@ -137,6 +138,13 @@ class CycleTrace:
         self.verdicts[plugin] = verdict
         self._decisive, self._decided, self._statuses = None, False, None
 
+    def forget(self, plugin: str) -> None:
+        """As if the plugin had not been asked."""
+        if self.verdicts.pop(plugin, None) is not None:
+            mine = [row for row, status in self.nominated.items() if status is not None and status.plugin == plugin]
+            self.nominated.update(dict.fromkeys(mine))
+            self._decisive, self._decided, self._statuses = None, False, None
+
     def passing(self) -> Bool | None:
         """Nodes that pass all filters, nominated pods regarded; bool over nodes, None when all do."""
         decisive = self.decisive()
@@ -245,25 +253,29 @@ class CycleTrace:
         out: dict[str, Any] = {"pod": self.pod}
         if self.preenqueue is not None:
             return {**out, "preenqueue": _golden_status(self.preenqueue), "filter": {}, "feasible": []}
+        if self.error and not self.node:
+            return {**out, "filter": {}, "feasible": [], "error": self.error}
         if self.prefilter is not None:
             out["prefilter"] = _golden_status(self.prefilter)
         out["skipped_filter"] = self.skipped_filter
         out["filter"] = self._golden_filter(names)
         out["filter_all"] = self._golden_filter_all(names)
         rows = self.feasible_rows().tolist()
-        out["feasible"] = [names[row] for row in rows]
+        inside = out["feasible"] = [names[row] for row in rows]
         if self.scores:
             out["skipped_score"] = self.skipped_score
-            out["score"] = {
-                plugin: {
-                    "weight": score.weight,
-                    "raw": {names[row]: value for row, value in zip(rows, score.raw.tolist(), strict=True)},
-                    "normalized": {names[row]: v for row, v in zip(rows, score.normalized.tolist(), strict=True)},
-                }
-                for plugin, score in self.scores.items()
-            }
+            out["score"], extenders = {}, {}
+            for plugin, score in self.scores.items():
+                raw, normalized = (dict(zip(inside, c.tolist(), strict=True)) for c in (score.raw, score.normalized))
+                if plugin.startswith(f"{EXTENDER} "):
+                    address = plugin.removeprefix(f"{EXTENDER} ")
+                    extenders[address] = {node: value * score.weight for node, value in normalized.items()}
+                else:
+                    out["score"][plugin] = {"weight": score.weight, "raw": raw, "normalized": normalized}
+            if extenders:
+                out["extender_score"] = extenders
             total = self.total()
-            out["total"] = {names[row]: value for row, value in zip(rows, total.tolist(), strict=True)}
+            out["total"] = dict(zip(inside, total.tolist(), strict=True))
             out["best"] = [names[rows[i]] for i in np.flatnonzero(total == total.max()).tolist()]
         elif len(rows) == 1:
             out["best"] = [names[rows[0]]]
@@ -283,7 +295,7 @@ class CycleTrace:
     def _golden_filter(self, names: Sequence[str]) -> dict[str, Any]:
         statuses: dict[str, Any] = {}
         for status, rows in self.decisive_statuses():
-            said = _golden_status(status)
+            said = _golden_status(status.of("") if status.plugin == EXTENDER else status)
             for row in rows.tolist():
                 statuses[names[row]] = said
         if self.subset is not None and self.subset_status is not None and self.prefilter is None:
@@ -296,7 +308,7 @@ class CycleTrace:
     def _golden_filter_all(self, names: Sequence[str]) -> dict[str, Any]:
         refusals: dict[str, Any] = {}
         for plugin, verdict in self.verdicts.items():
-            if verdict.codes is None:
+            if verdict.codes is None or plugin == EXTENDER:
                 continue
             told = [{"code": s.code, "reasons": list(s.reasons)} for s in verdict.statuses]
             for row in np.flatnonzero(verdict.codes).tolist():

@@ -32,7 +32,7 @@ Codes = npt.NDArray[np.uint16]
 Rows = slice | npt.NDArray[np.intp]  # the feasible rows: slice(None) when all are
 
 MAX_NODE_SCORE = 100
-EXTENDERS = "Extenders"  # what upstream blames when extenders leave no node
+EXTENDER = "Extender"  # what upstream blames where extenders refused nodes
 
 # Status codes, spelled as upstream prints them.
 SUCCESS = "Success"
@@ -162,11 +162,12 @@ class Change:
 class CycleState(dict[str, Any]):
     """What plugins remember between the points of one cycle, keyed by plugin name. Lives for one cycle."""
 
-    __slots__ = ("deciding", "skip_filter", "skip_score", "to_activate")
+    __slots__ = ("deciding", "rebuilt", "skip_filter", "skip_score", "to_activate")
 
     def __init__(self) -> None:
         super().__init__()
         self.deciding: list[FilterPlugin] | None = None  # those whose judgement of some node may be a refusal
+        self.rebuilt = False  # a filter extender sent the nodes back; as it knows them, they have no pods
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
         self.to_activate: list[str] = []  # pods to be tried at once if the cycle finds a node (upstream PodsToActivate)

@@ -40,6 +40,7 @@ from scheduler_core.provenance.tree import Tree, constant, equal, every, less, o
 from scheduler_core.provenance.view import View
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_CANDIDATE = "no candidate node for preemption"  # extenders left none
 
 
 class DefaultPreemption(PostFilterPlugin):
@@ -53,20 +54,17 @@ class DefaultPreemption(PostFilterPlugin):
         if refusal:
             return None, unschedulable(f"preemption: {refusal}")
         candidates, rejected = self._dry_run(state, pod, filtered)
-        if candidates and self.handle.extenders:
-            candidates, problem = self.handle.extenders.preempt(pod, candidates)
-            if problem is not None:
-                return None, problem
         names = self.cluster.nodes.names
         found = PostFilterResult(
             candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
             rejected=rejected,
         )
         if not candidates:
+            if errors := [said.message for said, _ in rejected if said.code == ERROR]:
+                told = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+                return found, error(f"preemption: {told}")
             reasons: dict[str, int] = {}
             for said, rows in rejected:
-                if said.code == ERROR:
-                    return found, error(f"preemption: {said.message}")
                 for reason in said.reasons:
                     reasons[reason] = reasons.get(reason, 0) + len(rows)
             absent = len(names) - sum(len(rows) for _, rows in rejected)
@@ -75,6 +73,12 @@ class DefaultPreemption(PostFilterPlugin):
             told = fit_error_message(len(names), reasons)
             found.nominated_node = ""
             return found, unschedulable(f"preemption: {told}")
+        if self.handle.extenders:
+            candidates, problem = self.handle.extenders.preempt(pod, candidates)
+            if problem is not None:
+                return found, error(f"preemption: {problem.message}")
+            if not candidates:
+                return found, unschedulable(f"preemption: {NO_CANDIDATE}")
         best, found.rule = choose(candidates)
         found.nominated_any_of = best
         found.nominated_node = self.handle.picker.pick(best)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import CSINode, PersistentVolumeClaim, Volume
+from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import counts
 from scheduler_core.framework import events
@@ -45,7 +45,8 @@ TOO_MANY = unschedulable("node(s) exceed max volume count")
 
 NO_LIMIT = quantity.MAX_INT64
 
-_PREFIX = "attachable-volumes-csi-"
+_ATTACHABLE = "attachable-volumes-"  # what resources that limit volumes begin with
+_PREFIX = f"{_ATTACHABLE}csi-"
 _LONGEST_KEY = 63
 
 
@@ -198,6 +199,21 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                 limit = entry.allocatable.count
         return None if limit is None else min(max(limit, -1), NO_LIMIT - 1)
 
+    def _has_limits(self) -> Bool:
+        """Where any driver's volumes are limited: what is attached is looked up there alone. bool over nodes."""
+        nodes, by_node = self.cluster.nodes, self.cluster.release.attach_limits_of_nodes
+
+        def limits(name: str, node: Node) -> bool:
+            csi_node = self.cluster.csi_nodes.get(name)
+            drivers = csi_node.spec.drivers if csi_node is not None else ()
+            told = any(entry.allocatable is not None and entry.allocatable.count is not None for entry in drivers)
+            return told or (by_node and any(key.startswith(_ATTACHABLE) for key in node.status.allocatable))
+
+        def make() -> Bool:
+            return np.array([limits(*pair) for pair in zip(nodes.names, nodes.nodes, strict=True)], np.bool_)
+
+        return nodes.memo("has attach limits", make)
+
     def _limits(self, driver: str) -> Int64:
         """The same of all nodes; int64 over nodes, NO_LIMIT where there is none."""
         nodes = self.cluster.nodes
@@ -235,7 +251,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             limits, new = self._limits(driver), np.zeros(len(nodes), np.int64)
             for key, where in wanted_where.items():
                 if key[0] == driver:
-                    limited |= where & (limits < NO_LIMIT)
+                    limited |= where & self._has_limits()
                     new += where & ~self._attached.used(key)
             too_many |= (new > 0) & (new + self._attached.count(driver) > limits)
         failures = [(mask & limited, status) for mask, status in self._attached.failures()]
@@ -250,7 +266,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                 if attachment.problem:
                     return error(attachment.problem)
             limits = {a.driver: limit for a in new if (limit := self._limit(change.row, a.driver)) is not None}
-            if not limits:
+            if not new or not self._has_limits()[change.row]:
                 return None
             removed = {other.key for other in change.removed}
             pods = (*self.cluster.volume_users.on(node), *change.added)
@@ -273,7 +289,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             if problem:
                 return constant(True, problem).tells(f"{name}: {problem}")
             limits = {a.driver: self._explain_limit(view, a.driver) for a in wanted}
-            used = self._explain_used(view, csi_node) if any(tree.value < NO_LIMIT for tree in limits.values()) else {}
+            used = self._explain_used(view, csi_node) if wanted and self._has_limits()[view.row] else {}
         except Failure as failure:
             return constant(True, failure.status.message).tells(f"{name}: {failure.status.message}")
         parts, told = [], []

@@ -314,7 +314,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             considered = domain if scored is None else domain[scored]
             if constraint.topology_key == HOSTNAME:
                 found = len(considered)
-                counts = column.counts[rows] if constraint.selector.key != () else np.zeros(size, np.int64)
+                none = constraint.selector.key == () or self.cluster.nodes.is_bare
+                counts = np.zeros(size, np.int64) if none else column.counts[rows]
             else:
                 # Upstream counts a missing label as one more (empty) value here.
                 seen = np.zeros(len(topology.values) + 1, np.bool_)

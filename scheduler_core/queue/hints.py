@@ -12,7 +12,7 @@ from typing import Any
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.events import ClusterEvent, EventHint, Hint
-from scheduler_core.framework.interface import EXTENDERS, Plugin
+from scheduler_core.framework.interface import EXTENDER, Plugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.queued_pod import QueuedPod
 
@@ -36,7 +36,7 @@ class Hints:
         }
         for name, framework in profiles.items():
             if framework.extenders:  # they cannot say what they wait for: anything may help
-                self._registered[name][EXTENDERS] = [EventHint(events.EVERYTHING)]
+                self._registered[name][EXTENDER] = [EventHint(events.EVERYTHING)]
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
 
     def _of(self, plugin: Plugin) -> list[EventHint]:

@@ -50,5 +50,6 @@ class Release:
     prefilter_blames: bool = True  # plugins that left nodes out are blamed for them (1.28)
     queueing_hints: bool = True  # plugins look at what an event changed before a pod is woken (1.32)
     pop_from_backoff: bool = True  # an idle scheduler takes pods out of backoffQ early (SchedulerPopFromBackoffQ, 1.33)
+    scores_rebuilt_nodes: bool = True  # nodes that a filter extender sent back are scored without pods (1.33)
     backoff_counts_attempts: bool = False  # backoff grows with every attempt, errors are not counted apart (until 1.33)
     backoff_past_its_end: bool = True  # a pod backs off at the very end of its backoff still (1.33)

@@ -33,6 +33,7 @@ RELEASE = Release(
     pop_from_backoff=False,
     backoff_counts_attempts=True,
     backoff_past_its_end=False,
+    scores_rebuilt_nodes=False,
     default_plugins=(
         ("PrioritySort", 0),
         ("NodeUnschedulable", 0),

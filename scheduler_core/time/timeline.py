@@ -69,7 +69,8 @@ class Timeline:
         extenders: Extenders | None = None,
     ) -> None:
         self.scheduler = simulation.scheduler
-        self.extenders = self.scheduler.extenders = extenders
+        self.extenders = extenders
+        self.scheduler.ask(extenders)
         for framework in self.scheduler.profiles.values():
             framework.extenders = extenders
         self.cluster = cluster = simulation.cluster

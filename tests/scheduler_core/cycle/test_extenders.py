@@ -12,7 +12,11 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.config.schema import Extender as Config
+from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
 from scheduler_core.time.scenario_run import ScenarioRun
 from scheduler_core.time.timeline import Record
 from tests.scheduler_core.build import Raw, node, pod
@@ -59,7 +63,9 @@ def server() -> Iterator[Server]:
     one.http.server_close()
 
 
-def play(server: Server, *objects: Raw, allowed: tuple[str, ...] = ("127.0.0.1",), **extender: Any) -> list[Record]:
+def play(
+    server: Server, *objects: Raw, allowed: tuple[str, ...] = ("127.0.0.1",), release: str = "1.34", **extender: Any
+) -> list[Record]:
     """Runs a scenario of two nodes and one pod, whose configuration names the extender."""
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -67,7 +73,7 @@ def play(server: Server, *objects: Raw, allowed: tuple[str, ...] = ("127.0.0.1",
         "extenders": [{"urlPrefix": server.url, "nodeCacheCapable": True, **extender}],
     }
     things = objects or (node("n1"), node("n2"), pod("web", requests={"cpu": "1"}))
-    run = ScenarioRun(scenario(*things, config=config, until=0), allowed_extenders=allowed)
+    run = ScenarioRun(scenario(*things, config=config, until=0, kubernetes=release), allowed_extenders=allowed)
     return list(run.run())
 
 
@@ -106,7 +112,7 @@ def test_filter_leaves_nothing(server: Server) -> None:
         "FailedAndUnresolvableNodes": {"n2": "never"},
     }
     said = attempt(play(server, filterVerb="filter")).data
-    assert said["plugins"] == ["Extenders"]
+    assert said["plugins"] == ["Extender"]
     assert said["message"].startswith("0/2 nodes are available: 1 never, 1 too warm.")
 
 
@@ -156,8 +162,8 @@ def slow(args: Raw) -> Any:
     ("answer", "words"),
     [
         (slow, "no answer within 0.1 s"),
-        (lambda args: (500, b"oops"), "answered with status 500"),
-        (lambda args: (302, b""), "answered with status 302"),
+        (lambda args: (500, b"oops"), "failed filter with extender at URL"),
+        (lambda args: (302, b""), "code 302"),
         (lambda args: (200, b"<html>"), "the answer is not JSON"),
         (lambda args: (200, b"\xff\xfe"), "the answer is not JSON"),
         (lambda args: ["n1"], "not of the shape"),
@@ -214,3 +220,45 @@ def test_a_pod_that_extenders_refused_is_woken_by_anything(server: Server) -> No
         scenario(node("n1"), pod("web"), config=config, timeline=[change]), allowed_extenders=["127.0.0.1"]
     )
     assert [r.time for r in run.run() if r.kind == "attempt"][:2] == [0, 9]
+
+
+def test_those_that_may_be_ignored_are_asked_last() -> None:
+    configs = [Config(url_prefix=f"http://{host}.test", ignorable=host == "a") for host in "abc"]
+    extenders = Extenders(configs, Cluster(get_release("1.34")), ["a.test", "b.test", "c.test"])
+    assert [one.url for one in extenders.all] == ["http://b.test", "http://c.test", "http://a.test"]
+
+
+@pytest.mark.parametrize(("release", "chosen"), [("1.27", "n1"), ("1.34", "n2")])
+@pytest.mark.parametrize("capable", [False, True])
+def test_nodes_that_were_sent_back_are_scored_without_their_pods(
+    server: Server, release: str, chosen: str, capable: bool
+) -> None:
+    """n1 has room, n2 is larger but busy: what runs there does not count where the extender sent it back (1.33)."""
+    server.answers["filter"] = lambda args: {key: args[key] for key in ("Nodes", "NodeNames") if key in args}
+    objects = (
+        node("n1", cpu="4", memory="8Gi"),
+        node("n2", cpu="8", memory="16Gi"),
+        pod("busy", on="n2", requests={"cpu": "6", "memory": "12Gi"}),
+        pod("web", requests={"cpu": "1", "memory": "2Gi"}),
+    )
+    records = play(server, *objects, release=release, filterVerb="filter", nodeCacheCapable=capable)
+    assert attempt(records).data["node"] == ("n1" if capable else chosen)
+
+
+def test_a_node_that_the_pod_was_promised_is_asked_about_alone_and_then_among_all(server: Server) -> None:
+    server.answers["filter"] = lambda args: {
+        "NodeNames": [name for name in args["NodeNames"] if name != "n1"],
+        "FailedNodes": {"n1": "too warm"},
+    }
+    promised = pod("web", requests={"cpu": "1"}, status={"phase": "Pending", "nominatedNodeName": "n1"})
+    records = play(server, node("n1"), node("n2"), promised, filterVerb="filter")
+    assert attempt(records).data["node"] == "n2"
+    assert [arguments["NodeNames"] for _, arguments in server.asked] == [["n1"], ["n1", "n2"]]
+
+
+def test_no_candidate_is_left(server: Server) -> None:
+    server.answers["preempt"] = lambda args: {"NodeNameToMetaVictims": {}}
+    high = pod("web", requests={"cpu": "3"}, priority=10)
+    said = attempt(play(server, node("n1"), pod("low", on="n1", requests={"cpu": "3"}), high, preemptVerb="preempt"))
+    assert "preemption: no candidate node for preemption" in said.data["message"]
+    assert not said.data.get("nominated_node")

@@ -364,9 +364,14 @@ def test_a_gated_pod_has_no_cycle() -> None:
 
 def test_errors_of_filter_and_prescore_are_no_decisions() -> None:
     (trace,) = with_plugins(Broken).run()
-    assert (trace.result, trace.error, trace.postfilter) == ("error", "cannot say", None)
+    assert (trace.result, trace.error, trace.postfilter) == (
+        "error",
+        'running "Broken" filter plugin: cannot say',
+        None,
+    )
+    told = 'running PreScore plugin "BrokenScore": cannot prepare'
     (trace,) = with_plugins(BrokenScore, nodes=2).run()
-    assert (trace.result, trace.error, trace.node, trace.scores) == ("error", "cannot prepare", "", {})
+    assert (trace.result, trace.error, trace.node, trace.scores) == ("error", told, "", {})
     (trace,) = with_plugins(BrokenScore).run()
     assert trace.result == "scheduled", "one feasible node is not scored"
 

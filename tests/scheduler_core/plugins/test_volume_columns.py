@@ -151,7 +151,7 @@ class PlainLimits(NodeVolumeLimits):
         if isinstance(outcome, Status):
             return outcome
         limits = {driver: limit for driver, _ in outcome if (limit := self.plain_limit(row, driver)) is not None}
-        if not limits:
+        if not outcome or not self.any_limit(row):
             return None
         used: set[tuple[str, str]] = set()
         for other in self.cluster.nodes.pods_of(row):
@@ -182,6 +182,15 @@ class PlainLimits(NodeVolumeLimits):
             return status
         problem = next((a.problem for a in found if a.problem), "")
         return Status("Error", (problem,)) if problem else {(a.driver, a.handle) for a in found}
+
+    def any_limit(self, row: int) -> bool:
+        node = self.cluster.nodes.nodes[row]
+        csi_node = self.cluster.csi_nodes.get(node.name)
+        told = [e.allocatable for e in csi_node.spec.drivers] if csi_node is not None else []
+        of_node = [key for key in node.status.allocatable if key.startswith("attachable-volumes-")]
+        return any(t is not None and t.count is not None for t in told) or (
+            self.cluster.release.name == "1.27" and bool(of_node)
+        )
 
     def plain_limit(self, row: int, driver: str) -> int | None:
         node = self.cluster.nodes.nodes[row]

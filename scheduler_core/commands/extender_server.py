@@ -1,0 +1,83 @@
+"""Extenders for conformance cases: a small HTTP server on the loopback that answers as a case says.
+
+It stands in for every host, as a proxy does: an extender keeps the address that its configuration gives it, and nothing
+leaves the machine. For `replay` and tests alone.
+"""
+
+from __future__ import annotations
+
+import http.server
+import threading
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+
+def _nodes(asked: Mapping[str, Any]) -> list[str]:
+    """The names of the nodes asked about, whichever way they came."""
+    if "Nodes" in asked:
+        return [node["metadata"]["name"] for node in asked["Nodes"]["items"]]
+    return list(asked["NodeNames"])
+
+
+def _filter(says: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    nodes = _nodes(asked)
+    refuse, unresolvable = ({n: why for n, why in says.get(key, {}).items() if n in nodes} for key in _REFUSALS)
+    left = [name for name in nodes if name not in refuse and name not in unresolvable]
+    answer = {"FailedNodes": refuse, "FailedAndUnresolvableNodes": unresolvable, "Error": says.get("error", "")}
+    if "NodeNames" in asked:
+        return answer | {"NodeNames": left}
+    items = [node for node in asked["Nodes"]["items"] if node["metadata"]["name"] in left]
+    return answer | {"Nodes": {"items": items}}
+
+
+def _prioritize(says: Mapping[str, Any], asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"Host": name, "Score": says.get("scores", {}).get(name, 0)} for name in _nodes(asked)]
+
+
+def _preempt(says: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    whole = asked.get("NodeNameToVictims") or {}
+    meta = asked.get("NodeNameToMetaVictims") or {node: _meta(victims) for node, victims in whole.items()}
+    return {"NodeNameToMetaVictims": {n: said for n, said in meta.items() if n not in says.get("drop", ())}}
+
+
+def _meta(victims: Mapping[str, Any]) -> dict[str, Any]:
+    uids = [{"UID": pod["metadata"]["uid"]} for pod in victims["Pods"]]
+    return {"Pods": uids, "NumPDBViolations": victims["NumPDBViolations"]}
+
+
+_REFUSALS = ("refuse", "unresolvable")
+_VERBS = {"filter": _filter, "prioritize": _prioritize, "preempt": _preempt}
+
+
+@contextmanager
+def answering(extenders: Mapping[str, Any]) -> Iterator[str]:
+    """The address of a server that answers http://HOST/NAME/VERB as `extenders` say, for as long as this lasts.
+
+    `extenders`: name -> verb -> what it says: `refuse`, `unresolvable` (node -> message), `error`; `scores` (node ->
+    0..10); `drop` (nodes); `status`, an HTTP status instead of an answer."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            name, _, verb = urllib.parse.urlsplit(self.path).path.strip("/").partition("/")
+            asked = msgspec.json.decode(self.rfile.read(int(self.headers["Content-Length"])))
+            says = extenders.get(name, {}).get(verb, {})
+            status = says.get("status", 200 if verb in _VERBS else 404)
+            body = msgspec.json.encode(_VERBS[verb](says, asked)) if status == 200 else b""
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
