@@ -134,12 +134,17 @@ class ContainerPort(Struct):
     protocol: str = ""
 
 
+class RestartRule(Struct):
+    action: str = ""
+
+
 class Container(Struct):
     name: str = ""
     image: str = ""
     resources: Resources = msgspec.field(default_factory=Resources)
     ports: list[ContainerPort] = []
     restart_policy: str = ""
+    restart_policy_rules: list[RestartRule] = []
 
 
 class TopologySpreadConstraint(Struct):
@@ -220,6 +225,10 @@ class VolumeSource(Struct):
     azure_file: dict[str, Any] | None = None
 
 
+class ImageVolume(Struct):
+    reference: str = ""
+
+
 class Volume(VolumeSource):
     name: str = ""
     persistent_volume_claim: ClaimName | None = None
@@ -228,6 +237,7 @@ class Volume(VolumeSource):
     secret: dict[str, Any] | None = None
     downward_api: dict[str, Any] | None = msgspec.field(default=None, name="downwardAPI")
     projected: dict[str, Any] | None = None
+    image: ImageVolume | None = None
 
 
 class Named(Struct):
@@ -252,6 +262,7 @@ class PodSpec(Struct):
     volumes: list[Volume] = []
     resource_claims: list[dict[str, Any]] = []
     host_network: bool = False
+    host_users: bool | None = None
     termination_grace_period_seconds: int | None = None
 
 
@@ -338,6 +349,7 @@ class NodeStatus(Struct):
     images: list[ContainerImage] = []
     conditions: list[Condition] = []
     volumes_attached: list[dict[str, Any]] = []
+    declared_features: list[str] = []
 
 
 class Node(Object):

@@ -109,6 +109,7 @@ def _load(
     unknown: Unknown,
     warnings: list[str],
 ) -> Configuration:
+    known = {name: points - release.absent_points.get(name, frozenset()) for name, points in known.items()}
     version = _version(raw, release, warnings)
     _check_version_fields(raw, version)
     try:

@@ -29,7 +29,8 @@ UPDATE_POD_SCALE_DOWN = 1 << 8
 UPDATE_POD_TOLERATION = 1 << 9
 UPDATE_POD_GATES_ELIMINATED = 1 << 10
 UPDATE_POD_RESOURCE_CLAIM = 1 << 11
-UPDATE = (1 << 12) - 1 - ADD - DELETE
+UPDATE_NODE_FEATURES = 1 << 12
+UPDATE = (1 << 13) - 1 - ADD - DELETE
 ALL = ADD | DELETE | UPDATE
 
 _ACTION_NAMES = {
@@ -45,6 +46,7 @@ _ACTION_NAMES = {
     UPDATE_POD_TOLERATION: "UpdatePodToleration",
     UPDATE_POD_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
     UPDATE_POD_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
+    UPDATE_NODE_FEATURES: "UpdateNodeDeclaredFeature",
     UPDATE: "Update",
     ALL: "All",
 }
@@ -158,6 +160,8 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
         actions.append(UPDATE_NODE_CONDITION)
     if old.metadata.annotations != new.metadata.annotations:
         actions.append(UPDATE_NODE_ANNOTATION)
+    if old.status.declared_features != new.status.declared_features:
+        actions.append(UPDATE_NODE_FEATURES)
     return [ClusterEvent(NODE, action) for action in actions]
 
 

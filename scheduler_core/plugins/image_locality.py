@@ -39,18 +39,27 @@ class ImageLocality(ScorePlugin):
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), sum over images of size x share of nodes with it."""
-        spec = pod.pod.spec
-        containers = spec.containers
-        if self.cluster.release.init_container_images:
-            containers = [*spec.init_containers, *spec.containers]
-        images = tuple([c.image for c in containers])
-        return self.cluster.nodes.memo((self.name, images), lambda: self._scores(images))[rows]
+        images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
+        key = (self.name, images, volumes)
+        return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), len(images)))[rows]
 
-    def _scores(self, images: tuple[str, ...]) -> Int64:
+    def _images(self, pod: PodInfo) -> list[str]:
+        """The images of containers."""
+        spec = pod.pod.spec
+        inits = spec.init_containers if self.cluster.release.init_container_images else []
+        return [c.image for c in (*inits, *spec.containers)]
+
+    def _volumes(self, pod: PodInfo) -> list[str]:
+        """The images that are volumes: they add to the sum, but do not raise its upper threshold."""
+        if not self.cluster.release.image_volumes_count:
+            return []
+        return [volume.image.reference for volume in pod.pod.spec.volumes if volume.image is not None]
+
+    def _scores(self, images: tuple[str, ...], containers: int) -> Int64:
         nodes = self.cluster.nodes
         total = np.zeros(len(nodes), np.int64)
         at_arrival = self.cluster.release.image_spread_at_arrival
-        largest = MAX_CONTAINER_THRESHOLD * len(images)
+        largest = MAX_CONTAINER_THRESHOLD * containers
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, ()))
             for holder in holders:
@@ -60,14 +69,13 @@ class ImageLocality(ScorePlugin):
         return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
-        spec = view.pod.pod.spec
-        inits = spec.init_containers if self.cluster.release.init_container_images else []
-        images = [c.image for c in (*inits, *spec.containers)]
+        own = self._images(view.pod)
+        images = [*own, *self._volumes(view.pod)]
         least, per_container = (
             constant(MIN_THRESHOLD, "minThreshold", BYTES),
             constant(MAX_CONTAINER_THRESHOLD, "maxContainerThreshold", BYTES),
         )
-        most = multiply(per_container, constant(len(images), "images of the pod"), "upper threshold", BYTES)
+        most = multiply(per_container, constant(len(own), "containers of the pod"), "upper threshold", BYTES)
         held = total(
             [self._share(view, image, most) for image in images],
             "sizes, each by the share of nodes that have it",

@@ -1,8 +1,9 @@
-"""NodeResourcesBalancedAllocation: prefers nodes whose resources would be used in equal shares.
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources would be used in equal shares, or in more equal ones.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources (balanced_allocation.go).
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,19 @@ from scheduler_core.framework.interface import (
     Status,
 )
 from scheduler_core.plugins.resource_allocation import columns, filled
+from scheduler_core.provenance.amounts import in_use
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import (
     Tree,
     absolute,
     constant,
     divide,
+    divide_int,
     lowest,
     multiply,
     root,
     subtract,
+    total,
     total_floats,
     truncated,
 )
@@ -54,40 +58,66 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     @np.errstate(invalid="ignore")  # sums that wrapped give shares beyond int64; Go does not complain either
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """100 x (1 - standard deviation of the used shares) over the resources that the node has."""
+        """100 x (1 - standard deviation of the used shares) over the resources that the node has; with
+        `balance_change` 50 and half of 50 + what that is with the pod - what it is without."""
         fractions: list[Float64] = []
+        before: list[Float64] = []
         present: list[npt.NDArray[np.bool_] | None] = []
         for name in self.resources:
             found = columns(self.cluster, pod, name, rows, nonzero=False)
             if found is None:
                 continue
             allocatable, requested, has = found
-            share = requested / allocatable
-            np.minimum(share, 1.0, out=share)
-            fractions.append(share)
+            fractions.append(np.minimum(requested / allocatable, 1.0))
+            if self.cluster.release.balance_change:
+                requested -= pod.requests.get(name, 0)
+                before.append(np.minimum(requested / allocatable, 1.0))
             present.append(has)
         if not fractions:
-            return np.full(len(self.cluster.nodes), MAX_NODE_SCORE, np.int64)[rows]
-        if all(has is None for has in present):
-            return _score(fractions)
-        return _score_groups(fractions, present)
+            even = np.full(len(self.cluster.nodes), MAX_NODE_SCORE, np.int64)[rows]
+            return _change(even, even) if self.cluster.release.balance_change else even
+        balance = _score if all(has is None for has in present) else partial(_score_groups, present=present)
+        return _change(balance(fractions), balance(before)) if before else balance(fractions)
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
-        shares: list[Tree] = []
-        told: list[str] = []
+        shares, before = self._shares(view)
+        told = ", ".join(f"{name} {share.value:.0%}" for name, share in shares.items()) or "none count"
+        tree = _evenness(list(shares.values()))
+        if not self.cluster.release.balance_change:
+            return tree.tells(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
+        without = _evenness(list(before.values()))
+        change = subtract(tree.says("balance with the pod"), without.says("balance without the pod"))
+        half = divide_int(max_node_score(), constant(2), "half of MaxNodeScore")
+        tree = total([half, divide_int(total([half, change]), constant(2))])
+        return tree.tells(
+            f"{tree.value} = what the pod does to the balance, from {without.value} to {change.value + without.value}: "
+            f"{told} with it ({view.node.name})"
+        )
+
+    def _shares(self, view: View) -> tuple[dict[str, Tree], dict[str, Tree]]:
+        """Resource -> its used share with the pod, and without."""
+        shares: dict[str, Tree] = {}
+        before: dict[str, Tree] = {}
         for name in self.resources:
             found = filled(view, name, nonzero=False)
             if found is None:
                 continue
             has, used = found
-            share = divide(used, has, f"used share of {name}")
-            shares.append(share if share.value <= 1 else lowest([share, constant(1, "at most all of it")], share.label))
-            told.append(f"{name} {shares[-1].value:.0%}")
-        uneven = _deviation(shares).says("standard deviation of the shares")
-        tree = truncated(multiply(subtract(constant(1), uneven), max_node_score()))
-        return tree.tells(
-            f"{tree.value} = how even the used shares are: {', '.join(told) or 'none count'} ({view.node.name})"
-        )
+            shares[name] = _share(used, has, f"used share of {name}")
+            there = in_use(view, view.row, name)
+            before[name] = _share(there, has, f"used share of {name} without the pod")
+        return shares, before
+
+
+def _share(used: Tree, has: Tree, label: str) -> Tree:
+    share = divide(used, has, label)
+    return share if share.value <= 1 else lowest([share, constant(1, "at most all of it")], label)
+
+
+def _evenness(shares: list[Tree]) -> Tree:
+    """The tree of `_score`."""
+    uneven = _deviation(shares).says("standard deviation of the shares")
+    return truncated(multiply(subtract(constant(1), uneven), max_node_score()))
 
 
 def _deviation(shares: list[Tree]) -> Tree:
@@ -103,6 +133,12 @@ def _deviation(shares: list[Tree]) -> Tree:
         away = subtract(share, mean)
         squares.append(multiply(away, away))
     return root(divide(total_floats(squares), number, "variance"))
+
+
+def _change(after: Int64, before: Int64) -> Int64:
+    """50 and half of (50 + what the balance is after - before): from 0 to 100, and 75 where nothing changes."""
+    half = MAX_NODE_SCORE // 2
+    return half + (half + after - before) // 2  # never negative: a deviation of shares is at most 0.5
 
 
 def _score(fractions: list[Float64]) -> Int64:

@@ -26,6 +26,8 @@ from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, count, some
 from scheduler_core.provenance.view import View
 
+UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
+
 
 class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "TaintToleration"
@@ -38,6 +40,8 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         codes, taints = node_matching.untolerated(self.cluster.nodes, pod)
         if not taints:
             return PASSES
+        if not self.cluster.release.taint_named:
+            return Verdict.reject(codes > 0, UNTOLERATED)
         statuses = [unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}") for taint in taints]
         return Verdict(codes, tuple(statuses))
 

@@ -3,12 +3,19 @@
 import re
 
 from scheduler_core.errors import InputError
-from scheduler_core.releases import v1_27, v1_33, v1_34
+from scheduler_core.releases import v1_27, v1_33, v1_34, v1_35, v1_36
 from scheduler_core.releases.release import Release
 
 __all__ = ["RELEASES", "Release", "get_release"]
 
-RELEASES: dict[str, Release] = {release.name: release for release in (v1_27.RELEASE, v1_33.RELEASE, v1_34.RELEASE)}
+_PAGES = (
+    v1_27,
+    v1_33,
+    v1_34,
+    v1_35,
+    v1_36,
+)
+RELEASES: dict[str, Release] = {page.RELEASE.name: page.RELEASE for page in _PAGES}
 
 _VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+].*)?")
 

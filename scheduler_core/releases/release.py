@@ -14,7 +14,8 @@ class Release:
     `api_versions`: the KubeSchedulerConfiguration versions it reads, newest first.
     `default_plugins`: the MultiPoint list of the default profile, in order (upstream: getDefaultPlugins).
     `default_points`: API versions older than MultiPoint name their defaults per extension point instead.
-    `removed_plugins`: names that were plugins once and that this release refuses to see in a configuration.
+    `removed_plugins`: plugins of older or newer releases, which this one refuses to see in a configuration.
+    `absent_points`: plugin -> the extension points at which it takes part in other releases, but not in this one.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Release:
     default_plugins: PluginWeights
     default_points: Mapping[str, Mapping[str, PluginWeights]] = field(default_factory=dict)
     removed_plugins: frozenset[str] = frozenset()
+    absent_points: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     # Behaviour switches; each says which upstream change it stands for.
     sidecar_containers: bool = True  # init containers with restartPolicy Always (SidecarContainers, 1.29)
@@ -51,5 +53,9 @@ class Release:
     queueing_hints: bool = True  # plugins look at what an event changed before a pod is woken (1.32)
     pop_from_backoff: bool = True  # an idle scheduler takes pods out of backoffQ early (SchedulerPopFromBackoffQ, 1.33)
     scores_rebuilt_nodes: bool = True  # nodes that a filter extender sent back are scored without pods (1.33)
+    taint_named: bool = False  # TaintToleration names the taint in its reason (until 1.34)
+    node_declared_features: bool = True  # nodes tell which features they have (NodeDeclaredFeatures, 1.36)
+    image_volumes_count: bool = True  # ImageLocality counts images that are volumes (1.36)
+    balance_change: bool = True  # NodeResourcesBalancedAllocation scores what the pod does to the balance (1.36)
     backoff_counts_attempts: bool = False  # backoff grows with every attempt, errors are not counted apart (until 1.33)
     backoff_past_its_end: bool = True  # a pod backs off at the very end of its backoff still (1.33)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from scheduler_core.releases.release import Release
 
 # What belongs together: which plugins there are by default, and in which versions of a configuration.
-DEFAULTS = ("default_plugins", "default_points", "removed_plugins", "api_versions")
+DEFAULTS = ("default_plugins", "default_points", "removed_plugins", "absent_points", "api_versions")
 _LINE = re.compile(r"^ {4}(\w+): (?:bool|str) = [^#\n]*# (.+)$", re.M)
 _VERSION = re.compile(r"\b1\.\d+\b")
 

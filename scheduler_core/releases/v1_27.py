@@ -34,6 +34,11 @@ RELEASE = Release(
     backoff_counts_attempts=True,
     backoff_past_its_end=False,
     scores_rebuilt_nodes=False,
+    taint_named=True,
+    image_volumes_count=False,
+    balance_change=False,
+    removed_plugins=frozenset({"NodeDeclaredFeatures"}),
+    node_declared_features=False,
     default_plugins=(
         ("PrioritySort", 0),
         ("NodeUnschedulable", 0),

@@ -5,6 +5,10 @@ from scheduler_core.releases.release import Release
 RELEASE = Release(
     name="1.34",
     api_versions=("v1",),
+    taint_named=True,
+    image_volumes_count=False,
+    balance_change=False,
+    node_declared_features=False,
     default_plugins=(
         ("SchedulingGates", 0),
         ("PrioritySort", 0),
@@ -27,5 +31,6 @@ RELEASE = Release(
         ("ImageLocality", 1),
         ("DefaultBinder", 0),
     ),
-    removed_plugins=frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}),
+    absent_points={"DynamicResources": frozenset({"score"})},
+    removed_plugins=frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits", "NodeDeclaredFeatures"}),
 )

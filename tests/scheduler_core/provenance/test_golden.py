@@ -13,15 +13,15 @@ import pytest
 from tests.scheduler_core.provenance.cases import check
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-SAMPLED = 9  # of so many cases one; every kind is among them, since there are ten of each
 
 
-@pytest.mark.parametrize("release", ["v1.34", "v1.27"])
-def test_every_tree_comes_to_what_was_recorded(release: str) -> None:
+# `sampled`: of so many cases one; every kind is among them, since there are ten of each, or three
+@pytest.mark.parametrize(("release", "sampled"), [("v1.34", 9), ("v1.27", 9), ("v1.36", 3)])
+def test_every_tree_comes_to_what_was_recorded(release: str, sampled: int) -> None:
     counts: Counter[str] = Counter()
     with gzip.open(GOLDEN / release / "cases.jsonl.gz") as lines:
         for number, line in enumerate(lines):
-            if number % SAMPLED == 0:
+            if number % sampled == 0:
                 assert list(check(msgspec.json.decode(line), counts=counts)) == []
     spoken = {key.split()[1] for key in counts if key.startswith("filter ")}
     assert {"NodeResourcesFit", "TaintToleration", "NodeUnschedulable", "NodeName"} <= spoken
@@ -38,3 +38,11 @@ def test_every_tree_comes_to_what_was_recorded(release: str) -> None:
         "bind",
     }
     assert points == {key.split()[0] for key in counts}
+
+
+def test_trees_of_declared_features_and_image_volumes() -> None:
+    counts: Counter[str] = Counter()
+    with gzip.open(GOLDEN / "areas-1.36" / "features" / "cases.jsonl.gz") as lines:
+        for line in lines:
+            assert list(check(msgspec.json.decode(line), 3, counts)) == []
+    assert {"filter NodeDeclaredFeatures", "raw ImageLocality"} <= set(counts)

@@ -14,7 +14,7 @@ def test_a_version_names_its_minor_release(name: str, release: str) -> None:
     assert get_release(name) is RELEASES[release]
 
 
-@pytest.mark.parametrize("name", ["1.15", "", "latest", "1.34.x", "34", "1.3", "11.34"])
+@pytest.mark.parametrize("name", ["1.15", "1.37", "", "latest", "1.34.x", "34", "1.3", "11.34"])
 def test_an_unknown_release_lists_what_there_is(name: str) -> None:
     with pytest.raises(InputError, match=f"is not available; there are {', '.join(RELEASES)}"):
         get_release(name)
@@ -30,9 +30,11 @@ def test_default_plugins_of_the_releases_differ_where_upstream_does() -> None:
     assert common == [name for name in new if name in common]
 
 
-def test_default_weights_are_the_same_in_all_releases() -> None:
+def test_default_weights_are_the_same_in_all_releases_but_devices_count_since_135() -> None:
     for release in RELEASES.values():
-        assert {name: weight for name, weight in release.default_plugins if weight} == {
+        weights = {name: weight for name, weight in release.default_plugins if weight}
+        assert weights.pop("DynamicResources", 0) == (2 if release.name in ("1.35", "1.36") else 0)
+        assert weights == {
             "TaintToleration": 3,
             "NodeAffinity": 2,
             "PodTopologySpread": 2,
@@ -41,6 +43,16 @@ def test_default_weights_are_the_same_in_all_releases() -> None:
             "NodeResourcesBalancedAllocation": 1,
             "ImageLocality": 1,
         }
+
+
+def test_a_newer_releases_plugin_is_no_part_of_an_older_one() -> None:
+    old, new, newest = (RELEASES[name] for name in ("1.34", "1.35", "1.36"))
+    assert "NodeDeclaredFeatures" in old.removed_plugins
+    assert "NodeDeclaredFeatures" not in new.removed_plugins
+    assert new.default_plugins == newest.default_plugins[:-1]
+    assert newest.default_plugins[-1] == ("NodeDeclaredFeatures", 0)
+    assert "score" in old.absent_points["DynamicResources"]
+    assert not new.absent_points
 
 
 def test_an_input_error_reads_well() -> None:

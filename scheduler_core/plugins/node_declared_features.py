@@ -1,0 +1,84 @@
+"""NodeDeclaredFeatures: pods that need a feature of the node's software go where the node declares it.
+
+Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures; what a pod needs: k8s.io/component-helpers
+(nodedeclaredfeatures/features).
+"""
+
+import numpy as np
+
+from scheduler_core.api.objects import Node, PodSpec
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
+from scheduler_core.framework.interface import (
+    SKIPPED,
+    Bool,
+    CycleState,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    Status,
+    Verdict,
+    unresolvable,
+)
+from scheduler_core.provenance.tree import Tree, constant, contains, every, opposite, some
+from scheduler_core.provenance.view import View
+
+REJECTED = unresolvable("node(s) didn't match Pod's required features")
+RESTART_ALL = "RestartAllContainersOnContainerExits"
+HOST_NETWORK_USERS = "UserNamespacesHostNetworkSupport"
+
+
+def required_features(spec: PodSpec) -> frozenset[str]:
+    """What a node must declare to run the pod."""
+    found = set()
+    if spec.host_network and spec.host_users is False:
+        found.add(HOST_NETWORK_USERS)
+    for container in (*spec.containers, *spec.init_containers):
+        if any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules):
+            found.add(RESTART_ALL)
+    return frozenset(found)
+
+
+class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
+    name = "NodeDeclaredFeatures"
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        """Skips pods that need none."""
+        needed = required_features(pod.pod.spec) if self.cluster.release.node_declared_features else None
+        if not needed:
+            return SKIPPED
+        state[self.name] = needed
+        return None
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        needed: frozenset[str] = state[self.name]
+        return self.cluster.nodes.memo((self.name, needed), lambda: Verdict.reject(self._lacks(needed), REJECTED))
+
+    def _lacks(self, needed: frozenset[str]) -> Bool:
+        declared = [node.status.declared_features for node in self.cluster.nodes.nodes]
+        return np.array([not needed.issubset(features) for features in declared], np.bool_)
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        declared = view.field(view.node, "status", "declaredFeatures", missing=[])
+        needed = sorted(state[self.name])
+        parts = [contains(declared, constant(name, "needed by the pod"), f"declares {name}") for name in needed]
+        lacking = [name for name, part in zip(needed, parts, strict=True) if not part.value]
+        tree = some([opposite(part) for part in parts], "a feature that the pod needs is not declared")
+        return tree.tells(f"{view.node.name} {f'lacks {lacking[0]}' if lacking else 'declares what the pod needs'}")
+
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        return every([constant(False, "PreFilter rejects no pod")]).tells("NodeDeclaredFeatures rejects no pod here")
+
+    # ---- what may cure a rejection
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_FEATURES, hint=self._after_node_change),
+            events.registered(events.POD, events.UPDATE, hint=self._after_pod_change),
+        ]
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
+        return old is None or old.status.declared_features != new.status.declared_features
+
+    def _after_pod_change(self, pod: PodInfo, old: PodInfo, new: PodInfo) -> bool:
+        return required_features(old.pod.spec) != required_features(new.pod.spec)
