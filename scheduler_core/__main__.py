@@ -162,6 +162,21 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     diff.add_argument("--pod", metavar="NS/NAME", help="this pod alone, plugin by plugin")
     diff.set_defaults(run=_diff)
 
+    upgrade = commands.add_parser(
+        "upgrade",
+        help="what another Kubernetes release would do with a file, and which of its changes do it",
+        description="Runs a file with one release and with another and prints every pod that comes to something else, "
+        "with the behaviours of the release that did it: each is switched alone, and where none does alone in a "
+        "smallest set. Messages that only read differently are told apart. See docs/debugger.md.",
+        epilog="Exit code: 0 if every pod comes to the same, 1 if not, 2 for bad usage or input. "
+        "Example: python -m scheduler_core upgrade cluster.json --from 1.27 --to 1.34 --through",
+    )
+    _add_run(upgrade)
+    upgrade.add_argument("--from", dest="first", required=True, metavar="RELEASE", help="the release to come from")
+    upgrade.add_argument("--to", dest="last", required=True, metavar="RELEASE", help="the release to go to")
+    upgrade.add_argument("--through", action="store_true", help="step by step, over every release between them")
+    upgrade.set_defaults(run=_upgrade)
+
     provenance = commands.add_parser(
         "provenance",
         help="where a number of a run of a file comes from",
@@ -279,6 +294,24 @@ def _diff(args: argparse.Namespace) -> int:
         other = getattr(args, f"to_{name}")
         setattr(args, name, getattr(args, name) if other is None else other)
     return comparing.diff(a, _played(args, keep=True), sys.stdout, args.pod or "", args.json)
+
+
+def _upgrade(args: argparse.Namespace) -> int:
+    from scheduler_core.commands import upgrading
+
+    if args.release:
+        raise InputError("--release", "", "is told by --from and --to here")
+    return upgrading.run(
+        args.file,
+        sys.stdout,
+        upgrading.chosen(args.first, args.last, args.through),
+        one_pass=args.one_pass,
+        config=args.config,
+        seed=args.seed,
+        unknown="leave_out" if args.leave_out_unknown else "error",
+        choices=_choices(args),
+        as_json=args.json,
+    )
 
 
 def _remedies(args: argparse.Namespace) -> int:

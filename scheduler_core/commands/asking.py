@@ -73,7 +73,7 @@ def play(
     exist here. `choices`: about what the snapshot leaves open. Raises InputError.
     """
     data = read_bytes(path)
-    if not one_pass and API_VERSION.encode() in data and _SCENARIO.search(data):
+    if not one_pass and is_scenario(data):
         return _in_time(data, path, release, config, seed, unknown, choices, keep, stages)
     raws = objects_in(data, path)
     name = get_release(release or "1.34").name
@@ -92,6 +92,11 @@ def play(
     recorder.rest()
     settings = {"in_time": False, "release": name, "seed": seed or 0, "tie_break": tie_break}
     return _played(recorder, simulation, settings, cycles)
+
+
+def is_scenario(data: bytes) -> bool:
+    """Whether a file is a Scenario, to be run in time."""
+    return API_VERSION.encode() in data and _SCENARIO.search(data) is not None
 
 
 def _in_time(

@@ -100,7 +100,7 @@ def diff(a: Played, b: Played, out: IO[str], pod: str = "", as_json: bool = Fals
         (e["pod"], e["change"].replace("_", " "), _outcome(e["a"]), _outcome(e["b"]), _first(e["first"]))
         for e in differing
     ]
-    _write_table([("POD", "", "FIRST RUN", "SECOND RUN", "FIRST DIFFERENCE"), *rows[:ROWS]] if rows else [], out)
+    write_table([("POD", "", "FIRST RUN", "SECOND RUN", "FIRST DIFFERENCE"), *rows[:ROWS]] if rows else [], out)
     if len(rows) > ROWS:
         print(f"and {count(len(rows) - ROWS, 'pod')} more; --json has them all", file=out)
     return code
@@ -114,10 +114,10 @@ def _write_steps(steps: list[dict[str, Any]], out: IO[str]) -> None:
             more = f" and {count(step['nodes'] - 1)} more" if step["nodes"] > 1 else ""
             example = f"{found['node']}{more}: {_value(found['a'])} → {_value(found['b'])}"
         rows.append((mark, step["point"], f"{step['plugin']} {step['part']}".strip(), step["a"], step["b"], example))
-    _write_table(rows, out)
+    write_table(rows, out)
 
 
-def _write_table(rows: Sequence[tuple[str, ...]], out: IO[str]) -> None:
+def write_table(rows: Sequence[tuple[str, ...]], out: IO[str]) -> None:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), file=out)

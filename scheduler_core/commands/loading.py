@@ -19,20 +19,25 @@ Load = Callable[..., Configuration]
 
 def configuration_of(raws: list[dict[str, Any]], load: Load) -> Configuration:
     """The one that the snapshot holds, if it can be used, else the release's default; tells which on standard error."""
+    return load(usable_configuration(raws, load))
+
+
+def usable_configuration(raws: list[dict[str, Any]], load: Load) -> Any:
+    """The same before it is loaded, None for the release's default."""
     try:
         everything = [found for raw in raws for found in configurations_in(raw)]
         if not everything:
-            return load(None)
+            return None
         found = chosen(everything)
-        configuration = load(found.raw)
+        load(found.raw)
     except InputError as problem:
         way_out = "; --leave-out-unknown uses it without them" if isinstance(problem, UnknownPlugins) else ""
         print(f"note: the configuration in the snapshot is left out: {problem}{way_out}", file=sys.stderr)
-        return load(None)
+        return None
     print(f"note: the configuration is {found} in the snapshot", file=sys.stderr)
     if len(everything) > 1:
         print(f"note: {passed_over(found, everything)}", file=sys.stderr)
-    return configuration
+    return found.raw
 
 
 def prepared(

@@ -21,6 +21,7 @@ MOST_RUNS = 600
 MOST_SECONDS = 10.0
 MOST_UNITS = 200
 UNKNOWN: Outcome = ("unknown", "")
+NOT_EVEN_ALL = "the differences that can be applied do not give the second run's outcome, not even all of them"
 
 
 @dataclass
@@ -112,33 +113,51 @@ class _Search:
             raise _Over
 
     def find(self, cause: Cause) -> None:
-        everything = frozenset(range(len(self.units)))
-
-        def does(applied: frozenset[int]) -> bool:
-            return self.outcome(applied) == cause.b
-
         if cause.a == cause.b:
             cause.units, cause.minimal = [], True
             cause.note = "both runs come to the same"
             return
-        for one in range(len(self.units)):
+        least = Least()
+        try:
+            least.find(len(self.units), lambda applied: self.outcome(applied) == cause.b)
+            least.prove(len(self.units), lambda applied: self.outcome(applied) == cause.b)
+        finally:
+            if least.applied is not None:
+                cause.units, cause.minimal = [self.units[i] for i in sorted(least.applied)], least.minimal
+        if cause.units is None:
+            cause.note = NOT_EVEN_ALL
+
+
+@dataclass
+class Least:
+    """A smallest set of the numbers of units that does something, as far as it was found. `applied`: None for none;
+    `minimal`: no smaller one does, each was tried."""
+
+    applied: frozenset[int] | None = None
+    minimal: bool = False
+
+    def find(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
+        """Looks for a set without a part that is not needed, among so many units. `does` may raise to end it."""
+        everything = frozenset(range(units))
+        for one in range(units):
             if does(frozenset({one})):
-                cause.units, cause.minimal = [self.units[one]], True
+                self.applied, self.minimal = frozenset({one}), True
                 return
         if not does(everything):
-            cause.note = (
-                "the differences that can be applied do not give the second run's outcome, not even all of them"
-            )
             return
-        least = everything
-        cause.units = [self.units[i] for i in sorted(least)]
+        self.applied = everything
         for one in sorted(everything):  # without any one of those that are left it does not
-            if does(least - {one}):
-                least -= {one}
-                cause.units = [self.units[i] for i in sorted(least)]
-        for size in range(2, len(least)):
-            for some in combinations(range(len(self.units)), size):
+            if does(self.applied - {one}):
+                self.applied -= {one}
+        self.minimal = len(self.applied) <= 2
+
+    def prove(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
+        """Tries every smaller set than the one that was found."""
+        if self.applied is None or self.minimal:
+            return
+        for size in range(2, len(self.applied)):
+            for some in combinations(range(units), size):
                 if does(frozenset(some)):
-                    cause.units, cause.minimal = [self.units[i] for i in some], True
+                    self.applied, self.minimal = frozenset(some), True
                     return
-        cause.minimal = True
+        self.minimal = True

@@ -108,7 +108,8 @@ def outcome_of(inputs: Inputs, pod: str) -> Outcome:
     return play(inputs, pod)[0]
 
 
-def _once(inputs: Inputs, pod: str, tick: Tick) -> Outcome:
+def simulation_of(inputs: Inputs) -> Simulation:
+    """A run in one pass of these inputs, not begun. Raises InputError."""
     there = {obj.key for obj in inputs.objects.values() if isinstance(obj, Pod)}
     simulation = Simulation(
         list(inputs.objects.values()),
@@ -123,7 +124,11 @@ def _once(inputs: Inputs, pod: str, tick: Tick) -> Outcome:
         timer=lambda: 0,
     )
     plan_once(simulation, inputs.stages(), 0)
-    for trace in simulation.run():
+    return simulation
+
+
+def _once(inputs: Inputs, pod: str, tick: Tick) -> Outcome:
+    for trace in simulation_of(inputs).run():
         if trace.pod == pod:
             return trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""
         tick()
@@ -132,19 +137,23 @@ def _once(inputs: Inputs, pod: str, tick: Tick) -> Outcome:
 
 def _in_time(inputs: Inputs, pod: str, tick: Tick) -> tuple[Outcome, float | None]:
     run = scenario_run(inputs)
-    plan_in_time(run, inputs.stages())
     last, since = ("", ""), None
     for record in run.run():
         tick()
         trace = record.trace
         if trace is not None and trace.pod == pod:
             last, since = (trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""), record.time
+    return at_end(run, pod, last), since
+
+
+def at_end(run: ScenarioRun, pod: str, last: Outcome) -> Outcome:
+    """What a pod's last attempt came to by the end of a run in time."""
     there = run.api.pods.get(pod)
     if last[0] not in ("scheduled", "waiting") or there is None or run.api.lifecycle.is_assumed(pod):
-        return last, since
+        return last
     if there.node:
-        return ("scheduled", there.node), since
-    return ("unschedulable" if last[0] == "waiting" else "error", ""), since  # Permit or binding failed
+        return "scheduled", there.node
+    return "unschedulable" if last[0] == "waiting" else "error", ""  # Permit or binding failed
 
 
 def scenario_run(inputs: Inputs) -> ScenarioRun:
@@ -163,7 +172,7 @@ def scenario_run(inputs: Inputs) -> ScenarioRun:
     }
     scenario = msgspec.convert({"apiVersion": API_VERSION, "kind": KIND, "spec": spec}, Scenario)
     scenario.spec.objects = list(inputs.objects.values())
-    return ScenarioRun(
+    run = ScenarioRun(
         scenario,
         unknown_plugins=inputs.unknown_plugins,
         choices=inputs.choices,
@@ -171,6 +180,8 @@ def scenario_run(inputs: Inputs) -> ScenarioRun:
         release=inputs.release,
         configuration=inputs.config if read else None,
     )
+    plan_in_time(run, inputs.stages())
+    return run
 
 
 def items_of(stages: Sequence[Mapping[str, Any]], read: Callable[[Any], list[Change]]) -> tuple[Item, ...]:

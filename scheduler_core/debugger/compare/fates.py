@@ -1,0 +1,93 @@
+"""What becomes of every pod of a run that is played from its inputs, and whether answers differ in more than words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.compare.inputs import Inputs, Tick, at_end, scenario_run, simulation_of
+
+Refusals = Mapping[str, bytes]
+"""Plugin -> the nodes that it refuses, a bit each; "" -> the nodes that were looked at. PreFilter's and PreEnqueue's:
+the plugin -> b""."""
+
+
+class Fate(NamedTuple):
+    """What a pod came to at last. `nominated`: where it made room, evicting `victims`. `message`: as in its event."""
+
+    result: str
+    node: str
+    nominated: str = ""
+    victims: tuple[str, ...] = ()
+    message: str = ""
+
+    @property
+    def placed(self) -> bool:
+        return self.result in ("scheduled", "waiting")
+
+    @property
+    def decision(self) -> tuple[str, str, str, tuple[str, ...]]:
+        """All but the words."""
+        return self[:4]
+
+    def as_dict(self) -> dict[str, object]:
+        return self._asdict() | {"victims": list(self.victims)}
+
+
+def fates(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = None) -> dict[str, Fate]:
+    """Pod -> what becomes of it, of the pods that are tried. `tick` is called at every step, and may raise to end it.
+    `refusals`: filled with those of the pods that found no node. Raises InputError."""
+    last: dict[str, CycleTrace] = {}
+    found: dict[str, Fate] = {}
+
+    def note(trace: CycleTrace, result: str, node: str) -> None:
+        nominated = trace.nominated_node if result == "unschedulable" else ""
+        victims = tuple(sorted(trace.victims))
+        found[trace.pod] = Fate(result, node, nominated, victims, "" if node else trace.message or trace.error)
+        if refusals is not None and not node:
+            refusals[trace.pod] = refusals_of(trace)
+
+    if inputs.time is None:
+        for trace in simulation_of(inputs).run():
+            tick()
+            note(trace, trace.result, trace.node if trace.result in ("scheduled", "waiting") else "")
+        return found
+    run = scenario_run(inputs)
+    for record in run.run():
+        tick()
+        if record.trace is not None:
+            last[record.trace.pod] = record.trace
+    for pod, trace in last.items():
+        outcome = trace.result, trace.node if trace.result in ("scheduled", "waiting") else ""
+        note(trace, *at_end(run, pod, outcome))
+    return found
+
+
+def refusals_of(trace: CycleTrace) -> dict[str, bytes]:
+    """Who refused the pod where, without their words."""
+    early = trace.preenqueue or trace.prefilter
+    if early is not None:
+        return {early.plugin: b""}
+    told = {"": np.packbits(trace.looked_mask()).tobytes()}
+    for plugin, verdict in trace.verdicts.items():
+        if verdict.codes is not None and verdict.codes.any():
+            told[plugin] = np.packbits(verdict.codes > 0).tobytes()
+    return told
+
+
+def only_words(a: Refusals, b: Refusals) -> bool:
+    """Whether two cycles that found no node refused the same nodes by the same plugins, as far as both looked at them.
+    A plugin that is not there passes all. One that refuses in PreFilter refuses every node."""
+    if not (a.get("") and b.get("")):
+        return a.keys() - {""} == b.keys() - {""}
+    if len(a[""]) != len(b[""]):
+        return False
+    looked = np.frombuffer(a[""], np.uint8) & np.frombuffer(b[""], np.uint8)
+    nothing = bytes(len(looked))
+    return all(
+        not ((np.frombuffer(a.get(p, nothing), np.uint8) ^ np.frombuffer(b.get(p, nothing), np.uint8)) & looked).any()
+        for p in {*a, *b} - {""}
+    )

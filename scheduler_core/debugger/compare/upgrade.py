@@ -1,0 +1,250 @@
+"""What another release would do: every pod that comes to something else, and which behaviours of the release did it.
+
+Two runs that differ in the release alone (or in that first of all). Each behaviour in which the releases differ is
+switched alone, for all pods at once; a pod that no single one explains gets a smallest set of them, as of `cause`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from scheduler_core.debugger.compare.cause import NOT_EVEN_ALL, Least
+from scheduler_core.debugger.compare.comparison import CHANGES, SAME, change_of, sentence
+from scheduler_core.debugger.compare.fates import Fate, Refusals, fates, only_words
+from scheduler_core.debugger.compare.inputs import Inputs
+from scheduler_core.debugger.compare.side import Outcome
+from scheduler_core.debugger.compare.units import Unit, applied_to, units_of
+from scheduler_core.errors import InputError
+from scheduler_core.explain.words import count, listing
+
+NOMINATED, REASONS, WORDS = "nominated", "reasons", "words"
+KINDS = (*(change for change in CHANGES if change != SAME), NOMINATED, REASONS, WORDS)
+DECISIONS = KINDS[:-2]  # the others are told apart: for which reasons a pod has no node, or only how that reads
+
+MOST_RUNS = 600
+MOST_SECONDS = 600.0
+LEAST_SECONDS = 10.0
+
+Watch = Callable[[int, int], None]
+"""Told of (runs played, runs to be played as far as that is known) at every step of every run; may raise to end it."""
+
+
+@dataclass
+class Changed:
+    """A pod that comes to something else, or of which something else is said. `cause`: a smallest set of the numbers
+    of the step's units, None if none was found; `minimal`: every smaller one was tried."""
+
+    pod: str
+    change: str
+    a: Fate | None
+    b: Fate | None
+    least: Least = field(default_factory=Least)
+
+    @property
+    def cause(self) -> frozenset[int] | None:
+        return self.least.applied
+
+    def is_that(self, fate: Fate | None) -> bool:
+        """Whether a fate is the one in b, as far as this change is about it."""
+        if self.change in DECISIONS:
+            return (fate and fate.decision) == (self.b and self.b.decision)
+        return fate == self.b
+
+    def as_dict(self) -> dict[str, Any]:
+        sides = {name: fate and fate.as_dict() for name, fate in (("a", self.a), ("b", self.b))}
+        cause = None if self.cause is None else sorted(self.cause)
+        return {"pod": self.pod, "change": self.change, **sides, "cause": cause, "minimal": self.least.minimal}
+
+
+@dataclass
+class Group:
+    """Pods with the same cause. `pods`: change -> their names, decisions first."""
+
+    cause: tuple[int, ...] | None
+    minimal: bool = True
+    pods: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def decisions(self) -> int:
+        return sum(len(pods) for kind, pods in self.pods.items() if kind in DECISIONS)
+
+    @property
+    def said(self) -> int:
+        return sum(len(pods) for kind, pods in self.pods.items() if kind not in DECISIONS)
+
+
+@dataclass
+class Step:
+    """From one release to the next. `units`: the differences; `pods`: how many were tried; `runs`: how many were played
+    to find the causes; `note`: why some of them are not known."""
+
+    a: str
+    b: str
+    units: list[Unit] = field(default_factory=list)
+    pods: int = 0
+    changed: list[Changed] = field(default_factory=list)
+    runs: int = 0
+    note: str = ""
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """Change -> pods; `same` counts those of which nothing else is said either."""
+        counted = Counter(one.change for one in self.changed)
+        return {SAME: self.pods - len(self.changed)} | {kind: counted[kind] for kind in KINDS}
+
+    def groups(self) -> list[Group]:
+        """What did something, that which changes the most decisions first; without a cause last."""
+        found: dict[tuple[int, ...] | None, Group] = {}
+        for one in self.changed:
+            cause = None if one.cause is None else tuple(sorted(one.cause))
+            group = found.setdefault(cause, Group(cause))
+            group.minimal = group.minimal and one.least.minimal
+            group.pods.setdefault(one.change, []).append(one.pod)
+        return sorted(found.values(), key=lambda group: (group.cause is None, -group.decisions, -group.said))
+
+    def as_dict(self) -> dict[str, Any]:
+        units = [unit.as_dict() | {"pods": 0, WORDS: 0} for unit in self.units]
+        for one in self.changed:
+            for number in one.cause or ():
+                units[number]["pods" if one.change in DECISIONS else WORDS] += 1
+        changed = [one.as_dict() for one in self.changed]
+        told = {"a": self.a, "b": self.b, "pods": self.pods, "summary": self.summary, "sentence": told_of(self.summary)}
+        return told | {"units": units, "changed": changed, "runs": self.runs, "note": self.note}
+
+
+def told_of(summary: Mapping[str, int]) -> str:
+    """`Of 40 pods 36 come to the same; 3 move and 1 gains a node. 2 messages only read differently.`"""
+    words, reasons, nominated = (summary[kind] for kind in (WORDS, REASONS, NOMINATED))
+    decided = {kind: summary[kind] for kind in CHANGES} | {SAME: summary[SAME] + words + reasons + nominated}
+    more = [
+        text
+        for number, text in (
+            (nominated, f"{count(nominated, 'pod')} would make room otherwise"),
+            (reasons, f"{count(reasons, 'pod')} without a node {'has' if reasons == 1 else 'have'} other reasons"),
+            (words, f"{count(words, 'message')} only {'reads' if words == 1 else 'read'} differently"),
+        )
+        if number
+    ]
+    return f"{sentence(decided)} {listing(more)}." if more else sentence(decided)
+
+
+class _Over(Exception):
+    """Enough was run."""
+
+
+def upgrade(inputs: Sequence[Inputs], watch: Watch = lambda done, planned: None, **bounds: Any) -> Iterator[Step]:
+    """Each step from one of these to the next. `bounds`: as of `step`. Raises InputError."""
+    for a, b in pairwise(inputs):
+        yield step(a, b, watch, **bounds)
+
+
+def step(
+    a: Inputs,
+    b: Inputs,
+    watch: Watch = lambda done, planned: None,
+    most_runs: int = MOST_RUNS,
+    most_seconds: float = MOST_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+) -> Step:
+    """Every pod that b has come to something else than a, with the cause. Raises InputError where one of the two cannot
+    be played, or one is in time and the other is not."""
+    if (a.time is None) != (b.time is None):
+        raise InputError("upgrade", "", "is found between two runs in one pass or two in time")
+    search = _Search(a, b, units_of(a, b), watch, most_runs, clock() + most_seconds, clock)
+    found = Step(a.release.name, b.release.name, search.units)
+    of_a: dict[str, Refusals] = {}
+    of_b: dict[str, Refusals] = {}
+    try:
+        before, after = search.play(a, of_a), search.play(b, of_b)
+    except _Over:
+        found.note = f"running both releases alone takes more than {most_seconds:g} seconds, so that nothing is known"
+        return found
+    search.known[frozenset()] = before
+    found.pods = len({**before, **after})
+    for pod in {**before, **after}:
+        if change := _change(before.get(pod), after.get(pod), of_a.get(pod, {}), of_b.get(pod, {})):
+            found.changed.append(Changed(pod, change, before.get(pod), after.get(pod)))
+    found.changed.sort(key=lambda one: KINDS.index(one.change))
+    began = clock()
+    try:
+        for one in found.changed:
+            search.explain(one)
+        # That nothing less does is worth as much time again.
+        search.deadline = min(search.deadline, max(2 * clock() - began, clock() + LEAST_SECONDS))
+        for one in found.changed:
+            search.prove(one)
+    except _Over:
+        left = sum(one.cause is None for one in found.changed)
+        if left:
+            found.note = f"stopped after {count(search.runs, 'run')}; {count(left, 'pod')} left without a cause"
+    if not found.note and any(one.cause is None for one in found.changed):
+        found.note = NOT_EVEN_ALL
+    found.runs = search.runs
+    return found
+
+
+def _change(a: Fate | None, b: Fate | None, of_a: Refusals, of_b: Refusals) -> str:
+    """What became of a pod; "" if nothing else, and nothing else is said."""
+    change = change_of(*(None if one is None else Outcome(one.result, one.node, None, 0, "") for one in (a, b)))
+    if change != SAME or a is None or b is None:
+        return change
+    if a.decision != b.decision:
+        return NOMINATED
+    if a.message == b.message:
+        return ""
+    return WORDS if only_words(of_a, of_b) else REASONS
+
+
+@dataclass
+class _Search:
+    """Plays a with some of the differences. `known`: what came of it, by the numbers of the units."""
+
+    a: Inputs
+    b: Inputs
+    units: list[Unit]
+    watch: Watch
+    most_runs: int
+    deadline: float
+    clock: Callable[[], float]
+    runs: int = 0
+    planned: int = 0
+    known: dict[frozenset[int], dict[str, Fate]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.planned = 2 + len(self.units)
+
+    def play(self, inputs: Inputs, refusals: dict[str, Refusals] | None = None) -> dict[str, Fate]:
+        def tick() -> None:
+            self.watch(self.runs, max(self.planned, self.runs + 1))
+            if self.clock() > self.deadline:
+                raise _Over
+
+        tick()
+        played = fates(inputs, tick, refusals)
+        self.runs += 1
+        return played
+
+    def with_units(self, applied: frozenset[int]) -> dict[str, Fate]:
+        """What becomes of every pod of a with these differences of b; of none where that cannot be played."""
+        if applied not in self.known:
+            if self.runs >= self.most_runs:
+                raise _Over
+            try:
+                played = self.play(applied_to(self.a, self.b, [self.units[i] for i in sorted(applied)]))
+            except InputError:
+                played = {}
+            self.known[applied] = played
+        return self.known[applied]
+
+    def explain(self, one: Changed) -> None:
+        """Finds what did it."""
+        one.least.find(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))
+
+    def prove(self, one: Changed) -> None:
+        """Looks for something less that does."""
+        one.least.prove(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))

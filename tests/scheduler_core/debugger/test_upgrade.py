@@ -1,0 +1,169 @@
+"""What another release would do: every pod that differs is told, and what is named as its cause is enough for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations, pairwise
+
+import pytest
+
+from scheduler_core.debugger.compare.fates import Fate, Refusals, fates, only_words, refusals_of
+from scheduler_core.debugger.compare.inputs import Inputs
+from scheduler_core.debugger.compare.units import applied_to, units_of
+from scheduler_core.debugger.compare.upgrade import DECISIONS, NOMINATED, REASONS, WORDS, Step, step, upgrade
+from scheduler_core.errors import InputError
+from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.debugger.causes import inputs_of
+from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.scheduler_core.debugger.test_cause import inputs
+
+CASES = golden_cases(ROOT / "tests" / "golden" / "v1.27" / "cases.jsonl.gz")
+
+
+def quiet() -> None:
+    pass
+
+
+def check(a: Inputs, b: Inputs, found: Step) -> None:
+    """Against runs of a, of b, and of a with what is named."""
+    before, after = fates(a, quiet), fates(b, quiet)
+    assert found.pods == len({**before, **after})
+    told = {one.pod: one for one in found.changed}
+    assert {name for name in {**before, **after} if before.get(name) != after.get(name)} == set(told)
+    units = units_of(a, b)
+    for one in found.changed:
+        assert (one.a, one.b) == (before.get(one.pod), after.get(one.pod))
+        assert one.cause, one
+        with_it = fates(applied_to(a, b, [units[i] for i in sorted(one.cause)]), quiet)
+        assert one.is_that(with_it[one.pod]), one
+        decided = one.a is None or one.b is None or one.a.decision != one.b.decision
+        assert (one.change in DECISIONS) == decided
+        if one.least.minimal and len(one.cause) < 3:
+            for size in range(len(one.cause)):
+                for some in combinations(range(len(units)), size):
+                    assert not one.is_that(fates(applied_to(a, b, [units[i] for i in some]), quiet)[one.pod]), some
+    assert sum(found.summary.values()) == found.pods
+    assert sum(len(names) for group in found.groups() for names in group.pods.values()) == len(found.changed)
+
+
+def test_on_conformance_cases() -> None:
+    seen: Counter[str] = Counter()
+    for case in CASES[::9]:
+        if case.get("config"):
+            continue
+        a, b = inputs_of(case, "1.27"), inputs_of(case, "1.34")
+        found = step(a, b)
+        check(a, b, found)
+        seen.update(one.change for one in found.changed)
+    assert seen["moved"]
+    assert seen[WORDS]
+
+
+def test_one_release_and_itself() -> None:
+    a = inputs(node("n1"), pod("p"), pod("big", requests={"cpu": "64"}))
+    found = step(a, a)
+    assert (found.changed, found.runs, found.as_dict()["sentence"]) == ([], 2, "All 2 pods come to the same.")
+
+
+def test_through_all_releases() -> None:
+    """The steps go on from each other, whatever releases there are."""
+    a = inputs(node("n1", cpu="2"), node("n2"), *(pod(f"p{i}", requests={"cpu": "1"}) for i in range(9)))
+    found = list(upgrade([replace(a, release=release) for release in RELEASES.values()]))
+    names = list(RELEASES)
+    assert [(one.a, one.b) for one in found] == list(pairwise(names))
+    for one in found:
+        check(replace(a, release=get_release(one.a)), replace(a, release=get_release(one.b)), one)
+
+
+def test_words_reasons_and_decisions_are_told_apart() -> None:
+    """1.27 has two full stops after PostFilter's words, 1.28 has its sidecars count."""
+    side = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
+    a = inputs(
+        node("n1", cpu="4"),
+        node("n2", cpu="2"),
+        pod("big", requests={"cpu": "64"}),
+        pod("chatty", requests={"cpu": "2"}, initContainers=[side], nodeSelector={"kubernetes.io/hostname": "n1"}),
+        pod("late", requests={"cpu": "3"}, nodeSelector={"kubernetes.io/hostname": "n1"}),
+        release=get_release("1.27"),
+    )
+    found = step(a, replace(a, release=get_release("1.34")))
+    assert {one.pod: one.change for one in found.changed} == {
+        "default/chatty": "lost",
+        "default/late": "gained",
+        "default/big": WORDS,
+    }
+    causes = {one.pod: [found.units[i].path for i in sorted(one.cause or ())] for one in found.changed}
+    assert causes["default/chatty"] == causes["default/late"] == ["sidecar_containers"]
+    told = found.as_dict()
+    assert (
+        told["sentence"]
+        == "Of 3 pods 1 comes to the same; 1 gains a node and 1 loses its node. 1 message only reads differently."
+    )
+    assert next(group.decisions for group in found.groups()) == 2
+
+
+def refusals(**plugins: str) -> Refusals:
+    """Bits of four nodes by plugin, `looked` those looked at."""
+    return {"" if name == "looked" else name: bytes([int(bits, 2) << 4]) for name, bits in plugins.items()}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        (refusals(looked="1111", X="1111"), refusals(looked="1111", X="1111"), True),
+        (refusals(looked="1111", X="1111"), refusals(looked="1111", X="0111", Y="1000"), False),
+        (refusals(looked="1111", X="1111"), refusals(looked="0011", X="0011"), True),  # the others were left out
+        (refusals(looked="1111", X="1100", Y="0011"), refusals(looked="1111", X="1100", Y="0011"), True),
+        ({"X": b""}, {"X": b""}, True),
+        ({"X": b""}, {"Y": b""}, False),
+        ({"X": b""}, refusals(looked="1111", X="1111"), True),
+        ({"X": b""}, refusals(looked="1111", X="1110", Y="0001"), False),
+    ],
+)
+def test_only_words(a: Refusals, b: Refusals, same: bool) -> None:
+    assert only_words(a, b) == only_words(b, a) == same
+
+
+def test_refusals_of_a_cycle() -> None:
+    objects = [node("n1"), node("n2", unschedulable=True), pod("p", requests={"cpu": "64"})]
+    (trace,) = Simulation(objects).run()
+    told = refusals_of(trace)
+    assert told[""][0] == 0b11000000
+    assert told["NodeResourcesFit"][0] == 0b11000000
+    assert told["NodeUnschedulable"][0] == 0b01000000
+
+
+def test_it_can_be_ended_and_is_bounded() -> None:
+    class Enough(Exception):
+        pass
+
+    a = inputs(node("n1"), pod("big", requests={"cpu": "64"}), release=get_release("1.27"))
+    b = replace(a, release=get_release("1.34"))
+    told: list[tuple[int, int]] = []
+
+    def watch(most: int) -> Callable[[int, int], None]:
+        def one(done: int, planned: int) -> None:
+            told.append((done, planned))
+            if done == most:
+                raise Enough
+
+        return one
+
+    with pytest.raises(Enough):
+        step(a, b, watch(5))
+    assert all(done < planned for done, planned in told)
+    assert step(a, b, most_runs=5).note == "stopped after 5 runs; 1 pod left without a cause"
+    assert "so that nothing is known" in step(a, b, clock=iter(range(0, 10**6, 1000)).__next__).note
+    with pytest.raises(InputError, match="in one pass or two in time"):
+        step(a, replace(b, time={}, until=10))
+
+
+def test_a_fate_is_its_decision_and_its_words() -> None:
+    one = Fate("unschedulable", "", "n1", ("default/low",), "no")
+    assert one.decision == one._replace(message="not").decision
+    assert one.decision != one._replace(nominated="n2").decision
+    assert {NOMINATED, REASONS, WORDS} - set(DECISIONS) == {REASONS, WORDS}
