@@ -5,3 +5,8 @@ try {
 } catch {
   /* storage may be closed to us; the system's choice holds then */
 }
+
+// The API's documentation has a dark look of its own, by a class.
+const chosen = document.documentElement.dataset.theme;
+const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+document.documentElement.classList.toggle("dark-mode", dark);

@@ -26,17 +26,6 @@ pytestmark = pytest.mark.django_db
 SAMPLES = sorted(path.stem for path in FOLDER.glob("1[3-8]-*.yaml"))
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are executed by the tests themselves."""
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
-
-
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever tries to reach a host fails the test."""

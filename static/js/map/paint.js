@@ -62,6 +62,8 @@ export class Painter {
     this.context = canvas.getContext("2d", { alpha: false });
     this.widths = new Map();
     this.restyle();
+    this.context.fillStyle = this.colour.paper; // it would be black until there is something to draw
+    this.context.fillRect(0, 0, canvas.width, canvas.height);
   }
 
   restyle() {

@@ -13,7 +13,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from scheduler_core.simulation import Simulation
 from tests.kubesched_ui.clusters import as_list, node, pod, taught
@@ -22,17 +21,6 @@ pytestmark = pytest.mark.django_db
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 GOLDEN = Path(__file__).parents[2] / "golden"
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are executed by the tests themselves."""
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 def post(client: Client, path: str, body: Any) -> Any:

@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import EXAMPLES, ran, start
@@ -25,16 +24,6 @@ profiles:
   - name: NodeResourcesFit
     args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
 """
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 def again(client: Client, run: Run, **settings: Any) -> Run:

@@ -13,7 +13,7 @@ from django.test import Client
 from kubesched_ui.asking import recordings
 from kubesched_ui.models import EventBlock, RecordingBlock, Run, Scenario
 from kubesched_ui.recording import eventlog
-from kubesched_ui.runs import lifecycle, simulations
+from kubesched_ui.runs import simulations
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.debugger.recording import Recording, facts_from, objects_from
@@ -39,17 +39,6 @@ TIMED = [*sorted(FOLDER.glob("1[3-8]-*.yaml")), *sorted(EXAMPLES.glob("*.yaml"))
 ONE_PASS = sorted(FOLDER.glob("*.yaml"))
 CASES = golden_cases(ROOT / "tests" / "golden" / "v1.34" / "cases.jsonl.gz", "preemption", "preemptaff")[:8]
 CYCLES = 50
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are executed by the tests themselves."""
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 def upload(client: Client, data: bytes) -> int:

@@ -25,16 +25,6 @@ from tests.kubesched_ui.clusters import as_list, node, pod
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
-
-
 def asked(client: Client, run: Run, status: int = 202, **wanted: Any) -> Any:
     answer = client.post(f"{run.url}/fork", json.dumps(wanted), content_type="application/json")
     assert answer.status_code == status, answer.content

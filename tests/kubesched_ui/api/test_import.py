@@ -35,16 +35,6 @@ from tests.kubesched_ui.clusters import pod
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
-
-
 def pages_of(client: Client, run: Run) -> dict[str, Any]:
     """What is answered about a run, without its number and what it took."""
     pod = run.pod_results.order_by("position").last()

@@ -13,22 +13,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.carried import exported, imported, in_time_forked, of_a_part, sent, small, twice
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 def broken(document: dict[str, Any], path: str, value: Any) -> bytes:

@@ -12,23 +12,11 @@ from django.test import Client
 from kubesched_ui.asking.finder import FINDER
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.reading import export
-from kubesched_ui.runs import lifecycle
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import taught
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are executed by the tests themselves."""
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -10,7 +10,6 @@ from django.test import Client
 
 from kubesched_ui.asking import provenance
 from kubesched_ui.models import Run
-from kubesched_ui.runs import lifecycle
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -19,15 +18,9 @@ from tests.scheduler_core.provenance.evaluate import LEAVES, nodes, problems
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
 @pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are executed by the tests themselves."""
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+def nothing_kept() -> None:
+    """A cluster of another test's run is not this one's."""
     provenance.forget()
 
 

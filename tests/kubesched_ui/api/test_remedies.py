@@ -8,21 +8,10 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import PodResult, Run
-from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 def played(client: Client, *objects: Any, **settings: Any) -> int:

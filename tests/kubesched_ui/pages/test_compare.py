@@ -11,21 +11,11 @@ from django.test import Client
 
 from kubesched_ui.models import Run
 from kubesched_ui.reading import flows
-from kubesched_ui.runs import lifecycle, pairs
+from kubesched_ui.runs import pairs
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import lifecycle
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -21,11 +20,6 @@ kind: KubeSchedulerConfiguration
 profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]
 """
 TEMPLATE = "{kind: Pod, metadata: {name: web}, spec: {containers: [{name: c}]}}"
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 @pytest.fixture

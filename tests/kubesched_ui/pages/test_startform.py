@@ -11,7 +11,6 @@ from django.test import Client
 
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import lifecycle
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db
@@ -23,11 +22,6 @@ TYPED = {
     "config": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n", "name": "mine",
     "unbind": "default/runs",
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.reading import export
-from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list, node, pod
 
@@ -23,17 +22,6 @@ pytestmark = pytest.mark.django_db
 CLAIMING = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
 LIMITED = {"containers": [{"name": "c", "resources": {"limits": {"cpu": "1500m"}}}]}
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "websocket.schema.json").read_text())
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client(headers={"host": "localhost"})
-
-
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are executed by the tests themselves."""
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
 
 
 def uploaded(client: Client, *objects: Any) -> dict[str, Any]:
