@@ -17,7 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kubesched_ui.fields import PackedJSONField
+from scheduler_core.releases import gates
 
+MAX_RELEASE = 1000  # with all feature gates that there are
 MAX_NAME = 200
 
 
@@ -196,7 +198,7 @@ class Run(models.Model):
     name = models.CharField(max_length=MAX_NAME, blank=True, help_text="As a person calls it.")
     summary = models.TextField(blank=True, help_text="What differs from default settings, a few words a line.")
     # Settings
-    release = models.CharField(max_length=10, default="1.34")
+    release = models.CharField(max_length=MAX_RELEASE, default="1.34", help_text="Feature gates may follow.")
     config = models.TextField(blank=True, help_text="KubeSchedulerConfiguration, YAML or JSON.")
     unknown_plugins = models.CharField(max_length=9, default="error", help_text="error, or leave_out")
     seed = models.BigIntegerField(default=0)
@@ -279,6 +281,16 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"Run {self.pk} of {self.scenario_id}"
+
+    @property
+    def release_number(self) -> str:
+        """`1.36`: its release without feature gates."""
+        return self.release.partition(" ")[0]
+
+    @property
+    def feature_gates(self) -> dict[str, bool]:
+        """Those that are not as in the release by default."""
+        return gates.parse(self.release.partition(" ")[2])
 
     @property
     def title(self) -> str:

@@ -40,6 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     simulate.add_argument("--format", choices=("table", "jsonl"), default="table", help="one row or one object a line")
     simulate.add_argument("--until", type=float, help="when to stop, in seconds, instead of the file's")
     simulate.add_argument("--seed", type=int, help="instead of the file's")
+    _add_gates(simulate)
     simulate.add_argument(
         "--allow-extender", metavar="HOST[:PORT]", action="append", default=[], help="ask extenders there; repeatable"
     )
@@ -91,6 +92,7 @@ def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for stdin"
     )
     explain.add_argument("--release", default="1.34", help="Kubernetes release whose scheduler decides (default: 1.34)")
+    _add_gates(explain)
     explain.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
     explain.add_argument("--pod", metavar="NS/NAME", help="only this pod; if it runs, as if it were pending again")
     explain.add_argument(
@@ -156,7 +158,7 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     _add_run(diff)
     diff.add_argument("other", metavar="OTHER", nargs="?", help="another file; without it the same one")
-    diff.add_argument("--to-release", help="the second run's Kubernetes release")
+    diff.add_argument("--to-release", help="the second run's Kubernetes release; '1.36 A=true' has feature gates")
     diff.add_argument("--to-config", metavar="FILE", help="the second run's KubeSchedulerConfiguration")
     diff.add_argument("--to-seed", type=int, help="the second run's seed")
     diff.add_argument("--pod", metavar="NS/NAME", help="this pod alone, plugin by plugin")
@@ -206,7 +208,7 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     fork.add_argument("--at", type=int, metavar="K", help="before cycle K")
     fork.add_argument("--t", type=float, metavar="SECONDS", help="of a run in time: after everything until that second")
     fork.add_argument("--change", action="append", default=[], metavar="JSON", help="a change; may be repeated")
-    fork.add_argument("--to-release", help="another Kubernetes release from there on")
+    fork.add_argument("--to-release", help="another Kubernetes release from there on; '1.36 A=true' has feature gates")
     fork.add_argument("--to-config", metavar="FILE", help="another KubeSchedulerConfiguration from there on")
     fork.add_argument("--to-seed", type=int, help="another seed from there on")
     fork.add_argument("--pod", metavar="NS/NAME", help="this pod alone, plugin by plugin")
@@ -217,6 +219,7 @@ def _add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for stdin")
     command.add_argument("--one-pass", action="store_true", help="one cycle a pod, also of a Scenario")
     command.add_argument("--release", help="Kubernetes release (default: 1.34, or the scenario's)")
+    _add_gates(command)
     command.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
     command.add_argument("--seed", type=int, help="for ties (default: the first by name, or the scenario's)")
     command.add_argument(
@@ -224,6 +227,12 @@ def _add_run(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print the answer as the API gives it")
     _add_choices(command)
+
+
+def _add_gates(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--feature-gates", default="", metavar="A=true,B=false", help="gates that are not as in the release by default"
+    )
 
 
 def _add_choices(command: argparse.ArgumentParser) -> None:
@@ -255,7 +264,7 @@ def _explain(args: argparse.Namespace) -> int:
     return run(
         args.snapshot,
         sys.stdout,
-        release=args.release,
+        release=f"{args.release} {args.feature_gates}".strip(),
         config=args.config,
         pod=args.pod,
         plugins=args.plugins,
@@ -290,6 +299,7 @@ def _diff(args: argparse.Namespace) -> int:
 
     a = _played(args, keep=True)
     args.file = args.other or args.file
+    args.feature_gates = "" if args.to_release else args.feature_gates
     for name in ("release", "config", "seed"):
         other = getattr(args, f"to_{name}")
         setattr(args, name, getattr(args, name) if other is None else other)
@@ -336,6 +346,7 @@ def _played(args: argparse.Namespace, keep: bool = False, stages: "Sequence[Stag
         args.file,
         one_pass=args.one_pass,
         release=args.release,
+        gates=args.feature_gates,
         config=args.config,
         seed=args.seed,
         unknown="leave_out" if args.leave_out_unknown else "error",
@@ -370,6 +381,7 @@ def _simulate(args: argparse.Namespace) -> int:
         args.allow_extender,
         "leave_out" if args.leave_out_unknown else "error",
         _choices(args),
+        args.feature_gates,
     )
 
 

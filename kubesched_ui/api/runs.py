@@ -11,10 +11,11 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Text, find
-from kubesched_ui.models import MAX_NAME, Run, Scenario
+from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.reading import export, recorded
 from kubesched_ui.runs import forking, lifecycle
 from scheduler_core.config import Unknown
+from scheduler_core.releases import get_release, with_gates
 
 router = Router(tags=["runs"])
 
@@ -25,7 +26,12 @@ class RunIn(Schema):
     model_config = {"extra": "forbid"}
 
     name: Text = Field("", max_length=MAX_NAME, description="What to call the run.")
-    release: Text = Field("1.34", max_length=40, examples=["1.34", "1.27"])
+    release: Text = Field("1.34", max_length=MAX_RELEASE, examples=["1.34", "1.27"])
+    feature_gates: dict[Text, bool] = Field(
+        {},
+        description="Gates that are not as in the release by default.",
+        examples=[{"SchedulerPopFromBackoffQ": False}],
+    )
     config: Text | None = Field(
         None,
         description="A KubeSchedulerConfiguration, YAML or JSON text; empty: the release's default one; "
@@ -75,6 +81,11 @@ class RunOut(ModelSchema):
     eta_s: float | None = Field(description="Seconds until done at the present pace.")
     stalled: bool = Field(description="Waits for a worker; it is taken up again as soon as there is one.")
     differs: list[str] = Field(description="What sets it apart from a run with default settings.")
+    feature_gates: dict[str, bool] = Field(description="Those that are not as in the release by default.")
+
+    @staticmethod
+    def resolve_release(run: Run) -> str:
+        return run.release_number
 
     class Meta:
         model = Run
@@ -118,7 +129,8 @@ class RunDetail(RunOut):
 
     @staticmethod
     def resolve_settings(run: Run) -> dict[str, Any]:
-        return asdict(lifecycle.settings_of(run))
+        named = {"release": run.release_number, "feature_gates": run.feature_gates}
+        return asdict(lifecycle.settings_of(run)) | named
 
 
 @router.post("/scenarios/{int:scenario_id}/runs", response={202: RunStarted, **REFUSALS})
@@ -128,6 +140,7 @@ def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[R
     given = wanted.model_dump(exclude_unset=True)
     values = wanted.model_dump() | lifecycle.defaults(scenario, given.pop("in_time", None)) | given
     values["in_time"] = bool(values["in_time"])
+    values["release"] = with_gates(get_release(values["release"]), values.pop("feature_gates")).name
     name = values.pop("name").strip()
     with transaction.atomic():
         return Status(202, lifecycle.create_run(scenario, lifecycle.RunSettings(**values), name=name))
@@ -138,7 +151,8 @@ class ForkSettings(Schema):
 
     model_config = {"extra": "forbid"}
 
-    release: Text | None = Field(None, max_length=40)
+    release: Text | None = Field(None, max_length=MAX_RELEASE)
+    feature_gates: dict[Text, bool] | None = Field(None, description="With `release` or without: these and no others.")
     config: Text | None = Field(None, description="A KubeSchedulerConfiguration; empty: the release's default one.")
     seed: int | None = Field(None, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
     tie_break: Literal["seed", "name"] | None = None
@@ -169,6 +183,9 @@ def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
     settings = {name: value for name, value in given.items() if value is not None or name == "percentage"}
     with transaction.atomic():
         parent = find(Run, run_id)
+        if "feature_gates" in settings:
+            release = get_release(get_release(settings.get("release", parent.release)).number)
+            settings["release"] = with_gates(release, settings.pop("feature_gates")).name
         return Status(
             202, forking.create_fork(parent, wanted.at, wanted.t, wanted.changes, settings, wanted.name.strip())
         )

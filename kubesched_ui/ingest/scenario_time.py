@@ -14,6 +14,7 @@ from kubesched_ui.ingest.kinds import PRIVATE, lookup
 from kubesched_ui.ingest.result import Record
 from scheduler_core.controllers.workload import KINDS, makes_pods
 from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
 from scheduler_core.snapshot.defaults import is_typed
 from scheduler_core.time.scenario import API_VERSION, KIND, line_of, load_scenario
 from scheduler_core.time.scenario_run import ScenarioRun
@@ -30,7 +31,8 @@ def check(spec: dict[str, Any]) -> None:
     plain = {"apiVersion": API_VERSION, "kind": KIND, "spec": spec}
     try:
         scenario = load_scenario(msgspec.json.encode(plain))
-        ScenarioRun(scenario, unknown_plugins="leave_out")  # a run may yet say what is to become of them
+        # a run may yet say what is to become of unknown plugins, and which release its feature gates are of
+        ScenarioRun(scenario, unknown_plugins="leave_out", release=get_release(scenario.spec.kubernetes))
     except InputError as error:
         path = error.field.partition(": ")[2] if error.field.startswith("line ") else error.field
         where = "" if error.where == "scenario" else f"{error.where}: "

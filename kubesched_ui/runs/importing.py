@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.run_file import RunFile
-from kubesched_ui.models import MAX_NAME, Breakpoint, Run, Scenario
+from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Breakpoint, Run, Scenario
 from kubesched_ui.recording.decided import Fingerprints, traces
 from kubesched_ui.runs import configuring
 from kubesched_ui.runs.forking import FORKED, MOST_STAGES, chosen
@@ -35,7 +35,7 @@ from scheduler_core.errors import InputError
 
 Number = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Name = Annotated[str, Meta(max_length=MAX_NAME)]
-Release = Annotated[str, Meta(max_length=40)]
+Release = Annotated[str, Meta(max_length=MAX_RELEASE)]
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):

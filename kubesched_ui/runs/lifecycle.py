@@ -21,6 +21,7 @@ from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.gates import spelled
 from scheduler_core.snapshot.outlook import Choices
 
 logger = logging.getLogger(__name__)
@@ -34,10 +35,11 @@ MAX_SEED = 2**63 - 1
 class RunSettings:
     """What a person chooses for a run.
 
-    `pods`: "ns/name" in the order of scheduling, None for all pending pods; a bound pod among them is unbound.
-    `unbind`: further bound pods to place again. `template`: a Pod as YAML or JSON, of which `copies` are added, or a
-    workload, whose pods are. `config`: "" is the release's default, None the one that came with the cluster, if it can
-    be used. `other_schedulers`, `absent_claims`: as of the core's Choices.
+    `release`: feature gates may follow, `1.36 A=true,B=false`. `pods`: "ns/name" in the order of scheduling, None for
+    all pending pods; a bound pod among them is unbound. `unbind`: further bound pods to place again. `template`: a Pod
+    as YAML or JSON, of which `copies` are added, or a workload, whose pods are. `config`: "" is the release's default,
+    None the one that came with the cluster, if it can be used. `other_schedulers`, `absent_claims`: as of the core's
+    Choices.
     """
 
     release: str = "1.34"
@@ -65,8 +67,9 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     in_time = bool(scenario.time) if in_time is None else in_time
     if not in_time:
         return {}
-    release = next((name for name in RELEASES if scenario.kubernetes.lstrip("v").startswith(name)), "1.34")
     spec = intime.document(scenario.time).spec
+    named = next((name for name in RELEASES if scenario.kubernetes.lstrip("v").startswith(name)), "")
+    release = f"{named} {spelled(spec.feature_gates)}".strip() if named else "1.34"
     return {
         "in_time": True,
         "release": release,

@@ -8,7 +8,7 @@ from django import forms
 from django.http import QueryDict
 
 from kubesched_ui.ingest import outlook
-from kubesched_ui.models import MAX_NAME, Run, Scenario
+from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.runs import template
 from kubesched_ui.runs.lifecycle import MAX_SEED, RunSettings
 from kubesched_ui.runs.lifecycle import defaults as defaults_of
@@ -17,7 +17,7 @@ from scheduler_core.api.duration import seconds
 from scheduler_core.config import UnknownPlugins
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES
+from scheduler_core.releases import RELEASES, gates
 
 WHICH = [
     ("pending", "All pending pods"),
@@ -50,6 +50,7 @@ class StartForm(forms.Form):
     template = forms.CharField(required=False, strip=False)
     copies = forms.IntegerField(required=False, min_value=1)
     release = forms.ChoiceField(choices=[(name, name) for name in reversed(RELEASES)])
+    gates = forms.CharField(required=False, max_length=MAX_RELEASE // 2)  # A=true,B=false
     config = forms.CharField(required=False, strip=False)
     unknown_plugins = forms.ChoiceField(choices=[(choice, choice) for choice in CHOICES], required=False)
     without_config = forms.BooleanField(required=False)
@@ -72,6 +73,7 @@ class StartForm(forms.Form):
         first |= {"seed": 0, "tie_break": Run.TieBreak.SEED, "preemption": True, "mode": "once"}
         if scenario.time:
             first |= {"which": "pending", "mode": "time"} | defaults_of(scenario)
+            first["release"], _, first["gates"] = str(first["release"]).partition(" ")
         return first
 
     @staticmethod
@@ -82,6 +84,7 @@ class StartForm(forms.Form):
         values: dict[str, Any] = {"which": which, "unbind": "\n".join(again), "mode": "time" if run.in_time else "once"}
         same = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
         values |= {name: getattr(run, name) for name in same}
+        values |= {"release": run.release_number, "gates": gates.spelled(run.feature_gates)}
         values |= {"template": run.template or TEMPLATE, "copies": run.copies or 3}
         values |= {
             "take_others": run.other_schedulers == Run.OtherSchedulers.TAKE,
@@ -143,7 +146,7 @@ class StartForm(forms.Form):
         values, which = self.cleaned_data, self.cleaned_data["which"]
         in_time = values["mode"] == "time"
         return RunSettings(
-            release=values["release"],
+            release=f"{values['release']} {values['gates']}".strip(),
             config="" if values["without_config"] or not values["config"].strip() else values["config"],
             unknown_plugins="leave_out" if values["unknown_plugins"] == "leave_out" else "error",
             seed=values["seed"] or 0,
@@ -169,6 +172,8 @@ class StartForm(forms.Form):
 def field_of(error: InputError) -> str | None:
     """The form's field that a refused setting belongs to."""
     named = {name: name for name in ("unbind", "copies", "percentage", "seed", "until")} | {"pods": "unbind"}
+    if error.where == gates.WHERE:
+        return "gates"
     if error.where == template.WHERE:
         return "template"
     if error.where == "Run":

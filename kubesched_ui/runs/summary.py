@@ -10,6 +10,7 @@ from kubesched_ui.runs.digest import DEFAULT, digest
 from scheduler_core.api.duration import span
 from scheduler_core.config import Unknown
 from scheduler_core.explain.words import count
+from scheduler_core.releases import get_release
 
 # Settings that are told otherwise, or not at all, where they differ from their default.
 OTHERWISE = {"release", "config", "in_time", "until", "pods", "unbind", "template", "copies", "unknown_plugins"}
@@ -29,7 +30,7 @@ def differences(settings: Any, default: Any) -> list[str]:
     Settings that nobody has found words for are told by their name.
     """
     values, usual = asdict(settings), asdict(default)
-    told = [*which_pods(values), *how(values), *configuration(values)]
+    told = [*which_pods(values), *how(values), *gates(values), *configuration(values)]
     for name, value in values.items():
         if name not in OTHERWISE and value != usual[name]:
             words = WORDS.get(name, lambda value, name=name: f"{name.replace('_', ' ')}: {value}")
@@ -54,6 +55,12 @@ def which_pods(values: dict[str, Any]) -> list[str]:
 def how(values: dict[str, Any]) -> list[str]:
     """In time, and until when."""
     return [f"in time until {span(values['until'])}"] if values["in_time"] and values["until"] else []
+
+
+def gates(values: dict[str, Any]) -> list[str]:
+    """The feature gates that are not as in the release by default."""
+    set_ = get_release(values["release"]).feature_gates
+    return [f"{name} {'on' if on else 'off'}" for name, on in sorted(set_.items())]
 
 
 def configuration(values: dict[str, Any]) -> list[str]:

@@ -27,6 +27,7 @@ def scenario_of(run: Run, objects: list[dict[str, Any]]) -> Scenario:
     scenario = document(
         run.scenario.time,
         kubernetes=run.release,
+        featureGates={},  # which are with the release
         config=run.config or None,
         seed=run.seed,
         tieBreak=run.tie_break,

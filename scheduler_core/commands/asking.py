@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
@@ -30,7 +30,8 @@ from scheduler_core.debugger.recording import (
 from scheduler_core.errors import InputError
 from scheduler_core.explain import words
 from scheduler_core.plugins import PLUGINS, known_plugins
-from scheduler_core.releases import get_release
+from scheduler_core.releases import get_release, with_gates
+from scheduler_core.releases.gates import parse
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import objects_in, read_bytes
 from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
@@ -59,6 +60,7 @@ def play(
     *,
     one_pass: bool = False,
     release: str | None = None,
+    gates: str = "",
     config: str | None = None,
     seed: int | None = None,
     unknown: Unknown = "error",
@@ -69,14 +71,15 @@ def play(
     """Runs a snapshot in one pass or a scenario in time (`one_pass`: that, too, in one pass), recording it.
     `keep`: its cycles, too. `stages`: what is changed in it on the way.
 
-    `release`, `config` (a file), `seed`: instead of what the file says. `unknown`: what to do with plugins that do not
-    exist here. `choices`: about what the snapshot leaves open. Raises InputError.
+    `release`, `config` (a file), `seed`: instead of what the file says. `gates`: feature gates beside its own, as
+    `A=true,B=false`. `unknown`: what to do with plugins that do not exist here. `choices`: about what the snapshot
+    leaves open. Raises InputError.
     """
     data = read_bytes(path)
     if not one_pass and is_scenario(data):
-        return _in_time(data, path, release, config, seed, unknown, choices, keep, stages)
+        return _in_time(data, path, release, parse(gates), config, seed, unknown, choices, keep, stages)
     raws = objects_in(data, path)
-    name = get_release(release or "1.34").name
+    name = with_gates(get_release(release or "1.34"), parse(gates)).name
     load = partial(load_configuration, release=get_release(name), known=known_plugins(PLUGINS), unknown=unknown)
     configuration = load(read_config(config)) if config else configuration_of(raws, load)
     found = prepared(path, raws, name, configuration, choices)
@@ -103,6 +106,7 @@ def _in_time(
     data: bytes,
     path: str,
     release: str | None,
+    gates: Mapping[str, bool],
     config: str | None,
     seed: int | None,
     unknown: Unknown,
@@ -112,6 +116,7 @@ def _in_time(
 ) -> Played:
     scenario = load_scenario(data, path)
     spec = scenario.spec
+    spec.feature_gates = {**({} if release else spec.feature_gates), **gates}
     spec.kubernetes = release or spec.kubernetes
     spec.config = read_config(config).decode(errors="replace") if config else spec.config
     spec.seed = spec.seed if seed is None else seed

@@ -14,6 +14,7 @@ import msgspec
 from scheduler_core.commands.extender_server import answering
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
+from scheduler_core.releases import Release, get_release, with_gates
 from scheduler_core.simulation import Simulation
 
 
@@ -29,11 +30,16 @@ def read_lines(path: str) -> Iterator[bytes]:
         raise InputError(path, "", f"cannot be read: {problem}") from None
 
 
+def release_of(case: dict[str, Any]) -> Release:
+    """The release of a case, with its feature gates. Raises InputError."""
+    return with_gates(get_release(case["kubernetes"]), case.get("feature_gates") or {})
+
+
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     """One case's decisions in the golden format. Its extenders answer from this process. Raises InputError."""
     simulation = Simulation(
         case["objects"],
-        release=case["kubernetes"],
+        release=release_of(case),
         config=case.get("config"),
         tie_break="name",
         preemption=bool(case.get("preempt")),

@@ -6,25 +6,23 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from scheduler_core.api.objects import Object, decode
+from scheduler_core.commands.replay import release_of
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.api_server import ApiServer
 from scheduler_core.time.timeline import Record, Timeline
-
-POP_FROM_BACKOFF = "SchedulerPopFromBackoffQ"
 
 
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     """One case's course in the golden format. Raises InputError."""
     simulation = Simulation(
         case["objects"],
-        release=case["kubernetes"],
+        release=release_of(case),
         config=case.get("config"),
         tie_break="name",
         timer=lambda: 0,
     )
-    gates = case.get("feature_gates") or {}
-    timeline = Timeline(simulation, pop_from_backoff=gates.get(POP_FROM_BACKOFF))
+    timeline = Timeline(simulation)
     for entry in case["timeline"]:
         obj = decode(entry["object"])
         if obj is not None:

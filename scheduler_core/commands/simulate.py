@@ -10,6 +10,7 @@ import msgspec
 
 from scheduler_core.config import Unknown
 from scheduler_core.errors import InputError
+from scheduler_core.releases.gates import parse
 from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
 from scheduler_core.time.scenario import load_scenario
 from scheduler_core.time.scenario_run import ScenarioRun
@@ -27,15 +28,18 @@ def simulate(
     allowed_extenders: Collection[str] = (),
     unknown_plugins: Unknown = "error",
     choices: Choices = AS_UPSTREAM,
+    gates: str = "",
 ) -> int:
     """Runs a scenario file (`-`: standard input) and writes what happens. `style`: table or jsonl.
 
     `until`, `seed`: instead of the file's. `allowed_extenders`: hosts of extenders that may be asked.
     `unknown_plugins`: what to do with plugins of the configuration that do not exist here. `choices`: about what the
-    snapshot leaves open. Returns 0, or 1 if a pod is left without a node. Raises InputError.
+    snapshot leaves open. `gates`: feature gates beside the file's, as `A=true,B=false`. Returns 0, or 1 if a pod is
+    left without a node. Raises InputError.
     """
     source = _read(path)
     scenario = load_scenario(source, path)
+    scenario.spec.feature_gates |= parse(gates)
     if seed is not None:
         scenario.spec.seed = seed
     if until is not None:

@@ -62,8 +62,7 @@ class _InFlightEvent:
 
 
 class SchedulingQueue:
-    """`initial_backoff`, `max_backoff`: seconds. `pop_from_backoff`: None is the release's default. `on_move` hears of
-    every pod that changes its part."""
+    """`initial_backoff`, `max_backoff`: seconds. `on_move` hears of every pod that changes its part."""
 
     def __init__(
         self,
@@ -74,14 +73,13 @@ class SchedulingQueue:
         *,
         initial_backoff: float = 1.0,
         max_backoff: float = 10.0,
-        pop_from_backoff: bool | None = None,
         on_move: OnMove = lambda pod, was, to, event: None,
     ) -> None:
         self.profiles = profiles
         self.nominator = nominator
         self.clock = clock
         self.with_hints = release.queueing_hints
-        self.pops_early = release.pop_from_backoff if pop_from_backoff is None else pop_from_backoff
+        self.pops_early = release.pop_from_backoff
         self.hints = Hints(profiles, self.with_hints)
         self._on_move = on_move
         sort = next(iter(profiles.values())).queue_sort  # upstream has all profiles sort alike

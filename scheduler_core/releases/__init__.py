@@ -4,9 +4,10 @@ import re
 
 from scheduler_core.errors import InputError
 from scheduler_core.releases import v1_27, v1_33, v1_34, v1_35, v1_36
+from scheduler_core.releases.gates import parse, with_gates
 from scheduler_core.releases.release import Release
 
-__all__ = ["RELEASES", "Release", "get_release"]
+__all__ = ["RELEASES", "Release", "get_release", "with_gates"]
 
 _PAGES = (
     v1_27,
@@ -17,14 +18,15 @@ _PAGES = (
 )
 RELEASES: dict[str, Release] = {page.RELEASE.name: page.RELEASE for page in _PAGES}
 
-_VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+].*)?")
+_VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+]\S*)?(?:\s+(.*))?")
 
 
 def get_release(name: str | Release) -> Release:
-    """The release that `name` means: `1.34`, `1.34.1`, `v1.27.3` and `v1.34.2+k3s1` name their minor release. One that
-    is no name (a release with some switches of another) is itself.
+    """The release that `name` means: `1.34`, `1.34.1`, `v1.27.3` and `v1.34.2+k3s1` name their minor release; feature
+    gates may follow: `1.36 NodeDeclaredFeatures=false`. One that is no name (a release with some switches of another)
+    is itself.
 
-    Raises InputError that lists the releases there are.
+    Raises InputError that lists the releases there are, or names the gate.
     """
     if isinstance(name, Release):
         return name
@@ -32,4 +34,4 @@ def get_release(name: str | Release) -> Release:
     release = RELEASES.get(match[1]) if match else None
     if release is None:
         raise InputError("Kubernetes release", "", f"{name!r} is not available; there are {', '.join(RELEASES)}")
-    return release
+    return with_gates(release, parse(match[2])) if match and match[2] else release

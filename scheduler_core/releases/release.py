@@ -15,6 +15,7 @@ class Release:
     `default_plugins`: the MultiPoint list of the default profile, in order (upstream: getDefaultPlugins).
     `default_points`: API versions older than MultiPoint name their defaults per extension point instead.
     `removed_plugins`: plugins of older or newer releases, which this one refuses to see in a configuration.
+    `feature_gates`: those that are not as they are by default; `name` tells them, too.
     `absent_points`: plugin -> the extension points at which it takes part in other releases, but not in this one.
     """
 
@@ -24,6 +25,7 @@ class Release:
     default_points: Mapping[str, Mapping[str, PluginWeights]] = field(default_factory=dict)
     removed_plugins: frozenset[str] = frozenset()
     absent_points: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
 
     # Behaviour switches; each says which upstream change it stands for.
     sidecar_containers: bool = True  # init containers with restartPolicy Always (SidecarContainers, 1.29)
@@ -59,3 +61,8 @@ class Release:
     balance_change: bool = True  # NodeResourcesBalancedAllocation scores what the pod does to the balance (1.36)
     backoff_counts_attempts: bool = False  # backoff grows with every attempt, errors are not counted apart (until 1.33)
     backoff_past_its_end: bool = True  # a pod backs off at the very end of its backoff still (1.33)
+
+    @property
+    def number(self) -> str:
+        """`1.36`: the name without feature gates."""
+        return self.name.partition(" ")[0]

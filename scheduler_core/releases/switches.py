@@ -35,7 +35,7 @@ def between(a: Release, b: Release) -> list[Switch]:
     """The behaviours that differ, in the order of the page."""
     found: list[Switch] = []
     for field in fields(Release):
-        if field.name == "name" or getattr(a, field.name) == getattr(b, field.name):
+        if field.name in ("name", "feature_gates") or getattr(a, field.name) == getattr(b, field.name):
             continue
         if field.name in DEFAULTS:
             if all(switch.name != "default_plugins" for switch in found):

@@ -22,7 +22,7 @@ from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.plugins import PLUGINS, known_plugins
-from scheduler_core.releases import Release, get_release
+from scheduler_core.releases import Release, get_release, with_gates
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
@@ -69,7 +69,7 @@ class ScenarioRun:
         self._source = source
         self._filled = Filled()
         spec = scenario.spec
-        self._release = release = release or get_release(spec.kubernetes)
+        self._release = release = release or with_gates(get_release(spec.kubernetes), spec.feature_gates)
         if configuration is None:
             known = known_plugins(registry)
             configuration = load_configuration(spec.config, release, known=known, unknown=unknown_plugins)
@@ -99,7 +99,6 @@ class ScenarioRun:
         )
         self.timeline = Timeline(
             self.simulation,
-            pop_from_backoff=spec.feature_gates.get("SchedulerPopFromBackoffQ"),
             admission=spec.controllers.admission,
             graceful=spec.grace_periods,
             bind_seconds=seconds(spec.binding.seconds),

@@ -54,14 +54,13 @@ class Record:
 
 
 class Timeline:
-    """`simulation`: the cluster at the beginning, the profiles and the pods that wait. `pop_from_backoff`: None is the
-    release's default. `admission`, `graceful`: see ApiServer. `bind_seconds`, `bind_failures`: see Binder."""
+    """`simulation`: the cluster at the beginning, the profiles and the pods that wait. `admission`, `graceful`: see
+    ApiServer. `bind_seconds`, `bind_failures`: see Binder."""
 
     def __init__(
         self,
         simulation: Simulation,
         *,
-        pop_from_backoff: bool | None = None,
         admission: bool = False,
         graceful: bool = False,
         bind_seconds: float = 0.0,
@@ -82,7 +81,6 @@ class Timeline:
             simulation.release,
             initial_backoff=simulation.configuration.pod_initial_backoff_seconds,
             max_backoff=simulation.configuration.pod_max_backoff_seconds,
-            pop_from_backoff=pop_from_backoff,
             on_move=self._moved,
         )
         lifecycle = Lifecycle(cluster)

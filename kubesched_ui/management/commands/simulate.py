@@ -6,6 +6,7 @@ import logging
 import sys
 import time
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from kubesched_ui.scenarios.making import File
 from scheduler_core.commands.simulate import write_row
 from scheduler_core.config import UnknownPlugins
 from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release, with_gates
+from scheduler_core.releases.gates import parse
 
 PENDING, BAD_INPUT = 1, 2
 COLUMNS = ("pod", "result", "node", "score", "margin", "message")
@@ -37,6 +40,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help="kubectl output, dumps, archives; - is stdin")
         parser.add_argument("--release", help="the release whose scheduler decides (default: 1.34, or the scenario's)")
+        parser.add_argument("--feature-gates", metavar="A=true,B=false", help="gates that are not as in the release")
         configuration = parser.add_mutually_exclusive_group()
         configuration.add_argument(
             "--config", metavar="FILE", help="a KubeSchedulerConfiguration (default: the one that is in the files)"
@@ -125,6 +129,8 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
         }
         chosen = {name: value for name, value in given.items() if value is not None}
         wanted = lifecycle.RunSettings(**lifecycle.defaults(scenario, in_time) | chosen)
+        if gates := parse(options["feature_gates"] or ""):
+            wanted = replace(wanted, release=with_gates(get_release(wanted.release), gates).name)
         run = lifecycle.create_run(scenario, wanted, send=False)
     except UnknownPlugins as error:
         way_out = "" if error.rest else "; --leave-out-unknown goes on without them"

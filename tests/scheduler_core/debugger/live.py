@@ -16,6 +16,7 @@ import msgspec
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.commands import replay_time
+from scheduler_core.commands.replay import release_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.scenario import Scenario, load_scenario
@@ -175,10 +176,9 @@ def simulation_of_case(case: Raw) -> Simulation:
 def timeline_of_case(case: Raw) -> tuple[Simulation, Timeline, float]:
     """A conformance case in time, not begun."""
     simulation = Simulation(
-        case["objects"], release=case["kubernetes"], config=case.get("config"), tie_break="name", timer=lambda: 0
+        case["objects"], release=release_of(case), config=case.get("config"), tie_break="name", timer=lambda: 0
     )
-    gates = case.get("feature_gates") or {}
-    timeline = Timeline(simulation, pop_from_backoff=gates.get(replay_time.POP_FROM_BACKOFF))
+    timeline = Timeline(simulation)
     for entry in case["timeline"]:
         obj = replay_time.decode(entry["object"])
         if obj is not None:

@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from scheduler_core.commands import replay_time
+from scheduler_core.commands.replay import release_of
 from scheduler_core.debugger.provenance import DISAGREES, NotThere
 from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of
+from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.timeline import Record, Timeline
 from tests.scheduler_core.debugger.live import ROOT, golden_cases
@@ -66,11 +68,9 @@ def rules_of(simulation: Simulation) -> Rules:
 
 
 def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Record]]:
-    simulation = Simulation(
-        case["objects"], release=release or case["kubernetes"], config=case.get("config"), tie_break="name"
-    )
-    gates = case.get("feature_gates") or {}
-    timeline = Timeline(simulation, pop_from_backoff=gates.get(replay_time.POP_FROM_BACKOFF))
+    of = get_release(release) if release else release_of(case)
+    simulation = Simulation(case["objects"], release=of, config=case.get("config"), tie_break="name")
+    timeline = Timeline(simulation)
     for entry in case["timeline"]:
         obj = replay_time.decode(entry["object"])
         if obj is not None:

@@ -16,6 +16,7 @@ from scheduler_core.time.clock import Clock
 from tests.scheduler_core.build import node, pod
 
 Move = tuple[str, str, str]
+NO_EARLY_POPS = "1.34 SchedulerPopFromBackoffQ=false"
 
 
 class Bench:
@@ -77,7 +78,7 @@ def test_pods_leave_by_priority_then_by_arrival() -> None:
     [(1, 10, [1, 2, 4, 8, 10, 10]), (2, 5, [2, 4, 5, 5, 5, 5]), (5, 5, [5] * 6), (7, 3, [3] * 6)],
 )
 def test_backoff_doubles_up_to_the_maximum(initial: float, maximum: float, expected: list[float]) -> None:
-    bench = Bench(initial_backoff=initial, max_backoff=maximum, pop_from_backoff=False)
+    bench = Bench(release=NO_EARLY_POPS, initial_backoff=initial, max_backoff=maximum)
     bench.add("a")
     durations = []
     for _ in expected:
@@ -90,7 +91,7 @@ def test_backoff_doubles_up_to_the_maximum(initial: float, maximum: float, expec
 
 
 def test_errors_count_apart_and_a_rejection_forgives_them() -> None:
-    bench = Bench(pop_from_backoff=False)
+    bench = Bench(NO_EARLY_POPS)
     bench.add("a")
     seen = []
     for plugins in ((), (), ("NodeResourcesFit",), ("NodeResourcesFit",), ()):
@@ -112,7 +113,7 @@ def test_an_error_backs_off_and_a_rejection_waits_for_an_event() -> None:
 
 @pytest.mark.parametrize(("pops_early", "popped"), [(True, "a"), (False, "")])
 def test_an_idle_scheduler_takes_pods_out_of_backoff(pops_early: bool, popped: str) -> None:
-    bench = Bench(pop_from_backoff=pops_early)
+    bench = Bench(f"1.34 SchedulerPopFromBackoffQ={pops_early}")
     bench.add("a")
     bench.fail("NodeResourcesFit")
     assert bench.wake() == ["default/a"]

@@ -1,0 +1,142 @@
+"""Feature gates: which of them scheduling depends on, since when, and which behaviour of a release each is.
+
+Only gates whose effect is reproduced are here (and those that change nothing of what is simulated); others are refused.
+
+Source: pkg/features/kube_features.go, pkg/scheduler/framework/plugins/feature, applyFeatureGates
+(pkg/scheduler/apis/config/v1/default_plugins.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from scheduler_core.errors import InputError
+from scheduler_core.releases.release import PluginWeights, Release
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """`since`: the release from which on the gate is reproduced. `on`: the one from which on it is on by default, and
+    `locked`: from which on it cannot be changed; "" for none so far. `switches`: the fields of a Release that have its
+    value. `plugins`: what it adds to the default plugins, at the end. `needs`: gates that must be on with it.
+    """
+
+    since: str
+    on: str = ""
+    locked: str = ""
+    switches: tuple[str, ...] = ()
+    plugins: PluginWeights = ()
+    needs: tuple[str, ...] = ()
+
+
+GATES: Mapping[str, Gate] = {
+    "InPlacePodVerticalScaling": Gate(since="1.33", on="1.33", locked="1.35", switches=("in_place_resize",)),
+    "MatchLabelKeysInPodAffinity": Gate(since="1.29", on="1.31", locked="1.33", switches=("affinity_label_keys",)),
+    "NodeDeclaredFeatures": Gate(
+        since="1.35", on="1.36", switches=("node_declared_features",), plugins=(("NodeDeclaredFeatures", 0),)
+    ),
+    "PodLevelResources": Gate(since="1.32", on="1.34", switches=("pod_level_resources",)),
+    "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33", switches=("pop_from_backoff",)),
+    "SchedulerQueueingHints": Gate(since="1.32", on="1.32", locked="1.34", switches=("queueing_hints",)),
+    "SidecarContainers": Gate(since="1.29", on="1.29", locked="1.33", switches=("sidecar_containers",)),
+    "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36", switches=("volume_attributes_class",)),
+    # These concern when the scheduler writes what, and how long it waits for it. Here that takes no time.
+    "NominatedNodeNameForExpectation": Gate(since="1.34", on="1.35"),
+    "SchedulerAsyncAPICalls": Gate(since="1.34"),
+    "SchedulerAsyncPreemption": Gate(since="1.32", on="1.33"),
+}
+"""In the order in which their plugins come."""
+
+WHERE = "feature gates"
+_TRUE, _FALSE = frozenset(("1", "t", "true")), frozenset(("0", "f", "false"))
+
+
+def numbered(name: str) -> tuple[int, ...]:
+    """What releases are ordered by: 1.9 is before 1.10."""
+    return tuple(int(part) for part in name.split("."))
+
+
+def gates_of(release: Release) -> dict[str, bool]:
+    """The gates that the release has, each with whether it is on, by name."""
+    at = numbered(release.number)
+    return {
+        name: release.feature_gates.get(name, bool(gate.on) and at >= numbered(gate.on))
+        for name, gate in sorted(GATES.items())
+        if at >= numbered(gate.since)
+    }
+
+
+def is_locked(release: Release, name: str) -> bool:
+    """Whether the gate has the value that it has for good."""
+    locked = GATES[name].locked
+    return bool(locked) and numbered(release.number) >= numbered(locked)
+
+
+def parse(text: str) -> dict[str, bool]:
+    """`A=true,B=false`, as kube-scheduler's --feature-gates. Raises InputError."""
+    gates: dict[str, bool] = {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not part.strip():
+            continue
+        if not equals or value.lower() not in _TRUE | _FALSE:
+            raise InputError(WHERE, name[:80], f"must be name=true or name=false, got {part.strip()[:80]!r}")
+        gates[name] = value.lower() in _TRUE
+    return gates
+
+
+def spelled(gates: Mapping[str, bool]) -> str:
+    """As `parse` reads it."""
+    return ",".join(f"{name}={'true' if on else 'false'}" for name, on in sorted(gates.items()))
+
+
+def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
+    """The release with these gates set; its name tells those that are not as they are by default.
+
+    Raises InputError that names the gate: unknown (or not reproduced), locked, no boolean, or without what it needs.
+    """
+    if not gates:
+        return release
+    usual = gates_of(replace(release, feature_gates={}))
+    wanted = gates_of(release)
+    for name, on in gates.items():
+        if name not in usual:
+            raise InputError(WHERE, name[:80], _unknown(name, release, usual))
+        if not isinstance(on, bool):
+            raise InputError(WHERE, name, f"must be true or false, got {str(on)[:80]!r}")
+        if on != usual[name] and is_locked(release, name):
+            fixed = "true" if usual[name] else "false"
+            raise InputError(WHERE, name, f"is locked to {fixed} since Kubernetes {GATES[name].locked}")
+        wanted[name] = on
+    for name, on in wanted.items():
+        missing = [other for other in GATES[name].needs if on and not wanted[other]]
+        if missing:
+            raise InputError(WHERE, name, f"needs {' and '.join(missing)} to be on, too")
+    set_ = {name: on for name, on in wanted.items() if on != usual[name]}
+    values: dict[str, Any] = {field: wanted[name] for name in wanted for field in GATES[name].switches}
+    return replace(
+        release,
+        name=" ".join(filter(None, (release.number, spelled(set_)))),
+        feature_gates=set_,
+        default_plugins=_plugins(release, wanted),
+        **values,
+    )
+
+
+def _plugins(release: Release, wanted: Mapping[str, bool]) -> PluginWeights:
+    """The default plugins: first those that no gate brings."""
+    gated = {plugin for gate in GATES.values() for plugin, _ in gate.plugins}
+    kept = [entry for entry in release.default_plugins if entry[0] not in gated]
+    return (*kept, *(entry for name, gate in GATES.items() if wanted.get(name) for entry in gate.plugins))
+
+
+def _unknown(name: str, release: Release, there: Mapping[str, bool]) -> str:
+    if name in GATES:
+        return f"is there from Kubernetes {GATES[name].since} on, not in {release.number}"
+    meant = get_close_matches(name[:80], list(GATES), 1, 0.8)
+    if meant:
+        return f"is not known; was {meant[0]} meant?"
+    return f"is not one of the gates that are reproduced in {release.number}: {', '.join(there) or 'none'}"

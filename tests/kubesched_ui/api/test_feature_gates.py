@@ -1,0 +1,152 @@
+"""Feature gates of a run: given over HTTP, by page, by command; kept with its release, in forks and run files too."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from kubesched_ui.models import Run
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.api.test_fork import forked
+from tests.kubesched_ui.carried import exported, imported
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+pytestmark = pytest.mark.django_db
+
+OFF = {"NodeDeclaredFeatures": False}
+NAMED = "1.36 NodeDeclaredFeatures=false"
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+def cluster() -> bytes:
+    """A pod that needs a feature which no node declares."""
+    needy = pod("needy")
+    needy["spec"] |= {"hostNetwork": True, "hostUsers": False}
+    return as_list(node("n1"), needy)
+
+
+def post(client: Client, url: str, body: Any, status: int = 202) -> Any:
+    answer = client.post(url, json.dumps(body), content_type="application/json")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def stored(client: Client, data: bytes | None = None) -> int:
+    answer = client.post("/api/scenarios", data or cluster(), content_type="application/octet-stream")
+    assert answer.status_code == 201, answer.content
+    return int(answer.json()["id"])
+
+
+def ran(client: Client, **wanted: Any) -> Run:
+    number = post(client, f"/api/scenarios/{stored(client)}/runs", wanted)["id"]
+    execute_run(number)
+    run = Run.objects.get(pk=number)
+    assert run.state == "done", run.error
+    return run
+
+
+def test_a_run_goes_by_its_gates_and_tells_them(client: Client) -> None:
+    assert ran(client, release="1.36").unschedulable == 1
+    run = ran(client, release="1.36", feature_gates=OFF)
+    assert (run.placed, run.release) == (1, NAMED)
+    told = client.get(run.url).json()
+    assert (told["release"], told["feature_gates"], told["differs"]) == ("1.36", OFF, ["NodeDeclaredFeatures off"])
+    assert (told["settings"]["release"], told["settings"]["feature_gates"]) == ("1.36", OFF)
+    again = post(client, f"/api/scenarios/{run.scenario_id}/runs", told["settings"])["id"]
+    assert Run.objects.get(pk=again).release == NAMED
+    page = html.unescape(client.get(f"/runs/{run.pk}/").content.decode())
+    assert NAMED in page
+    form = client.get(f"/scenarios/{run.scenario_id}/", {"like": run.pk}).content.decode()
+    assert 'value="NodeDeclaredFeatures=false"' in form
+
+
+def test_gates_that_are_as_in_the_release_are_dropped(client: Client) -> None:
+    run = ran(client, release="1.36", feature_gates={"NodeDeclaredFeatures": True})
+    assert (run.release, run.differs) == ("1.36", [])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ({"feature_gates": {"Fancy": True}}, "Fancy"),
+        ({"release": "1.34", "feature_gates": OFF}, "from Kubernetes 1.35 on"),
+        ({"release": "1.34", "feature_gates": {"SchedulerQueueingHints": False}}, "locked to true"),
+        ({"feature_gates": {"SchedulerPopFromBackoffQ": "soon"}}, "SchedulerPopFromBackoffQ"),
+        ({"release": "1.36 NodeDeclaredFeatures"}, "name=true or name=false"),
+    ],
+)
+def test_wrong_gates_are_refused(client: Client, wanted: Any, says: str) -> None:
+    answer = client.post(f"/api/scenarios/{stored(client)}/runs", json.dumps(wanted), content_type="application/json")
+    assert answer.status_code in (400, 422)
+    assert says in answer.json()["error"]
+    assert not Run.objects.exists()
+
+
+def test_by_page(client: Client) -> None:
+    scenario = stored(client)
+    given = {"which": "pending", "release": "1.36", "preemption": "on"}
+    answer = client.post(f"/scenarios/{scenario}/run/", given | {"gates": "Fancy=true"})
+    assert answer.status_code == 400
+    assert "Fancy: is not one of the gates" in html.unescape(answer.content.decode())
+    client.post(f"/scenarios/{scenario}/run/", given | {"gates": " NodeDeclaredFeatures=F "})
+    assert Run.objects.get().release == NAMED
+
+
+def test_a_fork_has_other_gates(client: Client) -> None:
+    run = ran(client, release="1.36")
+    fork = forked(client, run, at=1, settings={"feature_gates": OFF})
+    assert (fork.release, fork.placed, fork.differs) == (NAMED, 1, ["NodeDeclaredFeatures off"])
+    back = forked(client, fork, at=1, settings={"feature_gates": {}})
+    assert (back.release, back.unschedulable) == ("1.36", 1)
+    told = client.get("/api/compare", {"a": run.pk, "b": fork.pk}).json()
+    assert "1.36" in json.dumps(told)
+
+
+def test_a_run_file_carries_them(client: Client) -> None:
+    run = ran(client, release="1.36", feature_gates=OFF)
+    again = imported(client, exported(client, run))
+    assert (again.release, again.placed, again.imported["differs"]) == (NAMED, 1, 0)
+
+
+def test_a_scenario_in_time_has_its_own(client: Client) -> None:
+    document = {
+        "apiVersion": "kubesched.dev/v1alpha1",
+        "kind": "Scenario",
+        "spec": {
+            "kubernetes": "1.36",
+            "featureGates": OFF,
+            "until": 10,
+            "objects": json.loads(cluster())["items"],
+        },
+    }
+    scenario = stored(client, json.dumps(document).encode())
+    number = post(client, f"/api/scenarios/{scenario}/runs", {})["id"]
+    execute_run(number)
+    run = Run.objects.get(pk=number)
+    assert (run.release, run.placed, run.in_time) == (NAMED, 1, True)
+    other = post(client, f"/api/scenarios/{scenario}/runs", {"release": "1.36"})["id"]
+    execute_run(other)
+    assert Run.objects.get(pk=other).unschedulable == 1
+    assert 'value="NodeDeclaredFeatures=false"' in client.get(f"/scenarios/{scenario}/").content.decode()
+
+
+def test_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.json").write_bytes(cluster())
+    call_command("simulate", str(tmp_path / "c.json"), "--release=1.36", "--feature-gates=NodeDeclaredFeatures=false")
+    assert "default/needy  scheduled" in capsys.readouterr().out
