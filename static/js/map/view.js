@@ -194,6 +194,7 @@ export class View {
         event.preventDefault();
         const { x, y } = this.point(event);
         this.zoom(2 ** (-event.deltaY / 200), x, y, false);
+        this.tip.hide();
       },
       { passive: false },
     );
