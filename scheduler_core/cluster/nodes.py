@@ -251,8 +251,9 @@ class NodeTable:
     def _tally(self, pod: PodInfo, row: int, step: int) -> None:
         for name, amount in pod.requests.items():
             self.requested[name][row] += step * amount
-        self.nonzero_cpu[row] += step * pod.nonzero_cpu
-        self.nonzero_memory[row] += step * pod.nonzero_memory
+        cpu, memory = pod.nonzero
+        self.nonzero_cpu[row] += step * cpu
+        self.nonzero_memory[row] += step * memory
         self.pod_count[row] += step
 
     def _tally_all(self, placed: list[tuple[int, PodInfo]]) -> None:

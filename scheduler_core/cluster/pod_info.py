@@ -23,10 +23,10 @@ NO_TERMS: tuple[tuple[Term, ...], ...] = ((), (), (), ())
 class PodInfo:
     """A pod as the scheduler sees it.
 
-    `requests`: resource -> amount (millicores of cpu, else whole units). `nonzero_cpu`, `nonzero_memory`: the same with
-    defaults for containers that ask for nothing. `node`: where it runs or is assumed to, "" while it is pending.
-    `node_selection`, `tolerations`: equal values mean the same nodeSelector and required node affinity (None: there is
-    none), the same tolerations; results are remembered by them.
+    `requests`: resource -> amount (millicores of cpu, else whole units). `nonzero`: (cpu, memory) with defaults for
+    containers that ask for nothing; `nonzero_incoming`: the same while it is the pod to be placed. `node`: where it
+    runs or is assumed to, "" while it is pending. `node_selection`, `tolerations`: equal values mean the same
+    nodeSelector and required node affinity (None: there is none), the same tolerations; results are remembered by them.
     """
 
     __slots__ = (
@@ -40,8 +40,8 @@ class PodInfo:
         "node",
         "node_selection",
         "nominated_node",
-        "nonzero_cpu",
-        "nonzero_memory",
+        "nonzero",
+        "nonzero_incoming",
         "pod",
         "priority",
         "release",
@@ -64,7 +64,7 @@ class PodInfo:
         self.nominated_node = pod.status.nominated_node_name
         self.terminating = bool(pod.metadata.deletion_timestamp)
         self.start_time = timestamp(pod.status.start_time)
-        self.requests, self.nonzero_cpu, self.nonzero_memory = resources.requests_of(pod, release)
+        self.requests, self.nonzero, self.nonzero_incoming = resources.requests_of(pod, release)
         self.host_ports = _host_ports(pod, release)
         self.node_selection = _node_selection(pod)
         self.tolerations = tuple([(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations])
@@ -132,9 +132,9 @@ def _node_selection(pod: Pod) -> bytes | None:
 
 
 def _host_ports(pod: Pod, release: Release) -> tuple[HostPort, ...]:
-    """The ports of the node that the pod wants; sidecars count where the release knows them."""
+    """The ports of the node that the pod wants; those of sidecars where the release counts them."""
     containers: list[Container] = pod.spec.containers
-    if release.sidecar_containers and pod.spec.init_containers:
+    if release.sidecar_ports and pod.spec.init_containers:
         containers = [*containers, *(c for c in pod.spec.init_containers if c.restart_policy == "Always")]
     ports = [port for container in containers if container.ports for port in container.ports]
     if not ports:

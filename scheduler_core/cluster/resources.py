@@ -103,11 +103,12 @@ def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStat
 
 class Requests(NamedTuple):
     """What a pod asks for, as the scheduler counts it. `counted`: resource -> amount, not to be changed; pods that ask
-    alike share it. `nonzero_cpu`, `nonzero_memory`: with the defaults that scoring uses."""
+    alike share it. `nonzero`: (cpu, memory) with the defaults that scoring uses, of a pod on its node.
+    `nonzero_incoming`: of the pod that is to be placed, which some releases count otherwise."""
 
     counted: dict[str, int]
-    nonzero_cpu: int
-    nonzero_memory: int
+    nonzero: tuple[int, int]
+    nonzero_incoming: tuple[int, int]
 
 
 def requests_of(pod: Pod, release: Release) -> Requests:
@@ -116,7 +117,8 @@ def requests_of(pod: Pod, release: Release) -> Requests:
     alone = not (spec.init_containers or spec.overhead or spec.resources is not None)
     if alone and not _statuses(pod, False, release):
         return _plain(tuple([tuple(container.resources.requests.items()) for container in spec.containers]))
-    return _requests(pod_requests(pod, release, nonzero=False), pod_requests(pod, release, nonzero=True))
+    requests = _requests(pod_requests(pod, release, nonzero=False), pod_requests(pod, release, nonzero=True))
+    return requests if release.nonzero_sums_sidecars else requests._replace(nonzero=_nonzero_of_peaks(pod, release))
 
 
 @lru_cache(maxsize=16384)
@@ -132,11 +134,30 @@ def _plain(containers: tuple[Written, ...]) -> Requests:
 
 
 def _requests(total: Nano, nonzero: Nano) -> Requests:
-    return Requests(
-        {name: amount(name, nano) for name, nano in total.items() if counted(name)},
-        amount(CPU, nonzero.get(CPU, 0)),
-        amount(MEMORY, nonzero.get(MEMORY, 0)),
-    )
+    scored = amount(CPU, nonzero.get(CPU, 0)), amount(MEMORY, nonzero.get(MEMORY, 0))
+    return Requests({name: amount(name, nano) for name, nano in total.items() if counted(name)}, scored, scored)
+
+
+def _nonzero_of_peaks(pod: Pod, release: Release) -> tuple[int, int]:
+    """(cpu, memory) with defaults: sidecars do not add to the containers, they are among the init containers alone.
+
+    Defaults are for what an init container and the sidecars before it ask for together (upstream calculateResource).
+    """
+    defaults = {CPU: DEFAULT_CPU_NANO, MEMORY: DEFAULT_MEMORY_NANO}
+    total: Nano = {}
+    for container in pod.spec.containers:
+        _add(total, defaults | _nano(container.resources.requests))
+    sidecars: Nano = {}
+    for container in pod.spec.init_containers:
+        requests = _nano(container.resources.requests)
+        if release.sidecar_containers and container.restart_policy == "Always":
+            _add(sidecars, requests)
+            requests = sidecars
+        else:
+            _add(requests, sidecars)
+        _max(total, {name: requests.get(name, nano) for name, nano in defaults.items()})
+    _add(total, _nano(pod.spec.overhead))
+    return amount(CPU, total[CPU]), amount(MEMORY, total[MEMORY])
 
 
 def pod_requests(pod: Pod, release: Release, nonzero: bool) -> Nano:

@@ -166,15 +166,17 @@ class Scheduler:
         return status.rejected
 
     def _narrow(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
-        """PreFilter left only these nodes; names that do not exist are an error in older releases."""
+        """PreFilter left only these nodes; in older releases names that do not exist are an error, or fatal."""
         rows = self.cluster.nodes.rows
         missing = sorted(name for name in names if name not in rows)
-        if self.cluster.release.absent_nodes_unresolvable:
-            told = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowing))}]"
+        if self.cluster.release.absent_nodes:
+            told = self.cluster.release.absent_nodes.format(plugins=" ".join(sorted(narrowing)))
             trace.subset_status = unresolvable(told)
-        elif missing:
+        if missing and self.cluster.release.missing_nodes_fail:
             trace.error = f'nodeinfo not found for node name "{missing[0]}"'
             trace.skipped_filter = []
+        elif missing and len(missing) == len(names) and self.cluster.release.wraps_at_subset:
+            trace.error = "runtime error: integer divide by zero"  # the scheduler itself dies there
         trace.subset = np.array(sorted(rows[name] for name in names if name in rows), np.intp)
 
     @staticmethod
@@ -214,7 +216,11 @@ class Scheduler:
             if nominated >= 0 and trace.looked is not None and not trace.looked[nominated]:
                 trace.looked[nominated] = True
                 processed += 1
-        self.next_start_index = (self.next_start_index + processed + again) % trace.nodes
+        whole = trace.nodes
+        if self.cluster.release.wraps_at_subset:
+            whole = count
+            processed += trace.nodes - count if trace.subset_status is not None else 0  # they count as looked at
+        self.next_start_index = (self.next_start_index + processed + again) % whole
         if self.extenders:
             state.rebuilt = self.extenders.filter(pod, trace)
 

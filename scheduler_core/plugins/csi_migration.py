@@ -21,6 +21,7 @@ from scheduler_core.releases import Release
 
 EBS, GCE_PD, AZURE_DISK = "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk"
 CINDER, PORTWORX = "kubernetes.io/cinder", "kubernetes.io/portworx-volume"
+RBD = "kubernetes.io/rbd"
 AZURE_FILE, VSPHERE = "kubernetes.io/azure-file", "kubernetes.io/vsphere-volume"
 
 DRIVERS = {
@@ -76,13 +77,13 @@ def counted_as_csi(csi_node: CSINode | None, plugin: str, release: Release) -> b
     if plugin in (EBS, AZURE_DISK, CINDER):
         return True
     if plugin == GCE_PD:
-        return release.csi_migration_done or announced(csi_node, plugin)
-    return plugin == PORTWORX and release.csi_migration_done and announced(csi_node, plugin)
+        return release.gce_pd_is_csi or announced(csi_node, plugin)
+    return plugin == PORTWORX and release.portworx_migrates and announced(csi_node, plugin)
 
 
 def placed_as_csi(plugin: str, release: Release) -> bool:
     """Whether VolumeBinding takes the plugin's volumes for CSI volumes on nodes that announce it."""
-    return plugin in (EBS, GCE_PD, AZURE_DISK, CINDER) or (plugin == PORTWORX and release.csi_migration_done)
+    return plugin in (EBS, GCE_PD, AZURE_DISK, CINDER) or (plugin == PORTWORX and release.portworx_migrates)
 
 
 # ---------------------------------------------------------------- volume handles

@@ -89,7 +89,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         added = bool(self.added and self.added.preferred)
-        if self.cluster.release.prescore_skips and not added and not self._preferred(pod):
+        if self.cluster.release.affinity_prescore_skips and not added and not self._preferred(pod):
             return SKIPPED
         return None
 

@@ -34,7 +34,7 @@ def _ports(pod: PodInfo) -> Iterator[tuple[tuple[Step, ...], HostPort]]:
     spec = pod.pod.spec
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for i, container in enumerate(containers):
-            sidecar = pod.release.sidecar_containers and container.restart_policy == "Always"
+            sidecar = pod.release.sidecar_ports and container.restart_policy == "Always"
             for j, port in enumerate(container.ports if field == "containers" or sidecar else ()):
                 if port.host_port > 0:
                     yield ("spec", field, i, "ports", j), next(wanted)

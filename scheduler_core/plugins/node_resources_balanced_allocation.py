@@ -52,9 +52,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         """Skips pods that request none of the resources: they change no balance."""
-        if self.cluster.release.prescore_skips and not any(pod.requests.get(name) for name in self.resources):
-            return SKIPPED
-        return None
+        skips = self.cluster.release.balanced_skips_best_effort
+        return SKIPPED if skips and not any(pod.requests.get(name) for name in self.resources) else None
 
     @np.errstate(invalid="ignore")  # sums that wrapped give shares beyond int64; Go does not complain either
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:

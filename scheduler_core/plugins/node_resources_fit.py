@@ -29,13 +29,20 @@ from scheduler_core.framework.interface import (
     ScorePlugin,
     Status,
     Verdict,
+    unresolvable,
 )
 from scheduler_core.plugins.resource_allocation import ResourceScorer, explain_strategy, make_scorer
 from scheduler_core.provenance.amounts import in_use, request, unit_of
-from scheduler_core.provenance.tree import Tree, less, less_equal, some, subtract
+from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equal, some, subtract
 from scheduler_core.provenance.view import View
 
 TOO_MANY_PODS = "Too many pods"
+SIDECARS = unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
+
+
+def _sidecars(pod: PodInfo) -> list[int]:
+    """Which of its init containers go on running."""
+    return [i for i, container in enumerate(pod.pod.spec.init_containers) if container.restart_policy == "Always"]
 
 
 class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -48,8 +55,15 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self.scorer: ResourceScorer = make_scorer(cluster, args.scoring_strategy)
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        if self.cluster.release.sidecars_refused and _sidecars(pod):
+            return SIDECARS
         state[self.name] = self.held_against(pod)
         return None
+
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        leaves = [view.field(view.pod, "spec", "initContainers", i, "restartPolicy") for i in _sidecars(view.pod)]
+        parts = [equal(leaf, constant("Always", "a sidecar's policy")) for leaf in leaves]
+        return some(parts, "sidecars of the pod").tells(f"The pod as a whole: {SIDECARS.message}")
 
     def _wanted(self, state: CycleState, pod: PodInfo) -> list[tuple[str, int]]:
         """As `held_against`; a profile may leave PreFilter out."""
@@ -143,8 +157,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 hopeless = hopeless or amount > allocatable
         if not reasons:
             return None
-        unresolvable = hopeless and self.cluster.release.fit_unresolvable
-        return Status(UNRESOLVABLE if unresolvable else UNSCHEDULABLE, tuple(reasons))
+        beyond = hopeless and self.cluster.release.fit_unresolvable
+        return Status(UNRESOLVABLE if beyond else UNSCHEDULABLE, tuple(reasons))
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         return None

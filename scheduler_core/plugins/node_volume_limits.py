@@ -85,6 +85,8 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         for volume in pod.pod.spec.volumes:
             if claim_name(pod, volume) is not None or csi_migration.plugin_of(volume):
                 return None
+            if volume.rbd is not None and self.cluster.release.rbd_migratable:
+                return None
         return SKIPPED
 
     # ---- what a pod attaches
@@ -142,6 +144,8 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         storage_class = self.cluster.storage_classes.get(class_of_claim(claim))
         if storage_class is None or not storage_class.provisioner:
             return None
+        if storage_class.provisioner == csi_migration.RBD and self.cluster.release.rbd_migratable:
+            return None  # known to the translation, but its feature gate is off
         handle, provisioner = f"unbound {claim.key}", storage_class.provisioner
         driver = csi_migration.DRIVERS.get(provisioner)
         return Attachment(handle, provisioner) if driver is None else Attachment(handle, driver, provisioner)

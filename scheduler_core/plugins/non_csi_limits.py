@@ -19,10 +19,13 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
     PASSES,
+    SKIPPED,
     Change,
     CycleState,
     FilterPlugin,
     Int64,
+    PreFilterPlugin,
+    PreFilterResult,
     Status,
     Verdict,
     error,
@@ -37,7 +40,7 @@ from scheduler_core.provenance.view import View
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
 
-class NonCSILimits(FilterPlugin):
+class NonCSILimits(PreFilterPlugin, FilterPlugin):
     """What the three have in common. `plugin`: the in-tree plugin. `resource`: the allocatable that sets the limit."""
 
     plugin: ClassVar[str]
@@ -49,6 +52,13 @@ class NonCSILimits(FilterPlugin):
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD), events.registered(events.POD, events.DELETE)]
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        """Skips pods without claims and without volumes that count."""
+        if not self.cluster.release.prefilter_skips:
+            return None
+        relevant = any(claim_name(pod, v) is not None or self.disk(v) is not None for v in pod.pod.spec.volumes)
+        return None if relevant else SKIPPED
 
     def default_limit(self, node: Node) -> int:
         return 16
@@ -172,6 +182,13 @@ class EBSLimits(NonCSILimits):
 
     def disk(self, source: VolumeSource) -> str | None:
         return source.aws_elastic_block_store.volume_id if source.aws_elastic_block_store is not None else None
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
+        """Skips pods without claims and without volumes that count."""
+        if not self.cluster.release.prefilter_skips:
+            return None
+        relevant = any(claim_name(pod, v) is not None or self.disk(v) is not None for v in pod.pod.spec.volumes)
+        return None if relevant else SKIPPED
 
     def default_limit(self, node: Node) -> int:
         labels = node.metadata.labels

@@ -49,10 +49,10 @@ def columns(
     allocatable = nodes.allocatable.get(name)
     if name == resources.CPU:
         used = nodes.nonzero_cpu if nonzero else nodes.requested[name]
-        amount = pod.nonzero_cpu if nonzero else pod.requests.get(name, 0)
+        amount = pod.nonzero_incoming[0] if nonzero else pod.requests.get(name, 0)
     elif name == resources.MEMORY:
         used = nodes.nonzero_memory if nonzero else nodes.requested[name]
-        amount = pod.nonzero_memory if nonzero else pod.requests.get(name, 0)
+        amount = pod.nonzero_incoming[1] if nonzero else pod.requests.get(name, 0)
     else:
         amount = pod.requests.get(name, 0)
         if allocatable is None or (amount == 0 and name != resources.EPHEMERAL):
@@ -182,7 +182,8 @@ def filled(view: View, resource: str, nonzero: bool) -> tuple[Tree, Tree] | None
     )
     if not has.value:
         return None
-    return has, in_use(view, view.row, resource, nonzero, also=request(view, view.pod, resource, nonzero))
+    with_pod = request(view, view.pod, resource, nonzero, incoming=True)
+    return has, in_use(view, view.row, resource, nonzero, also=with_pod)
 
 
 def explain_strategy(view: View, plugin: str, strategy: Any) -> Tree:

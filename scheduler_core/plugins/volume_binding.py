@@ -311,7 +311,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- scoring is for feature gates that are off by default
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
-        return SKIPPED if self.cluster.release.prescore_skips else None
+        return SKIPPED if self.cluster.release.affinity_prescore_skips else None
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         return np.zeros(len(np.arange(len(self.cluster.nodes))[rows]), np.int64)

@@ -22,17 +22,19 @@ def unit_of(resource: str) -> str:
     return BYTES if resource in (MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-") else ""
 
 
-def asked(pod: PodInfo, resource: str, nonzero: bool = False) -> int:
-    """How much of a resource the pod counts for; `nonzero`: with the defaults that scoring uses."""
+def asked(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> int:
+    """How much of a resource the pod counts for; `nonzero`: with the defaults that scoring uses, `incoming`: while it
+    is the pod to be placed."""
     if nonzero and resource in _DEFAULTS:
-        return pod.nonzero_cpu if resource == CPU else pod.nonzero_memory
+        return (pod.nonzero_incoming if incoming else pod.nonzero)[0 if resource == CPU else 1]
     return pod.requests.get(resource, 0)
 
 
-def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False) -> Tree:
+def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> Tree:
     """The tree of `asked`."""
-    tree = _Asked(view, pod, resource, nonzero).tree()
-    amount = asked(pod, resource, nonzero)
+    told = _Asked(view, pod, resource, nonzero)
+    tree = told.of_peaks() if told.scored and not (incoming or pod.release.nonzero_sums_sidecars) else told.tree()
+    amount = asked(pod, resource, nonzero, incoming)
     if tree.value != amount:  # amounts below one unit are rounded up together
         tree = total([tree, rest(amount - tree.value, 0, "rounded up together", unit=tree.unit)], unit=tree.unit)
     return tree.says(tree.label or f"{resource} of {pod.key}")
@@ -60,6 +62,7 @@ class _Asked:
         self._unit = unit_of(resource)
         self._missing = _DEFAULTS.get(resource) if nonzero else None
         conditions = pod.pod.status.conditions
+        self.scored = self._missing is not None  # with defaults
         self._infeasible = any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in conditions)
 
     def tree(self) -> Tree:
@@ -76,18 +79,41 @@ class _Asked:
                 peaks.append(self._sum([*sidecars]))
             else:
                 peaks.append(self._sum([*own, *sidecars], f"while init container {container.name} runs"))
-        tree = self._sum(parts)
-        if any(peak.value > tree.value for peak in peaks):
-            tree = highest(
-                [tree, *peaks], f"{self._resource} of {self._info.key}: containers, or init containers", self._unit
-            )
+        tree = self._highest(self._sum(parts), peaks)
         level = pod.spec.resources
         whole = self._resource in (CPU, MEMORY) or self._resource.startswith("hugepages-")
         if release.pod_level_resources and level is not None and whole and self._resource in level.requests:
             tree = self._leaf("spec", "resources", "requests", self._resource)
-        if self._resource in pod.spec.overhead:
-            tree = self._sum([tree, self._leaf("spec", "overhead", self._resource)])
-        return tree
+        return self._with_overhead(tree)
+
+    def of_peaks(self) -> Tree:
+        """With defaults, where sidecars do not add to the containers (see `cluster.resources`)."""
+        spec, release = self._pod.spec, self._info.release
+        containers = self._sum(self._parts(spec.containers))
+        missing, self._missing = self._missing, None
+        sidecars: list[Tree] = []
+        peaks: list[Tree] = []
+        for i, container in enumerate(spec.init_containers):
+            own = self._container("initContainers", i, container, None)
+            if release.sidecar_containers and container.restart_policy == "Always":
+                sidecars += own
+                own = []
+            self._missing = None if own or sidecars else missing
+            together = [*own, *sidecars] or self._container("initContainers", i, container, None)
+            peaks.append(self._sum(together, f"while init container {container.name} runs"))
+            self._missing = None
+        return self._with_overhead(self._highest(containers, peaks))
+
+    def _highest(self, containers: Tree, peaks: list[Tree]) -> Tree:
+        if all(peak.value <= containers.value for peak in peaks):
+            return containers
+        label = f"{self._resource} of {self._info.key}: containers, or init containers"
+        return highest([containers, *peaks], label, self._unit)
+
+    def _with_overhead(self, tree: Tree) -> Tree:
+        if self._resource not in self._pod.spec.overhead:
+            return tree
+        return self._sum([tree, self._leaf("spec", "overhead", self._resource)])
 
     def _sum(self, parts: list[Tree], label: str = "") -> Tree:
         if len(parts) == 1:

@@ -180,9 +180,7 @@ def test_pods_without_claims_and_disks_pass_everywhere(release: str) -> None:
         node("a"), pod("bare"), pod("mounts", {"configMap": {"name": "c"}}, {"emptyDir": {}}), release=release
     )
     for cls in ALL_PLUGINS:
-        skips = cls in (VolumeBinding, VolumeZone) or (
-            release == "1.34" and cls in (VolumeRestrictions, NodeVolumeLimits)
-        )
+        skips = cls in (VolumeBinding, VolumeZone) or (release == "1.34" and cls not in (VolumeBinding, VolumeZone))
         for name in ("bare", "mounts"):
             assert world.judge(cls, name) == ("Skip" if skips else {}), cls.name
 

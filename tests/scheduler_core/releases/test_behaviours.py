@@ -1,0 +1,152 @@
+"""What few clusters show, release by release: sidecars, names of nodes that do not exist, volumes of one node."""
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.objects import CSINode, Metadata
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.plugins import csi_migration
+from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import HOSTNAME, Raw, info, node, pod
+
+ORDER = sorted(RELEASES, key=lambda name: int(name.split(".")[1]))
+SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
+
+
+def since(release: str) -> list[str]:
+    return ORDER[ORDER.index(release) :]
+
+
+def container(name: str, requests: Raw, **more: Any) -> Raw:
+    return {"name": name, "resources": {"requests": requests}, **more}
+
+
+def with_sidecar(**requests: Any) -> Raw:
+    ports = [{"hostPort": 80, "containerPort": 80}]
+    inits = [
+        container("proxy", {"cpu": "300m"}, restartPolicy="Always", ports=ports),
+        container("setup", requests),
+    ]
+    return pod("p", requests={"cpu": "1"}, initContainers=inits)
+
+
+def one(release: str, *objects: Raw) -> CycleTrace:
+    return next(iter(Simulation(list(objects), release=release, tie_break="name").run()))
+
+
+@pytest.mark.parametrize("release", ORDER)
+def test_sidecars_in_what_a_pod_asks_for(release: str) -> None:
+    """Summed into the request from 1.28 on; into what scoring assumes of a pod on its node from 1.32 on."""
+    found = info(with_sidecar(memory="1Gi"), release)
+    assert found.requests["cpu"] == (1300 if release in since("1.28") else 1000)
+    default = 200 * 1024**2
+    summed = (1300, 2 * default) if release in since("1.28") else (1000, default)
+    # while the init container runs: its memory, and (as the sidecar asks for none) nothing beside it
+    assert found.nonzero == (
+        summed[0] if release in since("1.32") else 1000,
+        1024**3 + default * (release in since("1.32")),
+    )
+    assert found.nonzero_incoming == (summed[0], 1024**3 + default * (release in since("1.28")))
+
+
+@pytest.mark.parametrize("release", ORDER)
+def test_sidecars_are_refused_by_1_28_alone(release: str) -> None:
+    trace = one(release, node("a"), with_sidecar())
+    said = trace.prefilter.message if trace.prefilter is not None else ""
+    assert said == (SIDECARS if release == "1.28" else "")
+    assert (trace.node == "a") == (release != "1.28")
+
+
+@pytest.mark.parametrize("release", ORDER)
+def test_host_ports_of_sidecars_count_from_1_34_on(release: str) -> None:
+    assert bool(info(with_sidecar(), release).host_ports) == (release in since("1.34"))
+
+
+def wants(*names: str) -> Raw:
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
+    terms = [{"matchFields": [field]} for field in fields]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+@pytest.mark.parametrize("release", ORDER)
+def test_a_name_of_no_node(release: str) -> None:
+    trace = one(release, node("a"), node("b"), pod("p", affinity=wants("ghost")))
+    if release not in since("1.31"):
+        told = 'nodeinfo not found for node name "ghost"' if release != "1.30" else "integer divide by zero"
+        assert told in trace.error
+        return
+    words = " 2 node(s) didn't satisfy plugin(s) [NodeAffinity]." if release in since("1.32") else ""
+    claims = " no new claims to deallocate," if release in since("1.34") else ""
+    assert trace.message.startswith(f"0/2 nodes are available:{words}{claims} preemption:")
+    assert trace.unschedulable_plugins == ["NodeAffinity"]
+
+
+@pytest.mark.parametrize("release", ORDER)
+def test_one_of_two_names_is_no_node(release: str) -> None:
+    trace = one(release, node("a"), node("b"), pod("p", affinity=wants("ghost", "b")))
+    assert (trace.node == "b") == (release in since("1.30"))
+
+
+@pytest.mark.parametrize("release", ORDER)
+def test_what_is_said_of_nodes_that_were_left_out(release: str) -> None:
+    small = node("b", cpu="1")
+    trace = one(release, node("a"), small, pod("p", requests={"cpu": "2"}, affinity=wants("b")))
+    told = {"1.30": "node is filtered out by the prefilter result"}
+    words = told.get(release, "node(s) didn't satisfy plugin(s) [NodeAffinity]" if release in since("1.32") else "")
+    assert words in trace.message if words else "1 Insufficient cpu. preemption" in trace.message
+
+
+def local_volume(host: str) -> list[Raw]:
+    requirement = {"key": HOSTNAME, "operator": "In", "values": [host]}
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
+    claim_ref = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "c", "uid": "u"}
+    spec: Raw = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "nodeAffinity": affinity}
+    return [
+        {
+            "kind": "PersistentVolume",
+            "apiVersion": "v1",
+            "metadata": {"name": "v"},
+            "spec": {**spec, "claimRef": claim_ref, "local": {"path": "/"}},
+            "status": {"phase": "Bound"},
+        },
+        {
+            "kind": "PersistentVolumeClaim",
+            "apiVersion": "v1",
+            "metadata": {
+                "name": "c",
+                "namespace": "default",
+                "uid": "u",
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+            },
+            "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "v"},
+            "status": {"phase": "Bound"},
+        },
+    ]
+
+
+@pytest.mark.parametrize("release", ORDER)
+def test_bound_local_volumes_narrow_the_nodes_from_1_27_to_1_31(release: str) -> None:
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "c"}}
+    objects = [node("a", labels={HOSTNAME: "a"}), node("b", labels={HOSTNAME: "b"})]
+    trace = one(release, *objects, *local_volume("a"), pod("p", volumes=[claim]))
+    assert trace.node == "a"
+    narrowed = release in since("1.27") and release not in since("1.32")
+    assert (trace.subset is not None) == narrowed
+
+
+def test_which_in_tree_volumes_count_as_csi() -> None:
+    """GCE PD on any node with a CSINode from 1.28 on; Portworx is taken over from 1.31 on."""
+    (csi_node,) = csi_nodes({})
+    (moved,) = csi_nodes({"storage.alpha.kubernetes.io/migrated-plugins": csi_migration.PORTWORX})
+    for release in map(get_release, ORDER):
+        name = release.name
+        gce = csi_migration.counted_as_csi(csi_node, csi_migration.GCE_PD, release)
+        assert gce == (name in since("1.28"))
+        assert csi_migration.counted_as_csi(moved, csi_migration.PORTWORX, release) == (name in since("1.31"))
+        assert csi_migration.placed_as_csi(csi_migration.PORTWORX, release) == (name in since("1.31"))
+
+
+def csi_nodes(annotations: dict[str, str]) -> list[Any]:
+    return [CSINode(metadata=Metadata(name="a", annotations=annotations))]
