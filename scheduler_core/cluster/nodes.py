@@ -266,8 +266,8 @@ class NodeTable:
         asked = [pod.requests for _, pod in kinds.values()]
         for name in {name for requests in asked for name in requests}:
             np.add.at(self.requested[name], rows, np.array([one.get(name, 0) for one in asked], np.int64)[which])
-        np.add.at(self.nonzero_cpu, rows, np.array([pod.nonzero_cpu for _, pod in placed], np.int64))
-        np.add.at(self.nonzero_memory, rows, np.array([pod.nonzero_memory for _, pod in placed], np.int64))
+        np.add.at(self.nonzero_cpu, rows, np.array([pod.nonzero[0] for _, pod in placed], np.int64))
+        np.add.at(self.nonzero_memory, rows, np.array([pod.nonzero[1] for _, pod in placed], np.int64))
         np.add.at(self.pod_count, rows, 1)
 
     @contextmanager

@@ -11,5 +11,6 @@ RELEASE = replace(
     reworded_volume_reasons=False,
     balanced_skips_best_effort=False,
     pop_from_backoff=False,
+    scores_rebuilt_nodes=False,
     backoff_past_its_end=False,
 )
