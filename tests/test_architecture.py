@@ -15,6 +15,7 @@ FLOORS = {
         ("config", "cluster"),
         ("provenance",),
         ("framework",),
+        ("devices",),
         ("preemption",),
         ("plugins", "cycle"),
         ("simulation", "queue"),

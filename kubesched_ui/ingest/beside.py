@@ -13,7 +13,6 @@ KINDS_SHOWN = 6
 
 # Kind with its group, or a group alone -> what it is of.
 _OF = {
-    "ResourceClaim": "devices",
     "ResourceQuota": "quota",
     "LimitRange": "limits",
     "PodGroup": "gangs",
@@ -46,8 +45,8 @@ _OF = {
 }
 _CHANGES = {
     "devices": (
-        "dynamic resource allocation: kube-scheduler gives devices to pods by them. That is not simulated: a "
-        "pod with resourceClaims is left pending, and says so; others are placed as in the cluster"
+        "dynamic resource allocation: of it claims, their templates, device classes and resource slices are "
+        "simulated, from 1.34 on. What these do to devices beside is not"
     ),
     "quota": (
         "an API server refuses new pods beyond a quota. That is not simulated: pods typed, copied or made "
@@ -97,7 +96,7 @@ def split(
     scheduler's, which may enable what looks at them.
     """
     found: dict[str, dict[str, int]] = {}
-    kept = {kind: counts[kind] for kind in ("ResourceClaim", "PodGroup") if counts.get(kind)}
+    kept = {kind: counts[kind] for kind in ("PodGroup",) if counts.get(kind)}
     rest = Counter[str]()
     for name, number in {**kept, **unknown}.items():
         what = _OF.get(name) or _OF.get(name.partition(".")[2])

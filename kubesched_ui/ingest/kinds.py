@@ -30,7 +30,8 @@ KINDS: dict[str, Kind] = {
     **_kinds("scheduling.k8s.io/v1", "PriorityClass", namespaced=False),
     **_kinds("storage.k8s.io/v1", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment", namespaced=False),
     **_kinds("storage.k8s.io/v1", "CSIStorageCapacity"),
-    **_kinds("resource.k8s.io/v1", "ResourceClaim"),
+    **_kinds("resource.k8s.io/v1", "ResourceClaim", "ResourceClaimTemplate"),
+    **_kinds("resource.k8s.io/v1", "DeviceClass", "ResourceSlice", namespaced=False),
     **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", also=("scheduling.sigs.k8s.io",)),
 }
 # What the scheduler reads of a cluster, and the events that tell what it said, as kubectl names them.

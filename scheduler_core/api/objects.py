@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -244,6 +244,19 @@ class Named(Struct):
     name: str = ""
 
 
+class PodResourceClaim(Named):
+    """A ResourceClaim that a pod uses: one that is there, or one to be made for it."""
+
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodResourceClaimStatus(Named):
+    """The ResourceClaim that was made for a pod; None if none was needed."""
+
+    resource_claim_name: str | None = None
+
+
 class PodSpec(Struct):
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
@@ -260,7 +273,7 @@ class PodSpec(Struct):
     scheduling_gates: list[Named] = []
     topology_spread_constraints: list[TopologySpreadConstraint] = []
     volumes: list[Volume] = []
-    resource_claims: list[dict[str, Any]] = []
+    resource_claims: list[PodResourceClaim] = []
     host_network: bool = False
     host_users: bool | None = None
     termination_grace_period_seconds: int | None = None
@@ -287,6 +300,7 @@ class PodStatus(Struct):
     container_statuses: list[ContainerStatus] = []
     init_container_statuses: list[ContainerStatus] = []
     resize: str = ""
+    resource_claim_statuses: list[PodResourceClaimStatus] = []
 
 
 class Object(Struct):
@@ -508,10 +522,6 @@ class PriorityClass(Object):
     preemption_policy: str = ""
 
 
-class ResourceClaim(Object):
-    pass
-
-
 class PodGroupSpec(Struct):
     min_member: int = 0
     min_resources: Quantities = {}
@@ -543,7 +553,6 @@ KINDS: dict[str, type[Object]] = {
         VolumeAttachment,
         PodDisruptionBudget,
         PriorityClass,
-        ResourceClaim,
         PodGroup,
     )
 }
@@ -558,7 +567,6 @@ GROUPS: dict[str, tuple[str, ...]] = {  # the API groups of kinds that are not i
     "VolumeAttachment": _STORAGE,
     "PodDisruptionBudget": ("policy",),
     "PriorityClass": ("scheduling.k8s.io",),
-    "ResourceClaim": ("resource.k8s.io",),
     "PodGroup": ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io"),
 }
 CLUSTER_SCOPED = {
@@ -571,6 +579,18 @@ CLUSTER_SCOPED = {
     "VolumeAttachment",
     "PriorityClass",
 }
+
+
+def register(
+    cls: type[Any], groups: tuple[str, ...], check: Callable[[Any, str], None], *, namespaced: bool = True
+) -> None:
+    """A kind of a file of its own. `check(object, where)` raises InputError for what the API server would refuse."""
+    KINDS[cls.__name__] = cls
+    GROUPS[cls.__name__] = groups
+    _CHECKS[cls.__name__] = check
+    if not namespaced:
+        CLUSTER_SCOPED.add(cls.__name__)
+
 
 _T = TypeVar("_T")
 _PATH = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$?\.?(.*)`)?$", re.S)

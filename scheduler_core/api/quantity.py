@@ -105,3 +105,17 @@ def _nano(text: str) -> int:
 def nano_value(quantity: str | int | float) -> int:
     """The exact amount in billionths, for sums that are rounded only at the end. Raises QuantityError."""
     return _nano(quantity if isinstance(quantity, str) else _text(quantity))
+
+
+def binary(number: int) -> str:
+    """A whole amount as Go writes one in powers of 1024: with the largest suffix that divides it."""
+    exponent = 0
+    while number and number % 1024 == 0 and exponent < 60:
+        number, exponent = number // 1024, exponent + 10
+    return f"{number}{next((suffix for suffix, e in _BINARY.items() if e == exponent), '')}"
+
+
+def canonical(quantity: str | int | float) -> str:
+    """As Go writes it, of amounts in powers of 1024; others stay as they are."""
+    text = quantity if isinstance(quantity, str) else _text(quantity)
+    return binary(value(text)) if text.endswith("i") and nano_value(text) % 10**9 == 0 else text

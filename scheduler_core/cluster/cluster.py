@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from scheduler_core.api.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from scheduler_core.api.objects import (
     CSIDriver,
     CSINode,
@@ -65,6 +66,11 @@ class Cluster:
         self.budgets: Table[PodDisruptionBudget] = Table()
         self.priority_classes: Table[PriorityClass] = Table()
         self.pod_groups: Table[PodGroup] = Table()
+        self.device_claims: Table[ResourceClaim] = Table()
+        self.claim_templates: Table[ResourceClaimTemplate] = Table()
+        self.device_classes: Table[DeviceClass] = Table()
+        self.resource_slices: Table[ResourceSlice] = Table()
+        self.shared: dict[str, Any] = {}  # what plugins of all profiles have in common, by plugin
         self._tables: dict[type[Object], Table[Any]] = {
             Service: self.services,
             ReplicationController: self.replication_controllers,
@@ -80,6 +86,10 @@ class Cluster:
             PodDisruptionBudget: self.budgets,
             PriorityClass: self.priority_classes,
             PodGroup: self.pod_groups,
+            ResourceClaim: self.device_claims,
+            ResourceClaimTemplate: self.claim_templates,
+            DeviceClass: self.device_classes,
+            ResourceSlice: self.resource_slices,
         }
         for table in self._tables.values():
             table.watch(self._note)

@@ -13,6 +13,7 @@ import msgspec
 
 from scheduler_core.commands.extender_server import answering
 from scheduler_core.cycle.extenders import Extenders
+from scheduler_core.devices.claims import claims_used
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release, get_release, with_gates
 from scheduler_core.simulation import Simulation
@@ -47,7 +48,7 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
         pods=case["pods"],
     )
     with _extenders(simulation, case.get("extenders")):
-        cycles = [trace.golden(simulation.nodes) for trace in simulation.run()]
+        cycles = [trace.golden(simulation.nodes) | _claims(simulation, trace.pod) for trace in simulation.run()]
     return {
         "name": case["name"],
         "kubernetes": case["kubernetes"],
@@ -67,6 +68,20 @@ def _extenders(simulation: Simulation, says: dict[str, Any] | None) -> Iterator[
     with answering(says) as address:
         simulation.scheduler.ask(Extenders(configs, simulation.cluster, hosts, proxy=address))
         yield
+
+
+def _claims(simulation: Simulation, key: str) -> dict[str, Any]:
+    """{claims: {name: status}} of the resource claims that a pod uses, as they are now; {} if there are none.
+
+    Without what upstream writes differently each time.
+    """
+    pod = next(pod for pod in simulation.to_try if pod.key == key)
+    claims: dict[str, Any] = {}
+    for claim in claims_used(pod, simulation.cluster.device_claims):
+        claims[claim.key] = status = msgspec.to_builtins(claim.status)
+        for result in status.get("allocation", {}).get("devices", {}).get("results", ()):
+            result.pop("shareID", None)
+    return {"claims": claims} if claims else {}
 
 
 def replay(path: str, out: IO[bytes], one: Callable[[dict[str, Any]], dict[str, Any]] = replay_case) -> int:

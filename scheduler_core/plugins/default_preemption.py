@@ -106,7 +106,7 @@ class DefaultPreemption(PostFilterPlugin):
     ) -> tuple[list[Candidate], list[tuple[Status, npt.NDArray[np.intp]]]]:
         """Candidates, those without budget violations first; and why the other nodes tried do not help."""
         rows = filtered.potential_rows(self.cluster.release.absent_nodes != "")
-        if all(priority >= pod.priority for priority in self.cluster.priorities):
+        if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
             return [], [(victims.NO_VICTIMS, rows)] if len(rows) else []  # nobody anywhere could be evicted
         budgets = Budgets(list(self.cluster.budgets.values()))
         nodes, handle = self.cluster.nodes, self.handle

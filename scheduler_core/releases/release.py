@@ -70,6 +70,16 @@ class Release:
     balance_change: bool = True  # NodeResourcesBalancedAllocation scores what the pod does to the balance (1.36)
     backoff_counts_attempts: bool = False  # backoff grows with every attempt, errors are not counted apart (until 1.33)
     backoff_past_its_end: bool = True  # a pod backs off at the very end of its backoff still (1.33)
+    incomplete_pools_serve: bool = False  # devices are taken from pools of which slices are missing (until 1.34)
+    class_config_requests: bool = True  # configurations of device classes name the requests they are for (1.35)
+    invalid_pools_told: bool = True  # a pool that contradicts itself is a reason of its own (1.35)
+    sub_requests_mixed_up: bool = False  # alternatives for all devices are taken for the first (until 1.35)
+    device_taints: bool = True  # taints of devices keep claims off them (DRADeviceTaints, 1.36)
+    shared_counters: bool = True  # devices share counters, or have nodes of their own (DRAPartitionableDevices, 1.36)
+    consumable_capacity: bool = True  # several claims share a device's capacities (DRAConsumableCapacity, 1.36)
+    binding_conditions: bool = True  # devices are made ready before pods are bound (DRADeviceBindingConditions, 1.36)
+    extended_resources: bool = True  # extended resources that device classes provide (DRAExtendedResource, 1.36)
+    claim_owner_capital: bool = True  # «Pod is not owner» of a claim has a capital P (1.36)
 
     @property
     def number(self) -> str:

@@ -8,6 +8,9 @@ RELEASE = replace(
     v1_34.RELEASE,
     name="1.35",
     taint_named=False,
+    incomplete_pools_serve=False,
+    class_config_requests=True,
+    invalid_pools_told=True,
     # a node that offers the devices that a claim prefers counts for more
     default_plugins=tuple(
         (name, 2 if name == "DynamicResources" else weight) for name, weight in v1_34.RELEASE.default_plugins

@@ -205,7 +205,7 @@ def test_circles_and_depth_where_they_are_read_are_an_error(tangled: Raw) -> Non
 
 def test_a_circle_in_a_field_of_any_shape_is_an_error() -> None:
     with pytest.raises(InputError, match="nested too deeply"):
-        run(node("n"), pod("p", resourceClaims=[circle()]))
+        run(node("n"), pod("p", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": circle()}}]))
 
 
 def test_half_of_a_surrogate_pair_is_an_error_that_can_be_printed() -> None:

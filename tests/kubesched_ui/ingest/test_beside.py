@@ -25,9 +25,7 @@ def said(*kinds: str, more: str = "") -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("kind", "named", "change"),
     [
-        ("resource.k8s.io/v1/ResourceSlice", "1 ResourceSlice", "a pod with resourceClaims is left pending"),
-        ("resource.k8s.io/v1beta1/ResourceClaim", "1 ResourceClaim", "a pod with resourceClaims is left pending"),
-        ("resource.k8s.io/v1/DeviceClass", "1 DeviceClass", "not simulated"),
+        ("resource.k8s.io/v1alpha3/DeviceTaintRule", "1 DeviceTaintRule", "What these do to devices beside is not"),
         ("v1/ResourceQuota", "1 ResourceQuota", "refuses new pods beyond a quota"),
         ("v1/LimitRange", "1 LimitRange", "requests and limits that a LimitRange has"),
         ("scheduling.x-k8s.io/v1alpha1/PodGroup", "1 PodGroup", "does not enable it"),

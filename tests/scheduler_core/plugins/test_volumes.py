@@ -20,7 +20,6 @@ from scheduler_core.framework.interface import (
     Status,
 )
 from scheduler_core.plugins import csi_migration
-from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits, limit_key
 from scheduler_core.plugins.non_csi_limits import AzureDiskLimits, EBSLimits, GCEPDLimits
 from scheduler_core.plugins.volume_binding import VolumeBinding
@@ -767,20 +766,6 @@ def test_zone_labels_of_bound_volumes(labels: dict[str, str], release: str, refu
 def test_zones_wait_with_the_claim() -> None:
     world = World(zoned("a", "z1"), LATE, claim("c", "late"), pod("p", uses("c")))
     assert world.judge(VolumeZone, "p") == "Skip"
-
-
-# ---------------------------------------------------------------- DynamicResources
-
-
-def test_resource_claims_are_refused_clearly() -> None:
-    raw = pod("p")
-    raw["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "g"}]
-    world = World(node("a"), raw, pod("q"))
-    assert world.judge(DynamicResources, "p") == "pod uses resourceClaims, which are not supported yet"
-    assert world.judge(DynamicResources, "q") == "Skip"
-    result, status = DynamicResources(None, world.cluster).post_filter(world.state, world.pending["q"], None)
-    assert result is None
-    assert status == Status(UNSCHEDULABLE, ("no new claims to deallocate",))
 
 
 # ---------------------------------------------------------------- the index of volume users

@@ -1,0 +1,205 @@
+"""The devices of a cluster, and what is left of them: shared by the plugins of all profiles.
+
+What claims can be given on a node is remembered by what they ask for. It stays true until devices in a pool of the
+node are given away or come back, or a slice, a class or a node changes; so each cycle looks only at the nodes where
+something happened since.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources (dra_manager.go, allocateddevices.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api.devices import Allocation, ResourceClaim
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.devices import capacity, result
+from scheduler_core.devices.inventory import Inventory, Pool, PoolID
+from scheduler_core.devices.plan import AllocationError, Plan, make_plan
+from scheduler_core.devices.search import Budget, Found, InUse, OutOfTime, Search
+from scheduler_core.devices.selectors import Selectors
+from scheduler_core.framework.interface import Codes
+
+STEPS = 2_000_000  # that the searches of one cycle may take together: upstream stops each after ten seconds
+REMEMBERED = 64  # different things to ask for
+
+CANNOT, TIMED_OUT, INVALID_POOLS = 1, 2, 3  # codes of a Column; from ERROR on an error each
+ERROR = 4
+_KEY = msgspec.json.Encoder()
+
+
+@dataclass(slots=True)
+class Column:
+    """What some claims can be given on each node. `codes`: uint16 over nodes, 0 where they can be. `found`: row ->
+    what was found there. `errors`: what codes from ERROR on stand for. `seen`: how much of the log it knows."""
+
+    codes: Codes
+    found: dict[int, Found] = field(default_factory=dict)
+    errors: list[AllocationError] = field(default_factory=list)
+    seen: int = 0
+
+
+class Devices:
+    """Made once per cluster, when the first plugin asks."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.selectors = Selectors(cluster.release.consumable_capacity)
+        self.in_use = InUse({}, {})
+        self.pending: dict[str, ResourceClaim] = {}  # allocated in a cycle whose pod is not bound yet
+        self.timed_out: set[str] = set()  # uids of claims for whose devices nobody waits any longer
+        self._inventory = Inventory(cluster.release, ())
+        self._versions: tuple[int, ...] = ()
+        self._pools: dict[int, list[Pool]] = {}
+        self._viewers: dict[PoolID, set[int]] | None = None
+        self._columns: dict[bytes, Column] = {}
+        self._log: list[PoolID] = []  # pools of which a device was given away or came back
+        for claim in cluster.device_claims.values():
+            self._count(claim, 1)
+        cluster.device_claims.watch(self._claim_changed)
+
+    @staticmethod
+    def of(cluster: Cluster) -> Devices:
+        """The cluster's."""
+        found = cluster.shared.get("devices")
+        if found is None:
+            found = cluster.shared["devices"] = Devices(cluster)
+        assert isinstance(found, Devices)
+        return found
+
+    # ---- what is in use
+
+    def _claim_changed(self, key: str, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        if old is not None and new is not None and old.status.allocation is new.status.allocation:
+            return
+        for claim, sign in ((old, -1), (new, 1)):
+            if claim is not None:
+                self._count(claim, sign)
+
+    def _count(self, claim: ResourceClaim, sign: int) -> None:
+        allocation = claim.status.allocation
+        for given in allocation.devices.results if allocation is not None else ():
+            if given.admin_access:
+                continue
+            self._log.append((given.driver, given.pool))
+            if given.share_id is not None and self.cluster.release.consumable_capacity:
+                consumed = self.in_use.consumed.setdefault(given.id, {})
+                capacity.add(consumed, given.consumed_capacity, sign)
+                consumed[""] = consumed.get("", 0) + sign  # how many share it
+                if not consumed[""]:
+                    del self.in_use.consumed[given.id]
+                continue
+            number = self.in_use.devices.get(given.id, 0) + sign
+            if number:
+                self.in_use.devices[given.id] = number
+            else:
+                del self.in_use.devices[given.id]
+
+    def promise(self, claim: ResourceClaim) -> None:
+        """The claim, allocated, counts from now on, though it is not written yet."""
+        self.pending[claim.metadata.uid or claim.key] = claim
+        self._count(claim, 1)
+
+    def is_pending(self, claim: ResourceClaim) -> bool:
+        return bool(self.pending) and (claim.metadata.uid or claim.key) in self.pending
+
+    def end_promise(self, claim: ResourceClaim) -> None:
+        """It is written, or will not be."""
+        promised = self.pending.pop(claim.metadata.uid or claim.key, None)
+        if promised is not None:
+            self._count(promised, -1)
+
+    # ---- what can be had
+
+    def pools(self, row: int) -> list[Pool]:
+        """The pools that a node sees."""
+        self._refresh()
+        found = self._pools.get(row)
+        if found is None:
+            found = self._pools[row] = self._inventory.pools(self.cluster.nodes.nodes[row])
+        return found
+
+    def plan(self, claims: list[ResourceClaim]) -> Plan:
+        return make_plan(claims, self.cluster.device_classes)
+
+    def search(self, row: int, plan: Plan, budget: Budget | None = None) -> Search:
+        """A search on one node, not yet run."""
+        node, release = self.cluster.nodes.nodes[row], self.cluster.release
+        return Search(release, node, plan, self.pools(row), self.in_use, self.selectors, budget or Budget(STEPS))
+
+    def column(self, claims: list[ResourceClaim]) -> Column:
+        """What these claims, none of which is allocated, can be given on each node."""
+        self._refresh()
+        key = _KEY.encode([claim.spec for claim in claims])
+        column = self._columns.get(key)
+        size = len(self.cluster.nodes)
+        rows: set[int] | range
+        if column is None:
+            if len(self._columns) >= REMEMBERED:
+                del self._columns[next(iter(self._columns))]
+            column = self._columns[key] = Column(np.zeros(size, np.uint16))
+            rows = range(size)
+        else:
+            rows = {row for pool in set(self._log[column.seen :]) for row in self._seen_by(pool)}
+        column.seen = len(self._log)
+        if rows:
+            plan, budget = self.plan(claims), Budget(STEPS)
+            for row in rows:
+                self._look(column, row, plan, budget)
+        return column
+
+    def _look(self, column: Column, row: int, plan: Plan, budget: Budget) -> None:
+        column.found.pop(row, None)
+        try:
+            found = self.search(row, plan, budget).run()
+            if found is not None:
+                column.found[row] = found
+                column.codes[row] = 0
+            else:
+                invalid = any(pool.problem for pool in self.pools(row)) and self.cluster.release.invalid_pools_told
+                column.codes[row] = INVALID_POOLS if invalid else CANNOT
+        except OutOfTime:
+            budget.left = STEPS // 1000  # those that follow get a little
+            column.codes[row] = TIMED_OUT
+        except AllocationError as error:
+            told = [(known.problem, known.claim) for known in column.errors]
+            if (error.problem, error.claim) not in told:
+                column.errors.append(error)
+                told.append((error.problem, error.claim))
+            column.codes[row] = ERROR + told.index((error.problem, error.claim))
+
+    def allocate(self, column: Column, row: int, claims: list[ResourceClaim]) -> list[Allocation]:
+        """What the column found on a node, for these claims."""
+        plan, name = self.plan(claims), self.cluster.nodes.names[row]
+        return result.allocations(self.cluster.release, plan, column.found[row], name)
+
+    # ---- keeping up
+
+    def _refresh(self) -> None:
+        cluster = self.cluster
+        versions = (cluster.resource_slices.version, cluster.device_classes.version, cluster.nodes.version)
+        if versions == self._versions:
+            if len(self._log) > 100_000:
+                self._columns.clear()
+                self._log.clear()
+            return
+        if versions[:1] != self._versions[:1]:
+            self._inventory = Inventory(cluster.release, cluster.resource_slices.values())
+            self.selectors.forget()
+        self._versions = versions
+        self._pools.clear()
+        self._columns.clear()
+        self._log.clear()
+        self._viewers = None
+
+    def _seen_by(self, pool: PoolID) -> set[int]:
+        """Rows of the nodes that see a pool."""
+        if self._viewers is None:
+            self._viewers = {}
+            for row in range(len(self.cluster.nodes)):
+                for one in self.pools(row):
+                    self._viewers.setdefault(one.id, set()).add(row)
+        return self._viewers.get(pool, set())

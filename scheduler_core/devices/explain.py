@@ -1,0 +1,182 @@
+"""Device by device: what is against giving it to a claim on one node, and what is left of what devices share.
+
+    look(Devices.of(cluster), row, claims)
+
+answers as data, for pages and for the trees of numbers; it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from scheduler_core.api.devices import ResourceClaim
+from scheduler_core.devices import capacity, constraints
+from scheduler_core.devices.devices import Devices
+from scheduler_core.devices.inventory import DeviceID, Entry, Pool, is_for_device
+from scheduler_core.devices.plan import AllocationError, Asked
+from scheduler_core.devices.search import Search, untolerated
+
+TAKEN, SELECTOR, NODE, TAINT, COUNTERS, CAPACITY, POOL, BINDING = (
+    *("taken", "selector", "node", "taint"),
+    *("counters", "capacity", "pool", "binding"),
+)
+NANO = 10**9
+
+
+class Objection(msgspec.Struct, frozen=True):
+    """`kind`: of those above. `text`: which claim, selector, taint or counter, for a person."""
+
+    kind: str
+    text: str
+
+
+class DeviceLook(msgspec.Struct, frozen=True):
+    """A device and all that is against it; nothing if the request could have it."""
+
+    driver: str
+    pool: str
+    device: str
+    objections: list[Objection]
+
+
+class RequestLook(msgspec.Struct, frozen=True):
+    """What one request, or one alternative of a prioritized list, finds. `wanted`: how many devices it needs (of
+    `All`: as many as it selects). `fitting`: how many it could have, looked at alone."""
+
+    name: str
+    device_class: str
+    mode: str
+    wanted: int
+    fitting: int
+    devices: list[DeviceLook]
+
+
+class PoolLook(msgspec.Struct, frozen=True):
+    """A pool that the node sees. `state`: "", or why nothing is taken from it. `left`: (counter set, counter, what
+    allocated devices leave of it, in whole units)."""
+
+    driver: str
+    pool: str
+    state: str
+    left: list[tuple[str, str, float]]
+
+
+class ClaimLook(msgspec.Struct, frozen=True):
+    """`requests`: each with its alternatives. `constraints`: what its devices must have in common, or must not."""
+
+    claim: str
+    requests: list[list[RequestLook]]
+    constraints: list[str]
+
+
+class NodeLook(msgspec.Struct, frozen=True):
+    node: str
+    claims: list[ClaimLook]
+    pools: list[PoolLook]
+
+
+def look(devices: Devices, row: int, claims: list[ResourceClaim]) -> NodeLook:
+    """What claims, none of which is allocated, find on the node of a row."""
+    plan, pools = devices.plan(claims), devices.pools(row)
+    holders = _holders(devices)
+    left = {pool.id: Search.left(pool, devices.in_use) for pool in pools}
+    told = []
+    for claim, asked in zip(claims, plan.asked, strict=True):
+        made = [
+            constraints.make(one, devices.cluster.release.consumable_capacity) for one in claim.spec.devices.constraints
+        ]
+        told.append(
+            ClaimLook(
+                claim.key,
+                [[_request(devices, row, one, pools, holders) for one in alternatives] for alternatives in asked],
+                [one.text for one in made if one is not None],
+            )
+        )
+    states = [
+        PoolLook(*pool.id, _state(pool, devices), [(*name, amount / NANO) for name, amount in left[pool.id].items()])
+        for pool in pools
+    ]
+    return NodeLook(devices.cluster.nodes.names[row], told, states)
+
+
+def _state(pool: Pool, devices: Devices) -> str:
+    if pool.problem:
+        return f"invalid: {pool.problem}"
+    return "being updated" if pool.incomplete and not devices.cluster.release.incomplete_pools_serve else ""
+
+
+def _holders(devices: Devices) -> dict[DeviceID, list[str]]:
+    """Device -> the claims that it is given to."""
+    found: dict[DeviceID, list[str]] = {}
+    for claim in (*devices.cluster.device_claims.values(), *devices.pending.values()):
+        allocation = claim.status.allocation
+        for given in allocation.devices.results if allocation is not None else ():
+            if not given.admin_access:
+                found.setdefault(given.id, []).append(claim.key)
+    return found
+
+
+def _request(
+    devices: Devices, row: int, asked: Asked, pools: list[Pool], holders: Mapping[DeviceID, list[str]]
+) -> RequestLook:
+    seen = []
+    for pool in pools:
+        for entry in pool.entries:
+            objections = list(_objections(devices, row, asked, pool, entry, holders))
+            seen.append(DeviceLook(*entry.id, objections))
+    if asked.wants_all:
+        wanted = sum(all(one.kind not in (SELECTOR, NODE, POOL) for one in device.objections) for device in seen)
+    else:
+        wanted = asked.asked.count
+    fitting = sum(not device.objections for device in seen)
+    name, mode = asked.full_name, asked.asked.allocation_mode
+    return RequestLook(name, asked.asked.device_class_name, mode, wanted, fitting, seen)
+
+
+def _objections(
+    devices: Devices, row: int, asked: Asked, pool: Pool, entry: Entry, holders: Mapping[DeviceID, list[str]]
+) -> Iterator[Objection]:
+    release, device = devices.cluster.release, entry.device
+    state = _state(pool, devices)
+    if state:
+        yield Objection(POOL, state)
+    if entry.id in devices.in_use.devices and not asked.admin:
+        yield Objection(TAKEN, f"given to {', '.join(holders.get(entry.id, ()))}")
+    try:
+        refusing = asked.refusing(entry, devices.selectors)
+        if refusing is not None:
+            owner, number, expression = refusing
+            yield Objection(SELECTOR, f"{f'class {owner}, ' if owner else ''}selector #{number}: {expression}")
+    except AllocationError as error:
+        yield Objection(SELECTOR, error.problem.removeprefix(": "))
+    if entry.piece.spec.per_device_node_selection and not is_for_device(device, devices.cluster.nodes.nodes[row]):
+        yield Objection(NODE, "is for other nodes")
+    if device.binding_conditions and not release.binding_conditions:
+        yield Objection(BINDING, "has binding conditions, which this release does not know")
+    taint = untolerated(device.taints, asked.asked.tolerations) if release.device_taints else None
+    if taint is not None:
+        yield Objection(TAINT, f"{taint.key}={taint.value}:{taint.effect}")
+    yield from _amounts(devices, asked, pool, entry)
+
+
+def _amounts(devices: Devices, asked: Asked, pool: Pool, entry: Entry) -> Iterator[Objection]:
+    release = devices.cluster.release
+    if entry.consumes and not release.shared_counters:
+        yield Objection(COUNTERS, "consumes counters, which this release does not know")
+    elif entry.consumes and entry.id not in devices.in_use.consumed:
+        left = Search.left(pool, devices.in_use)
+        for (counters, name), amount in entry.consumes.items():
+            there = left.get((counters, name), 0)
+            if amount > there:
+                yield Objection(COUNTERS, f"needs {amount / NANO:g} of {name} of {counters}, {there / NANO:g} are left")
+    if not release.consumable_capacity:
+        return
+    amounts = capacity.consumption(asked.asked.capacity, entry.device.capacity)
+    used = devices.in_use.consumed.get(entry.id, {})
+    if amounts is None:
+        yield Objection(CAPACITY, "does not have a capacity that is asked for")
+    elif not capacity.fits(amounts, entry.device.capacity, used, {}):
+        told = ", ".join(f"{name} {amount}" for name, amount in amounts.items())
+        yield Objection(CAPACITY, f"cannot give {told}")

@@ -1,0 +1,211 @@
+"""The devices there are: those of every ResourceSlice, and the pools that a node sees.
+
+A pool is all slices of one driver and pool name. A node sees the slices that are for it, of the newest generation
+among these; a pool of which some slice is missing is incomplete, one that contradicts itself is invalid.
+
+Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (pools_stable.go, pools_incubating.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from scheduler_core.api import quantity, selectors
+from scheduler_core.api.devices import BasicDevice, Device, DeviceAttribute, ResourceSlice
+from scheduler_core.api.objects import Node, NodeSelector
+from scheduler_core.devices.selectors import Content
+from scheduler_core.releases import Release
+
+DeviceID = tuple[str, str, str]  # driver, pool, device
+PoolID = tuple[str, str]  # driver, pool
+Amounts = dict[tuple[str, str], int]  # (counter set, counter) -> billionths
+
+
+class Entry:
+    """A device of a slice. `consumes`: of the pool's counters. `content`: equal for devices that look alike."""
+
+    __slots__ = ("consumes", "content", "device", "id", "piece")
+
+    def __init__(self, piece: Piece, device: Device, content: Content) -> None:
+        self.piece, self.device, self.content = piece, device, content
+        self.id: DeviceID = (*piece.pool, device.name)
+        self.consumes: Amounts = {
+            (consumption.counter_set, name): quantity.nano_value(counter.value)
+            for consumption in device.consumes_counters
+            for name, counter in consumption.counters.items()
+        }
+
+    @property
+    def multiple(self) -> bool:
+        return self.content.multiple
+
+    def attribute(self, name: str) -> DeviceAttribute | None:
+        """By its full name, or by the identifier alone where the domain is the driver's."""
+        found = self.device.attributes.get(name)
+        domain, slash, identifier = name.partition("/")
+        if found is None and slash and domain == self.id[0]:
+            found = self.device.attributes.get(identifier)
+        return found
+
+
+class Piece:
+    """A ResourceSlice, prepared."""
+
+    __slots__ = ("binds_later", "entries", "name", "pool", "spec")
+
+    def __init__(self, piece: ResourceSlice, contents: dict[bytes, Content]) -> None:
+        self.spec, self.name = piece.spec, piece.name
+        self.pool: PoolID = (piece.spec.driver, piece.spec.pool.name)
+        self.entries = [
+            Entry(self, device, _content(piece.spec.driver, device, contents)) for device in self.spec.devices
+        ]
+        self.binds_later = any(device.binding_conditions for device in self.spec.devices)
+
+    @property
+    def generation(self) -> int:
+        return self.spec.pool.generation
+
+
+_ENCODER = msgspec.json.Encoder(order="sorted")
+
+
+def _content(driver: str, device: Device, contents: dict[bytes, Content]) -> Content:
+    """One object for all devices that selectors cannot tell apart."""
+    key = _ENCODER.encode([driver, device.attributes, device.capacity, bool(device.allow_multiple_allocations)])
+    found = contents.get(key)
+    if found is None:
+        found = contents[key] = Content(driver, device)
+    return found
+
+
+@dataclass(slots=True)
+class Pool:
+    """What a node sees of a pool. `pieces`: slices for the node, `elsewhere`: the others, whose devices use the same
+    counters. `counters`: what there is of each, in billionths. `problem`: why it is invalid."""
+
+    id: PoolID
+    incomplete: bool = False
+    problem: str = ""
+    pieces: Sequence[Piece] = ()
+    elsewhere: Sequence[Piece] = ()
+    counters: Amounts = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.id[0]}/{self.id[1]}"
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        return (entry for piece in self.pieces for entry in piece.entries)
+
+
+def node_matches(node: Node, name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
+    """Whether a slice or device with these fields is for the node."""
+    if name:
+        return node.name == name
+    if all_nodes:
+        return True
+    return selector is not None and selectors.any_term_matches(selector.node_selector_terms, node)
+
+
+class Inventory:
+    """All slices, by the nodes that they are for."""
+
+    def __init__(self, release: Release, slices: Iterable[ResourceSlice]) -> None:
+        self._partitions = release.shared_counters
+        self._later = release.binding_conditions
+        self._partial = release.incomplete_pools_serve
+        contents: dict[bytes, Content] = {}
+        self._of_node: dict[str, list[Piece]] = {}
+        self.shared: list[Piece] = []  # those that are not for one node
+        self.of_pool: dict[PoolID, list[Piece]] = {}
+        for one in sorted(slices, key=lambda one: one.name):
+            if not self._partitions and (one.spec.per_device_node_selection is not None or one.spec.shared_counters):
+                continue
+            piece = Piece(one, contents)
+            self.of_pool.setdefault(piece.pool, []).append(piece)
+            if one.spec.node_name and not one.spec.shared_counters:
+                self._of_node.setdefault(one.spec.node_name, []).append(piece)
+            else:
+                self.shared.append(piece)
+
+    def pools(self, node: Node) -> list[Pool]:
+        """The pools that a node sees, by driver and name; those whose devices bind later come last."""
+        seen: dict[PoolID, list[Piece]] = {}
+        for pieces in (self._of_node.get(node.name, ()), filter(lambda piece: _is_for(piece, node), self.shared)):
+            for piece in pieces:
+                mine = seen.get(piece.pool)
+                if mine is None or piece.generation > mine[0].generation:
+                    seen[piece.pool] = [piece]
+                elif piece.generation == mine[0].generation:
+                    mine.append(piece)
+        found = [pool for id_ in sorted(seen) if (pool := self._pool(id_, seen[id_])) is not None]
+        if self._later and any(piece.binds_later for pool in found for piece in pool.pieces):
+            found.sort(key=lambda pool: any(piece.binds_later for piece in pool.pieces))
+        return found
+
+    def _pool(self, id_: PoolID, pieces: list[Piece]) -> Pool | None:
+        """None for a pool that is being replaced by slices which are not for the node."""
+        pieces.sort(key=lambda piece: piece.name)
+        everything = pieces
+        if len(pieces) != pieces[0].spec.pool.resource_slice_count:
+            everything = self.of_pool[id_]
+            if any(piece.generation > pieces[0].generation for piece in everything):
+                return None
+            everything = [piece for piece in everything if piece.generation == pieces[0].generation]
+            if len(everything) != pieces[0].spec.pool.resource_slice_count:
+                return Pool(id_, True, _twice(pieces), pieces) if self._partial else Pool(id_, True)
+        return self._complete(id_, pieces, everything)
+
+    def _complete(self, id_: PoolID, pieces: list[Piece], everything: list[Piece]) -> Pool:
+        with_devices = [piece for piece in pieces if not piece.spec.shared_counters] if self._partitions else pieces
+        problem = _twice(with_devices)
+        if problem or not self._partitions:
+            return Pool(id_, problem=problem, pieces=with_devices)
+        counters: Amounts = {}
+        sets: dict[str, Mapping[str, object]] = {}
+        for counter_set in (one for piece in pieces for one in piece.spec.shared_counters):
+            if counter_set.name in sets:
+                return Pool(id_, problem=f"duplicate counter set name {counter_set.name}")
+            sets[counter_set.name] = counter_set.counters
+            for name, counter in counter_set.counters.items():
+                counters[counter_set.name, name] = quantity.nano_value(counter.value)
+        names = {piece.name for piece in pieces}
+        elsewhere = [piece for piece in everything if piece.name not in names]
+        for consumes in (
+            c for piece in (*pieces, *elsewhere) for e in piece.entries for c in e.device.consumes_counters
+        ):
+            if consumes.counter_set not in sets:
+                return Pool(id_, problem=f"counter set {consumes.counter_set} not found")
+            for name in consumes.counters:
+                if name not in sets[consumes.counter_set]:
+                    return Pool(id_, problem=f"counter {name} not found in counter set {consumes.counter_set}")
+        return Pool(id_, pieces=with_devices, elsewhere=elsewhere, counters=counters)
+
+
+def _is_for(piece: Piece, node: Node) -> bool:
+    spec = piece.spec
+    if spec.shared_counters:
+        return True
+    if spec.node_name or spec.all_nodes or spec.node_selector is not None:
+        return node_matches(node, spec.node_name, spec.all_nodes, spec.node_selector)
+    if not spec.per_device_node_selection:
+        return False
+    return any(is_for_device(device, node) for device in spec.devices)
+
+
+def is_for_device(device: BasicDevice, node: Node) -> bool:
+    """Whether a device of a slice with perDeviceNodeSelection is for the node."""
+    return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
+
+
+def _twice(pieces: Iterable[Piece]) -> str:
+    names: set[str] = set()
+    for entry in (entry for piece in pieces for entry in piece.entries):
+        if entry.device.name in names:
+            return f"duplicate device name {entry.device.name}"
+        names.add(entry.device.name)
+    return ""

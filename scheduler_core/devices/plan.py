@@ -1,0 +1,121 @@
+"""What a search has to find: the requests of claims that are not allocated yet, as far as no node matters.
+
+Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go: validateDeviceRequest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scheduler_core.api.devices import ALL, DeviceClass, DeviceRequest, ExactRequest, ResourceClaim
+from scheduler_core.devices.inventory import Entry
+from scheduler_core.devices.selectors import SelectorError, Selectors
+
+
+class AllocationError(Exception):
+    """Something is wrong with a claim or a class: no node will do. `claim`: which of the plan's, -1 for none; what is
+    said follows its name then."""
+
+    def __init__(self, problem: str, claim: int = -1) -> None:
+        super().__init__(problem)
+        self.problem, self.claim = problem, claim
+
+    def told(self, claims: Sequence[ResourceClaim]) -> str:
+        """The message, of these claims."""
+        return self.problem if self.claim < 0 else f"claim {claims[self.claim].key}{self.problem}"
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request, or one of its subrequests. `parent`: the request's name if it is a subrequest."""
+
+    claim: int
+    asked: ExactRequest
+    name: str
+    parent: str
+    device_class: DeviceClass | None
+    admin: bool
+    problem: str = ""  # why it cannot be looked at at all
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.parent}/{self.name}" if self.parent else self.name
+
+    @property
+    def base(self) -> str:
+        """The name of the request, also of a subrequest."""
+        return self.parent or self.name
+
+    @property
+    def sub(self) -> str:
+        """The name of the subrequest, "" for none."""
+        return self.name if self.parent else ""
+
+    @property
+    def wants_all(self) -> bool:
+        return self.asked.allocation_mode == ALL
+
+    def selects(self, entry: Entry, selectors: Selectors) -> bool:
+        """Whether the selectors of the class, then those of the request, take the device. Raises AllocationError."""
+        return self.refusing(entry, selectors) is None
+
+    def refusing(self, entry: Entry, selectors: Selectors) -> tuple[str, int, str] | None:
+        """The first selector that does not take the device: (class or "", number, expression). Raises
+        AllocationError."""
+        groups = [("", self.asked.selectors)]
+        if self.device_class is not None:
+            groups.insert(0, (self.device_class.name, self.device_class.spec.selectors))
+        for owner, group in groups:
+            for number, selector in enumerate(group):
+                expression = selector.cel.expression if selector.cel is not None else ""
+                try:
+                    if not selectors.matches(expression, entry.content):
+                        return owner, number, expression
+                except SelectorError as error:
+                    kind = "compile" if error.compiling else "runtime"
+                    told = f": selector #{number}: CEL {kind} error: {error}"
+                    if owner:
+                        raise AllocationError(f"class {owner}{told}") from None
+                    raise AllocationError(told, self.claim) from None
+        return None
+
+
+@dataclass(slots=True)
+class Plan:
+    """`asked`: per claim, per request the alternatives (one, unless the request is a prioritized list)."""
+
+    claims: Sequence[ResourceClaim]
+    asked: list[list[list[Asked]]] = field(default_factory=list)
+
+
+def make_plan(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> Plan:
+    """The requests of these claims."""
+    plan = Plan(claims)
+    for number, claim in enumerate(claims):
+        plan.asked.append([_alternatives(number, request, classes) for request in claim.spec.devices.requests])
+    return plan
+
+
+def _alternatives(claim: int, request: DeviceRequest, classes: Mapping[str, DeviceClass]) -> list[Asked]:
+    if request.exactly is not None:
+        return [_asked(claim, request.exactly, request.name, "", classes, bool(request.exactly.admin_access))]
+    return [_asked(claim, sub, sub.name, request.name, classes, False) for sub in request.first_available]
+
+
+def _asked(
+    claim: int, asked: ExactRequest, name: str, parent: str, classes: Mapping[str, DeviceClass], admin: bool
+) -> Asked:
+    found = Asked(claim, asked, name, parent, classes.get(asked.device_class_name), admin)
+    for number, selector in enumerate(asked.selectors):
+        if selector.cel is None:
+            found.problem = f", selector #{number}: CEL expression empty (unsupported selector type?)"
+            return found
+    if found.device_class is None:
+        missing = f'deviceclass.resource.k8s.io "{asked.device_class_name}" not found'
+        found.problem = f": could not retrieve device class {asked.device_class_name}: {missing}"
+    elif asked.allocation_mode not in ("ExactCount", ALL):
+        found.problem = f": unsupported count mode {asked.allocation_mode}"
+    elif any(selector.cel is None for selector in found.device_class.spec.selectors):
+        found.problem = f": class {asked.device_class_name} has a selector without an expression"
+    return found

@@ -1,0 +1,108 @@
+"""What a search found, as it is written into the status of a claim.
+
+Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go: Allocate,
+createNodeSelector).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+from scheduler_core.api import quantity
+from scheduler_core.api.devices import (
+    Allocated,
+    AllocatedDevice,
+    Allocation,
+    DeviceConfiguration,
+    ResourceClaim,
+)
+from scheduler_core.api.objects import NodeSelector, NodeSelectorTerm, Requirement
+from scheduler_core.devices.plan import Asked, Plan
+from scheduler_core.devices.search import Found, Taken
+from scheduler_core.releases import Release
+
+FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"
+
+
+def allocations(release: Release, plan: Plan, solution: Found, node: str) -> list[Allocation]:
+    """One per claim."""
+    found = []
+    for i, (claim, asked) in enumerate(zip(plan.claims, plan.asked, strict=True)):
+        chosen = [asked[j][solution.chosen.get((i, j), 0)] for j in range(len(asked)) if asked[j]]
+        taken = solution.taken[i]
+        devices = Allocated(
+            [_device(release, claim, number, one) for number, one in enumerate(taken)],
+            [*_of_classes(release, chosen), *_of_claim(claim, chosen)],
+        )
+        found.append(Allocation(devices, _node_selector(taken, node)))
+    return found
+
+
+def _device(release: Release, claim: ResourceClaim, number: int, taken: Taken) -> AllocatedDevice:
+    device = taken.entry.device
+    made = AllocatedDevice(taken.asked.full_name, *taken.entry.id, tolerations=taken.asked.asked.tolerations)
+    if taken.asked.admin:
+        made.admin_access = True
+    if release.binding_conditions:
+        made.binding_conditions = device.binding_conditions
+        made.binding_failure_conditions = device.binding_failure_conditions
+    if release.consumable_capacity and taken.entry.multiple:
+        # Upstream's are random.
+        made.share_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{claim.key}/{claim.metadata.uid}/{number}"))
+        made.consumed_capacity = {name: quantity.canonical(text) for name, text in taken.consumed.items()}
+    return made
+
+
+def _of_classes(release: Release, chosen: list[Asked]) -> list[DeviceConfiguration]:
+    """The classes' configurations. Until `class_config_requests` once for each request, said to be for all of them."""
+    found: list[DeviceConfiguration] = []
+    of_class: dict[str, list[DeviceConfiguration]] = {}
+    for asked in chosen:
+        device_class = asked.device_class
+        if device_class is None:
+            continue
+        if not release.class_config_requests:
+            found += [DeviceConfiguration(FROM_CLASS, [], one.opaque) for one in device_class.spec.config]
+            continue
+        if device_class.name not in of_class:
+            made = [DeviceConfiguration(FROM_CLASS, [], one.opaque) for one in device_class.spec.config]
+            of_class[device_class.name] = made
+            found += made
+        for config in of_class[device_class.name]:
+            config.requests.append(asked.full_name)
+    return found
+
+
+def _of_claim(claim: ResourceClaim, chosen: list[Asked]) -> Iterable[DeviceConfiguration]:
+    for config in claim.spec.devices.config:
+        made = DeviceConfiguration(FROM_CLAIM, config.requests, config.opaque)
+        if not config.requests:
+            yield made
+            continue
+        for asked in chosen:
+            if asked.base in config.requests or (asked.parent and asked.full_name in config.requests):
+                yield made
+
+
+def _node_selector(taken: list[Taken], node: str) -> NodeSelector | None:
+    """The nodes on which all of the devices can be used; None for any."""
+    term = NodeSelectorTerm([], [])
+    for one in taken:
+        spec, device = one.entry.piece.spec, one.entry.device
+        place = device if spec.per_device_node_selection else spec
+        if place.node_name or device.binds_to_node:
+            return NodeSelector([NodeSelectorTerm(match_fields=[Requirement("metadata.name", "In", [node])])])
+        for mine in place.node_selector.node_selector_terms[:1] if place.node_selector is not None else ():
+            _join(mine.match_fields, term.match_fields)
+            _join(mine.match_expressions, term.match_expressions)
+    return NodeSelector([term]) if term.match_fields or term.match_expressions else None
+
+
+def _join(more: list[Requirement], known: list[Requirement]) -> None:
+    def alike(a: Requirement, b: Requirement) -> bool:
+        return (a.key, a.operator, set(a.values)) == (b.key, b.operator, set(b.values))
+
+    for requirement in more:
+        if not any(alike(requirement, one) for one in known):
+            known.append(requirement)

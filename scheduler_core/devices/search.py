@@ -1,0 +1,363 @@
+"""The search for devices on one node: claim by claim, request by request, device by device, going back where it must.
+
+The first complete solution counts: pools, slices and devices are tried in order, alternatives of a prioritized list
+one after the other.
+
+Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go,
+allocator_incubating.go: Allocate, allocateOne, allocateDevice).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduler_core.api.device_checks import MAX_SUB_REQUESTS
+from scheduler_core.api.devices import MAX_RESULTS, NO_EXECUTE, NO_SCHEDULE, DeviceTaint, DeviceToleration
+from scheduler_core.api.objects import Node, Quantities
+from scheduler_core.devices import capacity, constraints
+from scheduler_core.devices.inventory import Amounts, DeviceID, Entry, Pool, is_for_device
+from scheduler_core.devices.plan import AllocationError, Asked, Plan
+from scheduler_core.devices.selectors import Selectors
+from scheduler_core.releases import Release
+
+Start = tuple[int, int]  # pool, device in it
+BEGINNING: Start = (0, 0)
+
+
+class TooMany(Exception):
+    """The claim would be given more devices than it may have, whatever is tried from here on."""
+
+
+class OutOfTime(Exception):
+    """The search took more steps than anybody wants to wait for."""
+
+
+class Budget:
+    """How many steps searches may take together."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise OutOfTime
+
+
+@dataclass(slots=True)
+class InUse:
+    """What claims have been given already. `devices`: those that are nobody else's. `consumed`: what is taken of the
+    capacities of devices that many may have."""
+
+    devices: dict[DeviceID, int]
+    consumed: dict[DeviceID, capacity.Consumed]
+
+    def allocated(self, device: DeviceID) -> bool:
+        return device in self.devices or device in self.consumed
+
+
+@dataclass(slots=True)
+class Taken:
+    """A device that the search has taken."""
+
+    asked: Asked
+    entry: Entry
+    pool: Pool
+    consumed: Quantities
+
+
+@dataclass(slots=True)
+class Found:
+    """A solution. `taken`: per claim. `chosen`: (claim, request) -> which of its alternatives."""
+
+    taken: list[list[Taken]]
+    chosen: dict[tuple[int, int], int]
+
+    @property
+    def preference(self) -> int:
+        """The more, the nearer what was had is to the heads of prioritized lists."""
+        return sum(MAX_SUB_REQUESTS - alternative for alternative in self.chosen.values())
+
+
+class Search:
+    """One node's. `pools`: those that it sees."""
+
+    def __init__(
+        self, release: Release, node: Node, plan: Plan, pools: list[Pool], in_use: InUse, selectors: Selectors,
+        budget: Budget,
+    ) -> None:  # fmt: skip
+        self._release, self._node, self._plan, self._pools = release, node, plan, pools
+        self._in_use, self._selectors, self._budget = in_use, selectors, budget
+        self._entries = [[] if pool.incomplete and not pool.pieces else list(pool.entries) for pool in pools]
+        self._numbers: dict[tuple[int, int, int], int] = {}  # (claim, request, alternative) -> devices
+        self._all: dict[tuple[int, int, int], list[tuple[Entry, Pool]]] = {}
+        self._constraints: list[list[constraints.Constraint]] = []
+        self._taking: dict[DeviceID, set[int]] = {}
+        self._taking_of: dict[DeviceID, capacity.Consumed] = {}
+        self._available: dict[str, Amounts] = {}  # by the pool's name alone, as upstream has it
+        self._consumed: dict[str, Amounts] = {}
+        self.taken: list[list[Taken]] = [[] for _ in plan.claims]
+        self._chosen: dict[tuple[int, int], int] = {}
+
+    def run(self) -> Found | None:
+        """Devices for all claims, None if there are not enough. Raises AllocationError, OutOfTime."""
+        for number in range(len(self._plan.claims)):
+            self._prepare(number)
+        try:
+            return Found(self.taken, self._chosen) if self._next(0, 0) else None
+        except TooMany:
+            raise AllocationError("allocation max size exceeded") from None
+
+    # ---- what each request needs
+
+    def _prepare(self, number: int) -> None:
+        claim = self._plan.claims[number].spec.devices
+        fewest = 0
+        for j, alternatives in enumerate(self._plan.asked[number]):
+            counts = [self._count(number, j, k, asked) for k, asked in enumerate(alternatives)]
+            fewest += min(counts, default=0)
+        if fewest > MAX_RESULTS:
+            problem = f": number of requested devices {fewest} exceeds the claim limit of {MAX_RESULTS}"
+            raise AllocationError(problem, number)
+        made = []
+        for i, constraint in enumerate(claim.constraints):
+            one = constraints.make(constraint, self._release.consumable_capacity)
+            if one is None:
+                problem = f", constraint #{i}: empty constraint (unsupported constraint type?)"
+                raise AllocationError(problem, number)
+            made.append(one)
+        self._constraints.append(made)
+
+    def _count(self, number: int, j: int, k: int, asked: Asked) -> int:
+        """How many devices the request needs; those themselves if it needs all."""
+        if not self._release.consumable_capacity and asked.asked.capacity is not None:
+            kind = "subrequest" if asked.parent else "request"
+            told = f", {kind} {asked.name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
+            raise AllocationError(told, number)
+        if asked.problem:
+            raise AllocationError(f", request {asked.name}{asked.problem}", number)
+        found = asked.asked.count
+        if asked.wants_all:
+            selecting = asked
+            if k == 1 and self._release.sub_requests_mixed_up and (number, j, 0) in self._all:
+                selecting = self._plan.asked[number][j][0]  # upstream remembered the first one's answers under its name
+            everything = self._everything(number, asked, selecting)
+            self._all[number, j, k] = everything
+            found = len(everything)
+        self._numbers[number, j, k] = found
+        return found
+
+    def _everything(self, number: int, asked: Asked, selecting: Asked) -> list[tuple[Entry, Pool]]:
+        found = []
+        for pool, entries in zip(self._pools, self._entries, strict=True):
+            told = f", request {asked.name}: asks for all devices, but resource pool {pool.name} is currently "
+            if pool.incomplete:
+                raise AllocationError(f"{told}being updated", number)
+            if pool.problem:
+                raise AllocationError(f"{told}invalid", number)
+            found += [
+                (entry, pool)
+                for entry in entries
+                if self._selectable(selecting, entry) and self._has_room(asked, entry)
+            ]
+        return found
+
+    def _selectable(self, asked: Asked, entry: Entry) -> bool:
+        if entry.device.binding_conditions and not self._release.binding_conditions:
+            return False
+        if not asked.selects(entry, self._selectors):
+            return False
+        return not entry.piece.spec.per_device_node_selection or is_for_device(entry.device, self._node)
+
+    def _has_room(self, asked: Asked, entry: Entry) -> bool:
+        if not self._release.consumable_capacity:
+            return True
+        amounts = capacity.consumption(asked.asked.capacity, entry.device.capacity)
+        if amounts is None:
+            return False
+        used, taking = self._in_use.consumed.get(entry.id, {}), self._taking_of.get(entry.id, {})
+        return capacity.fits(amounts, entry.device.capacity, used, taking)
+
+    # ---- the search
+
+    def _next(self, i: int, j: int) -> bool:
+        """Goes on with request j of claim i, or with the next claim. Raises TooMany."""
+        self._budget.step()
+        if i >= len(self._plan.claims):
+            return True
+        if j >= len(self._plan.asked[i]):
+            try:
+                return self._next(i + 1, 0)
+            except TooMany:
+                return False  # other alternatives for this claim may leave the next one more
+        alternatives = self._plan.asked[i][j]
+        if not alternatives:
+            return self._next(i, j + 1)
+        if not alternatives[0].parent:
+            return self._devices(i, j, 0, 0, BEGINNING)
+        too_many = True
+        for k in range(len(alternatives)):
+            try:
+                if self._devices(i, j, k, 0, BEGINNING):
+                    self._chosen[i, j] = k
+                    return True
+                too_many = False
+            except TooMany:
+                continue
+        if too_many:
+            raise TooMany
+        return False
+
+    def _devices(self, i: int, j: int, k: int, found: int, start: Start) -> bool:
+        """Alternative k of a request, of which `found` devices are taken; those from `start` on are still to be tried.
+        Raises TooMany."""
+        self._budget.step()
+        asked, number = self._plan.asked[i][j][k], self._numbers[i, j, k]
+        if asked.wants_all and not number:
+            return False
+        if found >= number:
+            return self._next(i, j + 1)
+        if len(self.taken[i]) + number - found > MAX_RESULTS:
+            raise TooMany
+        if asked.wants_all:
+            entry, pool = self._all[i, j, k][found]
+            # Upstream once lost the number of the alternative here, and went on with the first.
+            k = 0 if self._release.sub_requests_mixed_up else k
+            return self._take(i, asked, entry, pool, True) and self._go_on(i, j, k, found, BEGINNING)
+        for p in range(start[0], len(self._pools)):
+            pool, entries = self._pools[p], self._entries[p]
+            if pool.problem or (pool.incomplete and not self._release.incomplete_pools_serve):
+                continue
+            for d in range(start[1] if p == start[0] else 0, len(entries)):
+                entry = entries[d]
+                if (
+                    self._busy(i, asked, entry)
+                    or not self._selectable(asked, entry)
+                    or not self._has_room(asked, entry)
+                ):
+                    continue
+                if self._take(i, asked, entry, pool, False) and self._go_on(i, j, k, found, (p, d + 1)):
+                    return True
+        return False
+
+    def _go_on(self, i: int, j: int, k: int, found: int, start: Start) -> bool:
+        """With one more device taken; it is given back if that leads nowhere. Raises TooMany."""
+        try:
+            if self._devices(i, j, k, found + 1, start):
+                return True
+        except TooMany:
+            self._give_back(i)
+            raise
+        self._give_back(i)
+        return False
+
+    # ---- one device
+
+    def _busy(self, i: int, asked: Asked, entry: Entry) -> bool:
+        taking = self._taking.get(entry.id)
+        return bool(taking and i in taking) if asked.admin else bool(taking) or entry.id in self._in_use.devices
+
+    def _take(self, i: int, asked: Asked, entry: Entry, pool: Pool, must: bool) -> bool:
+        """Takes a device that is selected, if it is free and nothing is against it. `must`: no other would do."""
+        release, id_ = self._release, entry.id
+        multiple = release.consumable_capacity and entry.multiple
+        if self._busy(i, asked, entry) and not (multiple and asked.admin):
+            return False
+        if entry.consumes:
+            if not release.shared_counters:
+                return False
+            partly = multiple and (id_ in self._in_use.consumed or id_ in self._taking_of)
+            if not partly and not self._count_in(entry, pool):
+                return False
+        # What was counted in stays counted if something below is against the device: so it is upstream.
+        if release.device_taints and untolerated(entry.device.taints, asked.asked.tolerations) is not None:
+            return False
+        concerned = [one for one in self._constraints[i] if one.concerns(asked.base, asked.sub)]
+        for number, one in enumerate(concerned):
+            if one.add(entry):
+                continue
+            if must:
+                name = "/".join(id_)
+                told = f"cannot add device {name} because a claim constraint would not be satisfied"
+                raise AllocationError(f", request {asked.name}: {told}", i)
+            for earlier in concerned[:number]:
+                earlier.remove(entry)
+            return False
+        if not multiple:
+            self._taking.setdefault(id_, set()).add(i)
+        amounts: Quantities = {}
+        if release.consumable_capacity:
+            if not self._has_room(asked, entry):
+                return False
+            if multiple:
+                amounts = capacity.consumption(asked.asked.capacity, entry.device.capacity) or {}
+                capacity.add(self._taking_of.setdefault(id_, {}), amounts)
+        self.taken[i].append(Taken(asked, entry, pool, amounts))
+        return True
+
+    def _give_back(self, i: int) -> None:
+        """The device that claim i was given last."""
+        last = self.taken[i].pop()
+        asked, entry = last.asked, last.entry
+        for one in self._constraints[i]:
+            if one.concerns(asked.base, asked.sub):
+                one.remove(entry)
+        self._taking.get(entry.id, set()).discard(i)
+        if self._release.consumable_capacity and entry.multiple:
+            left = self._taking_of[entry.id]
+            capacity.add(left, last.consumed, -1)
+            if not any(left.values()):
+                del self._taking_of[entry.id]
+        elif entry.consumes:
+            self._count_out(entry, last.pool)
+
+    # ---- shared counters
+
+    def _count_in(self, entry: Entry, pool: Pool) -> bool:
+        name = pool.id[1]
+        available = self._available.get(name)
+        if available is None:
+            available = self._available[name] = self.left(pool, self._in_use)
+        consumed = self._consumed.setdefault(name, {})
+        for counter, amount in entry.consumes.items():
+            consumed[counter] = consumed.get(counter, 0) + amount
+        if any(amount < consumed.get(counter, 0) for counter, amount in available.items()):
+            self._count_out(entry, pool)
+            return False
+        return True
+
+    def _count_out(self, entry: Entry, pool: Pool) -> None:
+        consumed = self._consumed[pool.id[1]]
+        for counter, amount in entry.consumes.items():
+            consumed[counter] -= amount
+
+    @staticmethod
+    def left(pool: Pool, in_use: InUse) -> Amounts:
+        """What allocated devices leave of the pool's counters; less than nothing if they are overdrawn."""
+        left = dict(pool.counters)
+        for piece in (*pool.pieces, *pool.elsewhere):
+            for entry in piece.entries:
+                if entry.consumes and in_use.allocated(entry.id):
+                    for counter, amount in entry.consumes.items():
+                        if counter in left:
+                            left[counter] -= amount
+        return left
+
+
+def untolerated(taints: list[DeviceTaint], tolerations: list[DeviceToleration]) -> DeviceTaint | None:
+    """The first taint that keeps a request from having the device."""
+    for taint in taints:
+        if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not any(tolerates(one, taint) for one in tolerations):
+            return taint
+    return None
+
+
+def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    """Source: staging/src/k8s.io/dynamic-resource-allocation/resourceclaim (devicetoleration.go)."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"

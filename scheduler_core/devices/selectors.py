@@ -1,0 +1,241 @@
+"""Selectors: expressions of CEL over a device, evaluated once per expression and distinct device.
+
+`device.attributes["domain"]` and `device.capacity["domain"]` are an empty map for a domain that the device has nothing
+of; so these become calls of functions before an expression is compiled. `in`, `has` and macros see what there is.
+
+Source: staging/src/k8s.io/dynamic-resource-allocation/cel (compile.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from scheduler_core.api.device_checks import MAX_VALUE
+from scheduler_core.api.devices import BasicDevice, DeviceAttribute
+from scheduler_core.devices import cel_library
+
+KEPT = 1000  # compiled expressions
+TOO_COSTLY = "operation cancelled: actual cost limit exceeded"
+_FIELDS = {"attributes": "__attributes", "capacity": "__capacity"}
+_TOKEN = re.compile(
+    r"""//[^\n]*
+    |   [bB]?[rR][bB]?(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"]*"|'[^']*')
+    |   (?P<quote>\"{3}|'{3}|"|')(?:\\.|(?!(?P=quote)).)*(?P=quote)
+    |   (?<![\w.])has\s*\(\s*device\s*\.\s*(?P<has>driver|attributes|capacity)\s*\)
+    |   (?<![\w.])device\s*\.\s*(?P<field>attributes|capacity)\s*\[(?P<optional>\s*\?)?
+    |   (?P<open>[\[({])
+    |   (?P<close>[\])}])""",
+    re.S | re.X,
+)
+_MISSING = re.compile(r"Key not found in map : (.*)", re.S)
+_OVERLOAD = re.compile(r"No matching overloads found : .*", re.S)
+_MEMORY = 64 << 20  # bytes that a text may grow to
+_GROWING = re.compile(r"(?P<replace>\.\s*replace\s*\()|(?P<bind>\bcel\s*\.\s*bind\s*\()|(?P<plus>\+)")
+_CODES = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
+
+
+class SelectorError(Exception):
+    """An expression that cannot be compiled (`compiling`), or has no answer for a device."""
+
+    def __init__(self, problem: str, compiling: bool = False) -> None:
+        super().__init__(problem)
+        self.compiling = compiling
+
+
+def split_name(name: str, driver: str) -> tuple[str, str]:
+    """(domain, identifier) of an attribute or capacity: the driver's domain, unless the name has one."""
+    domain, slash, identifier = name.partition("/")
+    return (domain, identifier) if slash else (driver, name)
+
+
+def _value(attribute: DeviceAttribute) -> Any:
+    for plain in (attribute.int_, attribute.bool_, attribute.string):
+        if plain is not None:
+            return plain
+    return cel_library.make_version(attribute.version or "")
+
+
+class Content:
+    """What a selector can see of a device. `problem`: why none can."""
+
+    __slots__ = ("attributes", "capacity", "driver", "multiple", "problem")
+
+    def __init__(self, driver: str, device: BasicDevice) -> None:
+        self.driver = driver
+        self.attributes: dict[str, dict[str, Any]] = {}
+        self.capacity: dict[str, dict[str, Any]] = {}
+        self.multiple = bool(device.allow_multiple_allocations)
+        self.problem = ""
+        for name, attribute in device.attributes.items():
+            domain, identifier = split_name(name, driver)
+            try:
+                self.attributes.setdefault(domain, {})[identifier] = _value(attribute)
+            except ValueError as error:
+                self.problem = self.problem or f"attribute {name}: {error}"
+        for name, capacity in device.capacity.items():
+            domain, identifier = split_name(name, driver)
+            self.capacity.setdefault(domain, {})[identifier] = cel_library.make_quantity(capacity.value)
+
+
+class Selectors:
+    """All expressions that were asked for. `multiple`: they may ask for `device.allowMultipleAllocations`."""
+
+    def __init__(self, multiple: bool) -> None:
+        self._multiple = multiple
+        self._programs: dict[str, Any] = {}  # expression -> its program, or a SelectorError
+        self._answers: dict[tuple[str, int], bool | SelectorError] = {}  # by expression and content
+        self._content: Content | None = None
+        self._environment: Any = None
+
+    def forget(self) -> None:
+        """The contents asked about so far are gone."""
+        self._answers.clear()
+
+    def matches(self, expression: str, content: Content) -> bool:
+        """Whether the device is selected. `content`: is there until `forget`. Raises SelectorError."""
+        key = (expression, id(content))
+        answer = self._answers.get(key)
+        if answer is None:
+            try:
+                answer = self._evaluate(expression, content)
+            except SelectorError as error:
+                answer = error
+            self._answers[key] = answer
+        if isinstance(answer, SelectorError):
+            raise SelectorError(str(answer), answer.compiling)
+        return answer
+
+    def _evaluate(self, expression: str, content: Content) -> bool:
+        program = self._programs.get(expression)
+        if program is None:
+            if len(self._programs) >= KEPT:
+                self._programs.clear()
+            try:
+                program = self._compile(expression)
+            except SelectorError as error:
+                program = error
+            self._programs[expression] = program
+        if isinstance(program, SelectorError):
+            raise SelectorError(str(program), program.compiling)
+        if content.problem:
+            raise SelectorError(content.problem)
+        self._content = content
+        data: dict[str, Any] = {
+            "device.driver": content.driver,
+            "device.attributes": content.attributes,
+            "device.capacity": content.capacity,
+        }
+        if self._multiple:
+            data["device.allowMultipleAllocations"] = content.multiple
+        try:
+            answer = program.eval(data=data)
+            value, kind = answer.plain_value(), answer.type().name()
+        except RuntimeError as problem:
+            raise SelectorError(_told(str(problem))) from None
+        if value is True or value is False:
+            return bool(value)
+        if kind == "ERROR":
+            raise SelectorError(_told(str(value)))
+        raise SelectorError(f"CEL result of type {kind.lower()} could not be converted to bool: type conversion error")
+
+    def _compile(self, expression: str) -> Any:
+        from cel_expr_python import cel
+
+        if _growth(expression) > _MEMORY:
+            raise SelectorError("too complex, exceeds the cost limit", compiling=True)
+        if self._environment is None:
+            self._environment = self._make_environment()
+        try:
+            program = self._environment.compile("".join(_rewritten(expression)))
+        except (RuntimeError, ValueError) as problem:
+            told = _CODES.sub("", str(problem).strip())
+            for field, name in _FIELDS.items():
+                told = told.replace(name, f"device.{field}")
+            raise SelectorError(f"compilation failed: {told[:1000]}", compiling=True) from None
+        kind = program.return_type()
+        if kind not in (cel.Type.BOOL, cel.Type.DYN):
+            told = f"must evaluate to bool or the unknown type, not {kind.name().lower()}"
+            raise SelectorError(told, compiling=True)
+        return program
+
+    def _make_environment(self) -> Any:
+        from cel_expr_python import cel
+        from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
+
+        kind = cel.Type
+        anything = kind.Map(kind.STRING, kind.DYN)
+        amounts = kind.Map(kind.STRING, kind.Map(kind.STRING, kind.STRING))
+
+        def of_domain(name: str, result: Any, field: str) -> Any:
+            def found(domain: str) -> dict[str, Any]:
+                inside: dict[str, dict[str, Any]] = getattr(self._content, field)
+                return inside.get(domain, {})
+
+            return cel.FunctionDecl(name, [cel.Overload(f"{name}_string", result, [kind.STRING], False, found)])
+
+        variables = {
+            "device.driver": kind.STRING,
+            "device.attributes": kind.Map(kind.STRING, anything),
+            "device.capacity": kind.Map(kind.STRING, amounts),
+        }
+        if self._multiple:
+            variables["device.allowMultipleAllocations"] = kind.BOOL
+        return cel.NewEnv(
+            variables=variables,
+            extensions=[ext_optional.ExtOptional(), ext_bindings.ExtBindings(), ext_strings.ExtStrings()],
+            functions=[
+                *cel_library.functions(),
+                of_domain("__attributes", anything, "attributes"),
+                of_domain("__capacity", amounts, "capacity"),
+            ],
+        )
+
+
+def _rewritten(expression: str) -> Iterator[str]:
+    """The pieces of the expression with lookups of a domain as calls, and what is always there as `true`."""
+    end = 0
+    closing: list[str] = []  # what each open bracket is closed with; "" for as it is
+    for token in _TOKEN.finditer(expression):
+        yield expression[end : token.start()]
+        end = token.end()
+        if token["has"]:
+            yield "true"
+        elif token["field"]:
+            call = f"{_FIELDS[token['field']]}("
+            yield f"optional.of({call}" if token["optional"] else call
+            closing.append("))" if token["optional"] else ")")
+        elif token["open"]:
+            closing.append("")
+            yield token[0]
+        elif token["close"]:
+            yield (closing.pop() if closing else "") or token[0]
+        else:
+            yield token[0]
+    yield expression[end:]
+
+
+def _growth(expression: str) -> int:
+    """How large a text could become in it, at most: the binding bounds the steps of an evaluation, not its memory.
+
+    Upstream's API server estimates the cost of an expression before it takes it.
+    """
+    literals = [len(token[0]) for token in _TOKEN.finditer(expression) if token[0][-1:] in "\"'"]
+    longest = max([MAX_VALUE, *literals])
+    found = [match.lastgroup for match in _GROWING.finditer(expression)]
+    replaced, bound, added = found.count("replace"), found.count("bind"), found.count("plus")
+    return int(longest * min(longest, 1 << 20) ** min(replaced, 16) * (added + 1) ** min(bound + 1, 32))
+
+
+def _told(text: str) -> str:
+    """What CEL says of a failed evaluation, in the words of the Go implementation."""
+    text = _CODES.sub("", text.strip()).strip()
+    missing = _MISSING.fullmatch(text)
+    if missing:
+        return f"no such key: {missing[1].strip().strip(chr(34))}"
+    if _OVERLOAD.fullmatch(text):
+        return "no such overload"
+    if "Iteration budget" in text or "recursion" in text.lower():
+        return TOO_COSTLY
+    return text.replace("divide by zero", "division by zero")[:1000]
