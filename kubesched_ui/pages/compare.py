@@ -254,7 +254,7 @@ def pair(request: HttpRequest, scenario_id: int) -> HttpResponse:
         raise Http404(f"There is no scenario {scenario_id}.")
     try:
         with transaction.atomic():
-            a, b = pairs.runs_of(scenario, request.POST.get("pair", ""))
+            a, b = pairs.runs_of(scenario, request.POST)
     except InputError as error:
         messages.error(request, str(error))
         return redirect("scenario", scenario_id)

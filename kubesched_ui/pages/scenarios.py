@@ -41,7 +41,7 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
         "bound": [pod for pod in view.pods.values() if pod.state == "bound"][:2000],
         "totals": clusterview.totals(view),
         "runs": scenario.runs.listed()[:10],
-        "pairs": pairs.offered(),
+        "pairs": pairs.offered(scenario),
         "form": form or empty_form(scenario, view, request.GET.get("like", "")),
     }
     return render(request, "scenario.html", context | remarks(scenario), status=status)

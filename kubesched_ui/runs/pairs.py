@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from itertools import pairwise
 from typing import Any
 
 from kubesched_ui.models import Run, Scenario
@@ -34,24 +33,34 @@ CONFIGURATIONS = {
 }
 
 
-def offered() -> list[tuple[str, str]]:
-    """(key, what it says on its button)."""
+def offered(scenario: Scenario) -> dict[str, Any]:
+    """What a form offers: `releases`, oldest first; `a`, `b`: the two to begin with, the cluster's own (or the oldest)
+    and the newest; `configurations`: (key, what it says on its button)."""
     names = sorted(RELEASES, key=lambda name: [int(part) for part in name.split(".")])
-    steps = list(pairwise(names))
-    if len(names) > 2:
-        steps.append((names[0], names[-1]))
-    releases = [(f"release-{older}-{newer}", f"{older} against {newer}") for older, newer in reversed(steps)]
-    return [*releases, *((key, label) for key, (label, _) in CONFIGURATIONS.items())]
+    own = next((name for name in names if scenario.kubernetes.lstrip("v").startswith(f"{name}.")), names[0])
+    return {
+        "releases": names,
+        "a": own if own != names[-1] else names[0],
+        "b": names[-1],
+        "configurations": [(key, label) for key, (label, _) in CONFIGURATIONS.items()],
+    }
 
 
-def runs_of(scenario: Scenario, key: str) -> tuple[Run, Run]:
-    """The two runs, those that there are already where their settings are the same. Raises InputError."""
-    if key in CONFIGURATIONS:
+def runs_of(scenario: Scenario, asked: Mapping[str, str]) -> tuple[Run, Run]:
+    """The two runs, those that there are already where their settings are the same. `asked`: `pair`, a key of a
+    configuration, or `a` and `b`, two releases. Raises InputError."""
+    key = asked.get("pair", "")
+    if key:
+        if key not in CONFIGURATIONS:
+            raise InputError("Pair", "pair", f"must be one of {', '.join(CONFIGURATIONS)}, got {key[:63]!r}")
         return run_with(scenario, {"config": ""}), run_with(scenario, {"config": CONFIGURATIONS[key][1]})
-    if key not in dict(offered()):
-        raise InputError("Pair", "", f"must be one of {', '.join(key for key, _ in offered())}")
-    _, older, newer = key.split("-")
-    return run_with(scenario, {"release": older}), run_with(scenario, {"release": newer})
+    names = [asked.get(side, "") for side in ("a", "b")]
+    for side, name in zip(("a", "b"), names, strict=True):
+        if name not in RELEASES:
+            raise InputError("Pair", side, f"must be one of {', '.join(RELEASES)}, got {name[:63]!r}")
+    if names[0] == names[1]:
+        raise InputError("Pair", "b", f"is {names[1]} as a is: choose two releases that differ")
+    return run_with(scenario, {"release": names[0]}), run_with(scenario, {"release": names[1]})
 
 
 def run_with(scenario: Scenario, settings: Mapping[str, Any]) -> Run:

@@ -89,16 +89,20 @@ def test_two_runs_of_a_list(client: Client, run: Run) -> None:
 
 def test_pairs_of_a_scenario(client: Client, run: Run) -> None:
     text = page(client, f"/scenarios/{run.scenario_id}/")
-    assert len(pairs.offered()) >= 4
-    for key, _ in pairs.offered():
-        assert f'value="{key}"' in text
-        answer = client.post(f"/scenarios/{run.scenario_id}/pair/", {"pair": key})
-        assert answer["Location"].startswith("/compare/"), key
-        assert client.post(f"/scenarios/{run.scenario_id}/pair/", {"pair": key})["Location"] == answer["Location"]
+    offered = pairs.offered(run.scenario)
+    assert offered["b"] == offered["releases"][-1] != offered["a"]
+    assert all(f'value="{key}"' in text for key, _ in offered["configurations"])
+    asked = [{"pair": key} for key, _ in offered["configurations"]] + [{"a": "1.27", "b": offered["b"]}]
+    for one in asked:
+        answer = client.post(f"/scenarios/{run.scenario_id}/pair/", one)
+        assert answer["Location"].startswith("/compare/"), one
+        assert client.post(f"/scenarios/{run.scenario_id}/pair/", one)["Location"] == answer["Location"]
     for made in Run.objects.filter(state="queued"):
         execute_run(made.pk)
     assert set(Run.objects.values_list("state", flat=True)) == {"done"}
-    assert client.post(f"/scenarios/{run.scenario_id}/pair/", {"pair": "x"})["Location"].startswith("/scenarios/")
+    for refused in ({"pair": "x"}, {"a": "1.27", "b": "1.27"}, {"a": "1.27", "b": "1.2"}, {}):
+        back = client.post(f"/scenarios/{run.scenario_id}/pair/", refused)["Location"]
+        assert back == f"/scenarios/{run.scenario_id}/", refused
     assert client.post("/scenarios/999/pair/").status_code == 404
 
 
