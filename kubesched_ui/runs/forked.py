@@ -13,7 +13,14 @@ from kubesched_ui.runs import forking, simulations
 from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import Edit
-from scheduler_core.debugger.fork.prefix import Continuing, Prefix, next_start_index, prefix_of, simulation_from
+from scheduler_core.debugger.fork.prefix import (
+    Continuing,
+    Prefix,
+    next_start_index,
+    prefix_of,
+    resume_batching,
+    simulation_from,
+)
 from scheduler_core.debugger.fork.stages import decisions, plan_in_time, plan_once, tell_again
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, facts_from, objects_from
@@ -53,6 +60,8 @@ def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     last = Cycle.objects.filter(run=run, number=prefix.cycle - 1).first()
     start = 0 if last is None else next_start_index(CycleTrace.decode(bytes(last.trace)))
     simulation = simulation_from(prefix, fetch, make, release, run.remaining, start)
+    before = Cycle.objects.filter(run=run, number__lt=prefix.cycle).order_by("-number").iterator(chunk_size=20)
+    resume_batching(simulation, (CycleTrace.decode(bytes(cycle.trace)) for cycle in before))
     stages, own = forking.stages_of(run), forking.own_stage(run)
     tell_again(Edit(simulation), decisions(stages[:own]))
     recorder = Continuing(simulation, prefix, run.cycles_done)

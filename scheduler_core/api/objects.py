@@ -238,6 +238,11 @@ class Volume(VolumeSource):
     downward_api: dict[str, Any] | None = msgspec.field(default=None, name="downwardAPI")
     projected: dict[str, Any] | None = None
     image: ImageVolume | None = None
+    # these only tell pods apart
+    empty_dir: dict[str, Any] | None = None
+    host_path: dict[str, Any] | None = None
+    nfs: dict[str, Any] | None = None
+    csi: dict[str, Any] | None = None
 
 
 class Named(Struct):

@@ -25,6 +25,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Rows, Score
 from scheduler_core.errors import InputError
+from scheduler_core.framework.batching import left_over
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import ERROR, EXTENDER, WAIT, Change, CycleState, Status, unresolvable
 from scheduler_core.framework.runtime import Framework
@@ -55,6 +56,8 @@ class Scheduler:
         self.places: dict[str, str] = {}  # pod -> the node that it goes to, whatever plugins say
         self.cycles = 0
         self.next_start_index = 0
+        self.attempts = 0  # cycles of pods that were not held back
+        self.batches = cluster.release.opportunistic_batching
 
     def ask(self, extenders: Extenders | None) -> None:
         """Asks these extenders from now on."""
@@ -79,6 +82,7 @@ class Scheduler:
         if trace.preenqueue is not None:
             trace.result, trace.message = "gated", ""
         else:
+            self.attempts += self.batches
             self.scheduling_cycle(framework, state, pod, trace)
         return framework, state, trace
 
@@ -124,6 +128,8 @@ class Scheduler:
             return
         if place is None:
             self.select_host(framework, trace)
+            if self.batches:
+                self._keep_left_over(framework, state, trace)
         else:
             trace.selected_row, trace.node = place, self.cluster.nodes.names[place]
         self.assume_and_reserve(framework, state, pod, trace)
@@ -152,6 +158,10 @@ class Scheduler:
                 return
         start = self.timer()
         trace.verdicts = framework.run_filter(state, pod)
+        if self.batches and not self.extenders:
+            state.signature = framework.batching.sign(pod)
+            nodes = self.cluster.nodes
+            trace.batch_hint = framework.batching.hint(state.signature, self.attempts, trace.verdicts, nodes)
         if self.cluster.nominator:
             self._regard_nominated(framework, state, pod, trace)
         self._look(framework, state, pod, trace)
@@ -194,9 +204,10 @@ class Scheduler:
 
         Then extenders are asked about those that fit."""
         passing, again = trace.passing(), 0
-        nominated = self.cluster.nodes.rows.get(pod.nominated_node, -1) if pod.nominated_node else -1
+        first = pod.nominated_node or trace.batch_hint
+        nominated = self.cluster.nodes.rows.get(first, -1) if first else -1
         if nominated >= 0 and (passing is None or passing[nominated]):
-            # The node this pod was promised is tried first, alone.
+            # The node this pod was promised, or that batching proposes, is tried first, alone.
             trace.looked = np.zeros(trace.nodes, np.bool_)
             trace.looked[nominated] = True
             trace.feasible = np.array([nominated], np.intp)
@@ -298,6 +309,13 @@ class Scheduler:
                 best = rows[best]
         trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank())
         trace.node = self.cluster.nodes.names[trace.selected_row]
+
+    def _keep_left_over(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
+        """For the next pod, if it is like this one."""
+        others: list[str] = []
+        if state.signature is not None and trace.scores and trace.batch_hint != trace.node:
+            others = left_over(trace.feasible_rows(), trace.total(), trace.selected_row, self.cluster.nodes)
+        framework.batching.store(state.signature, self.attempts, trace.batch_hint, trace.node, others)
 
     def assume_and_reserve(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """The pod counts on its node from now on; Reserve and Permit may still refuse, then it does not."""

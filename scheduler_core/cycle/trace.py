@@ -74,7 +74,8 @@ class CycleTrace:
     all nodes, in running order, without nominated pods. `nominated`: rows where nominated pods were taken into account
     -> the status that gave (None: fits). `subset`: the rows PreFilter left to look at, None for all. `looked`: bool
     over nodes, which ones upstream would have looked at, None for all (of the subset). `feasible`: intp rows, None
-    for every node. `durations`: extension point -> nanoseconds.
+    for every node. `batch_hint`: the node that batching had be tried first. `durations`: extension point ->
+    nanoseconds.
     """
 
     pod: str
@@ -98,6 +99,7 @@ class CycleTrace:
     looked: Bool | None = None
     feasible: Rows | None = field(default_factory=lambda: np.zeros(0, np.intp))
     scores: dict[str, Score] = field(default_factory=dict)
+    batch_hint: str = ""
     node: str = ""
     selected_row: int = -1
     reserve: Status | None = None
@@ -279,6 +281,8 @@ class CycleTrace:
             out["best"] = [names[rows[i]] for i in np.flatnonzero(total == total.max()).tolist()]
         elif len(rows) == 1:
             out["best"] = [names[rows[0]]]
+        if self.batch_hint:
+            out["batch_hint"] = self.batch_hint
         if self.node:
             out["selected"] = self.node
         if self.reserve is not None:
@@ -340,6 +344,7 @@ class CycleTrace:
                 self.unschedulable_plugins,
                 self.durations,
                 self.permit_waits,
+                self.batch_hint,
             ],
             [
                 _pack_status(s)
@@ -392,7 +397,9 @@ class CycleTrace:
                 trace.unschedulable_plugins,
                 trace.durations,
                 trace.permit_waits,
+                *more,
             ) = head[7:]
+            trace.batch_hint = str(more[0]) if more else ""  # recordings of before 1.35 was there have none
             trace.preenqueue, trace.prefilter, trace.subset_status, trace.reserve = map(_unpack_status, statuses[:4])
             trace.permit, trace.prebind, trace.bind = map(_unpack_status, statuses[4:])
             trace.subset = None if subset is None else _unpack(subset).astype(np.intp)

@@ -32,6 +32,9 @@ def answer(trace: CycleTrace, told: Answer) -> str:
     if trace.result != "scheduled":
         return _nowhere(trace, told)
     waited = f" It waited in Permit for {listing(list(trace.permit_waits))} first." if trace.permit_waits else ""
+    if trace.batch_hint and trace.batch_hint == trace.node:
+        placed = f"Placed on {trace.node}, the next best for pods like the one before, whose node has no room for it."
+        return placed + waited
     return _placed(told) + waited
 
 

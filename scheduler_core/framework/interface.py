@@ -162,12 +162,13 @@ class Change:
 class CycleState(dict[str, Any]):
     """What plugins remember between the points of one cycle, keyed by plugin name. Lives for one cycle."""
 
-    __slots__ = ("deciding", "rebuilt", "skip_filter", "skip_score", "to_activate")
+    __slots__ = ("deciding", "rebuilt", "signature", "skip_filter", "skip_score", "to_activate")
 
     def __init__(self) -> None:
         super().__init__()
         self.deciding: list[FilterPlugin] | None = None  # those whose judgement of some node may be a refusal
         self.rebuilt = False  # a filter extender sent the nodes back; as it knows them, they have no pods
+        self.signature: bytes | None = None  # by what batching compares the pod; None for one that it cannot
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
         self.to_activate: list[str] = []  # pods to be tried at once if the cycle finds a node (upstream PodsToActivate)
@@ -271,6 +272,10 @@ class Plugin:
         The queue wakes such a pod when one of them happens and its hint, if it has one, says so. The default is any.
         """
         return [EventHint(EVERYTHING)]
+
+    # Plugins that can tell pods that are alike to them replace this by a method (upstream SignPlugin): what they go by,
+    # or None for a pod that cannot be compared. None here says that the plugin never can.
+    sign: Callable[[PodInfo], dict[str, Any] | None] | None = None
 
 
 class PreEnqueuePlugin(Plugin):

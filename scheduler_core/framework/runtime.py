@@ -13,6 +13,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Profile
 from scheduler_core.framework import interface as api
+from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
 from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
@@ -58,6 +59,7 @@ class Framework:
         self.pre_bind = self._at("preBind", api.PreBindPlugin)
         self.bind = self._at("bind", api.BindPlugin)
         self.post_bind = self._at("postBind", api.PostBindPlugin)
+        self.batching = Batching([*self.pre_filter, *self.filter, *self.pre_score, *self.score])
         self.waiting_pods = WaitingPods()
         self.list_pods: Callable[[], Iterable[PodInfo]] = cluster.pods.values
         self.extenders: api.PreemptExtenders | None = None

@@ -14,6 +14,7 @@ from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.devices import claims
 from scheduler_core.devices.devices import CANNOT, ERROR, INVALID_POOLS, TIMED_OUT, Column, Devices
+from scheduler_core.framework import signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -269,3 +270,6 @@ class DynamicResources(
     def explain_pre_bind(self, state: CycleState, view: View) -> Tree:
         told = "the claims are written as allocated, and reserved for the pod"
         return constant(False, told).tells(f"DynamicResources takes {view.node.name}: {told}")
+
+    def sign(self, pod: PodInfo) -> signers.Fragments | None:
+        return None if pod.pod.spec.resource_claims else {}

@@ -7,6 +7,7 @@ import numpy as np
 
 from scheduler_core.cluster.amounts import amount
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import signers
 from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, Rows, ScorePlugin
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import (
@@ -67,6 +68,10 @@ class ImageLocality(ScorePlugin):
                 total[nodes.rows[holder]] += min(int(float(size) * (spread / len(nodes))), largest)
         np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
         return MAX_NODE_SCORE * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        spec = pod.pod.spec
+        return {"images": sorted(normalized_image_name(c.image) for c in (*spec.containers, *spec.init_containers))}
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
         own = self._images(view.pod)

@@ -23,7 +23,7 @@ from scheduler_core.cluster.pod_columns import (
 )
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -432,6 +432,13 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return tree.tells(f"{tree.value} = how far {between}, in hundredths: {view.node.name}")
 
     # ---- what wakes a pod
+
+    def sign(self, pod: PodInfo) -> signers.Fragments | None:
+        """Pods with terms of their own cannot be compared; others' preferred terms look at a pod's labels."""
+        affinity = pod.pod.spec.affinity
+        if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
+            return None
+        return {} if self.args.ignore_preferred_terms_of_existing_pods else {"labels": pod.labels}
 
     def events_to_register(self) -> list[events.EventHint]:
         pod_actions = [events.ADD, events.UPDATE_POD_LABEL, events.DELETE]

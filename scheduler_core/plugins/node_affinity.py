@@ -12,7 +12,7 @@ from scheduler_core.api import objects, selectors
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -163,6 +163,9 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
         return by_highest(view, raw, scores, reverse=False)
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.node_affinity(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL, hint=self._after_node_change)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler_core.api.objects import Node, PodSpec
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     SKIPPED,
     Bool,
@@ -70,6 +70,9 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return every([constant(False, "PreFilter rejects no pod")]).tells("NodeDeclaredFeatures rejects no pod here")
 
     # ---- what may cure a rejection
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return {"features": sorted(required_features(pod.pod.spec))}
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/nodename.
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
 from scheduler_core.provenance.view import View
@@ -33,6 +33,9 @@ class NodeName(FilterPlugin):
             "The pod names no node" if names_none.value else f"The pod names {wanted.value}; this is {view.node.name}"
         )
         return opposite(some([names_none, is_it])).tells(told)
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return {"node name": pod.pod.spec.node_name}
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import EVERY_IP, HostPort, PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -104,6 +104,9 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
             return conflict
         lost = constant(False, f"HostPortInfo has lost it with another pod that used it, though {other.key} does")
         return every([conflict, lost], conflict.label)
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.host_ports(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import signers
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
     SKIPPED,
@@ -77,6 +78,9 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
             return _change(even, even) if self.cluster.release.balance_change else even
         balance = _score if all(has is None for has in present) else partial(_score_groups, present=present)
         return _change(balance(fractions), balance(before)) if before else balance(fractions)
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.requests(pod)
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
         shares, before = self._shares(view)

@@ -12,7 +12,7 @@ from scheduler_core.api.objects import Node
 from scheduler_core.cluster import amounts, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     UNRESOLVABLE,
@@ -186,6 +186,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
         return explain_strategy(view, self.name, self.args.scoring_strategy)
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.requests(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         pod_actions = [events.DELETE]

@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/nodeunschedulable.
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
 from scheduler_core.provenance.matching import tolerated
 from scheduler_core.provenance.tree import Tree, constant, every, opposite
@@ -35,6 +35,9 @@ class NodeUnschedulable(FilterPlugin):
         refuses = every([cordoned, opposite(covered, "not tolerated by the pod")])
         is_ = "is cordoned" if cordoned.value else "is not cordoned"
         return refuses.tells(f"{view.node.name} {is_}" + (", which the pod tolerates" if covered.value else ""))
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.tolerations(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -17,7 +17,7 @@ from scheduler_core.api import quantity
 from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import counts
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -342,6 +342,9 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return leaf if leaf.value == limit else constant(limit, f"limit of {driver}")
 
     # ---- what wakes a pod
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.volumes(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

@@ -31,7 +31,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.counted import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
     PASSES,
@@ -498,6 +498,10 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return tree.tells(f"{tree.value} = {around}, in hundredths: {name}")
 
     # ---- what wakes a pod
+
+    def sign(self, pod: PodInfo) -> signers.Fragments | None:
+        """Pods with constraints, of their own or by default, cannot be compared: others count for them."""
+        return None if pod.pod.spec.topology_spread_constraints or self.defaults else {}
 
     def events_to_register(self) -> list[events.EventHint]:
         pod_actions = [events.ADD, events.UPDATE_POD_LABEL, events.UPDATE_POD_TOLERATION, events.DELETE]

@@ -7,7 +7,7 @@ from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     CycleState,
@@ -74,6 +74,9 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
         return by_highest(view, raw, scores, reverse=True)
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.tolerations(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

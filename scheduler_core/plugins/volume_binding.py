@@ -31,7 +31,7 @@ from scheduler_core.api.objects import (
 from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.table import Table
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -526,6 +526,9 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return tree.tells("0: VolumeBinding scores with a feature gate alone that is off by default")
 
     # ---- what wakes a pod
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.volumes(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         change = (events.ADD, events.UPDATE)

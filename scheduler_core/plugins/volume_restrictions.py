@@ -22,7 +22,7 @@ from scheduler_core.api.objects import (
 )
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -224,6 +224,9 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                     if named is not None and other.namespace == view.pod.namespace and named.claim_name == claim.value:
                         place = ("spec", "volumes", i, "persistentVolumeClaim", "claimName")
                         yield partial(lambda pod, steps: equal(view.field(pod, *steps), claim, pod.key), other, place)
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.volumes(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

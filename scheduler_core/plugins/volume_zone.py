@@ -9,7 +9,7 @@ import numpy as np
 
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -156,6 +156,9 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
             return label_equals(view, node, key_of_node, view.field(volume, "metadata", "labels", key))
         wanted = [constant(zone, f"a zone of {text}, label {key} of {volume.name}") for zone in sorted(zones)]
         return some([label_equals(view, node, key_of_node, zone) for zone in wanted], "in one of its zones")
+
+    def sign(self, pod: PodInfo) -> signers.Fragments:
+        return signers.volumes(pod)
 
     def events_to_register(self) -> list[events.EventHint]:
         return [

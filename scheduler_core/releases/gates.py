@@ -38,6 +38,7 @@ GATES: Mapping[str, Gate] = {
     "NodeDeclaredFeatures": Gate(
         since="1.35", on="1.36", switches=("node_declared_features",), plugins=(("NodeDeclaredFeatures", 0),)
     ),
+    "OpportunisticBatching": Gate(since="1.35", on="1.35", switches=("opportunistic_batching",)),
     "PodLevelResources": Gate(since="1.32", on="1.34", switches=("pod_level_resources",)),
     "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33", switches=("pop_from_backoff",)),
     "SchedulerQueueingHints": Gate(since="1.32", on="1.32", locked="1.34", switches=("queueing_hints",)),

@@ -66,6 +66,7 @@ class Release:
     scores_rebuilt_nodes: bool = True  # nodes that a filter extender sent back are scored without pods (1.33)
     taint_named: bool = False  # TaintToleration names the taint in its reason (until 1.34)
     node_declared_features: bool = True  # nodes tell which features they have (NodeDeclaredFeatures, 1.36)
+    opportunistic_batching: bool = True  # the next of like pods tries the next best node (OpportunisticBatching, 1.35)
     image_volumes_count: bool = True  # ImageLocality counts images that are volumes (1.36)
     balance_change: bool = True  # NodeResourcesBalancedAllocation scores what the pod does to the balance (1.36)
     backoff_counts_attempts: bool = False  # backoff grows with every attempt, errors are not counted apart (until 1.33)

@@ -57,6 +57,7 @@ RELEASE = Release(
     binding_conditions=False,
     extended_resources=False,
     claim_owner_capital=False,
+    opportunistic_batching=False,
     default_plugins=(
         ("PrioritySort", 0),
         ("NodeUnschedulable", 0),

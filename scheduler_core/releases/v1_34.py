@@ -19,6 +19,7 @@ RELEASE = Release(
     binding_conditions=False,
     extended_resources=False,
     claim_owner_capital=False,
+    opportunistic_batching=False,
     default_plugins=(
         ("SchedulingGates", 0),
         ("PrioritySort", 0),

@@ -11,6 +11,7 @@ RELEASE = replace(
     incomplete_pools_serve=False,
     class_config_requests=True,
     invalid_pools_told=True,
+    opportunistic_batching=True,
     # a node that offers the devices that a claim prefers counts for more
     default_plugins=tuple(
         (name, 2 if name == "DynamicResources" else weight) for name, weight in v1_34.RELEASE.default_plugins

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import facts as told
 from scheduler_core.debugger.columns import Table, pack
@@ -33,6 +35,7 @@ from scheduler_core.debugger.recording import (
 from scheduler_core.debugger.rewind import Make, rewind
 from scheduler_core.debugger.state import State
 from scheduler_core.errors import InputError
+from scheduler_core.framework.batching import left_over
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 
@@ -128,6 +131,29 @@ def next_start_index(trace: CycleTrace) -> int:
         return (trace.start_index + int(np.count_nonzero(looked))) % trace.nodes
     processed = trace.nodes if trace.subset is None else len(trace.subset)
     return (trace.start_index + processed) % trace.nodes
+
+
+def resume_batching(simulation: Simulation, before: Iterable[CycleTrace]) -> None:
+    """What opportunistic batching keeps of the cycles `before`, the last one first; as many are read as it takes."""
+    scheduler, tried = simulation.scheduler, []
+    for trace in before if scheduler.batches else ():
+        if trace.preenqueue is not None:
+            continue
+        tried.append(trace)
+        if not trace.node or trace.batch_hint != trace.node:
+            break
+    pods, nodes = simulation.cluster.pods, simulation.cluster.nodes
+    if not tried or not all(trace.node and trace.pod in pods for trace in tried) or len(nodes) != tried[-1].nodes:
+        return
+    first, last = tried[-1], tried[0]
+    framework = scheduler.profiles.get(first.profile)
+    if framework is None or any(trace.profile != first.profile for trace in tried):
+        return
+    bound = pods[first.pod]
+    spec = structs.replace(bound.pod.spec, node_name="")  # as it was when it was tried
+    signed = framework.batching.sign(PodInfo(structs.replace(bound.pod, spec=spec), bound.release))
+    others = left_over(first.feasible_rows(), first.total(), first.selected_row, nodes) if first.scores else []
+    framework.batching.store(signed, scheduler.attempts, "", last.node, others[: len(others) - len(tried) + 1])
 
 
 class Continuing(Recorder):

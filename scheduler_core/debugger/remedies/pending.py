@@ -145,12 +145,13 @@ class _Pending:
         """How many of the pods find a place, in order, with so many more nodes; afterwards all is as it was."""
         scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
         preemption, index, cycles = scheduler.preemption, scheduler.next_start_index, scheduler.cycles
+        batches = scheduler.batches
         added = [another(self.cluster, like, i) for i in range(1, number + 1)]
         names = [raw["metadata"]["name"] for raw in added]
         promised = [(pod, nominator.node_of(pod)) for pod in self.stuck if nominator.node_of(pod)]
         edit = Edit(self.simulation)
         edit.apply([Change(create=raw) for raw in added])
-        scheduler.preemption = False
+        scheduler.preemption = scheduler.batches = False
         done = []
         nowhere: set[bytes] = set()  # kinds that found no place since the last pod that did
         try:
@@ -166,6 +167,7 @@ class _Pending:
                     nowhere.add(self.kinds[pod.key])
         finally:
             scheduler.preemption, scheduler.next_start_index, scheduler.cycles = preemption, index, cycles
+            scheduler.batches = batches
             for framework, state, pod, node in reversed(done):
                 scheduler.forget(framework, state, pod, node)
             for name in names:

@@ -60,15 +60,17 @@ class Trial:
         self.runs += 1
         scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
         preemption, index, cycles = scheduler.preemption, scheduler.next_start_index, scheduler.cycles
+        batches = scheduler.batches
         promised = nominator.node_of(pod)
         waiting = [(one, set(one.pending), one.rejected) for one in self.framework.waiting_pods]
-        scheduler.preemption = False
+        scheduler.preemption = scheduler.batches = False
         try:
             framework, state, trace = scheduler.try_pod(pod, self.attempt)
             if placed_on(trace):
                 scheduler.forget(framework, state, pod, trace.node)
         finally:
             scheduler.preemption, scheduler.next_start_index, scheduler.cycles = preemption, index, cycles
+            scheduler.batches = batches
             for one, pending, rejected in waiting:
                 one.pending, one.rejected = pending, rejected
             if promised and not nominator.node_of(pod):

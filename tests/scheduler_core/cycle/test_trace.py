@@ -110,6 +110,7 @@ def full_trace() -> CycleTrace:
         profile="mine",
         time=12.5,
         start_index=2,
+        batch_hint="n2",
         result="unschedulable",
         message="0/3 nodes",
         error="what",

@@ -8,7 +8,14 @@ from functools import partial
 from typing import Any
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.fork.prefix import Continuing, Prefix, next_start_index, prefix_of, simulation_from
+from scheduler_core.debugger.fork.prefix import (
+    Continuing,
+    Prefix,
+    next_start_index,
+    prefix_of,
+    resume_batching,
+    simulation_from,
+)
 from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
 from scheduler_core.debugger.recording import (
     FACTS_PART,
@@ -98,6 +105,7 @@ def forked(kept: Kept, cycle: int, settings: dict[str, Any], stages: Sequence[St
         [trace.pod for trace, _ in kept.told[cycle - 1 :]],
         start,
     )
+    resume_batching(simulation, (trace for trace, _ in reversed(kept.told[: cycle - 1])))
     recorder = Continuing(simulation, begun, cycle - 1)
     plan_once(simulation, stages, 0)
     told = list(kept.told[: cycle - 1])

@@ -41,8 +41,9 @@ def cases() -> list[Any]:
     found = [
         (release, case) for release in ("v1.34", "v1.27") for case in golden_cases(GOLDEN / release / "cases.jsonl.gz")
     ]
-    several = [(release, case) for release, case in found if len(case.get("pods") or ()) > 1]
-    return [pytest.param(case, id=f"{release}-{case['name']}") for release, case in several[::4]]
+    several = [(release, case) for release, case in found if len(case.get("pods") or ()) > 1][::4]
+    several += [("v1.36", case) for case in golden_cases(GOLDEN / "areas-1.36" / "batching" / "cases.jsonl.gz")[::2]]
+    return [pytest.param(case, id=f"{release}-{case['name']}") for release, case in several]
 
 
 def changes_for(kept: Kept, cycle: int, chance: random.Random) -> list[Raw]:

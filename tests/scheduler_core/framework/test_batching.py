@@ -1,0 +1,102 @@
+"""Opportunistic batching: which pods are alike, and when the next best node is tried first."""
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import node, pod
+
+Raw = dict[str, Any]
+NO_SPREAD = {
+    "name": "PodTopologySpread",
+    "args": {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "PodTopologySpreadArgs",
+        "defaultingType": "List",
+        "defaultConstraints": [],
+    },
+}
+CONFIG: Raw = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"schedulerName": name, "pluginConfig": [NO_SPREAD]} for name in ("default-scheduler", "other")],
+}
+NODES = [node("n1", cpu="3"), node("n2", cpu="4"), node("n3", cpu="2"), node("n4", cpu="1")]
+
+
+def like(name: str, **more: Any) -> Raw:
+    return pod(name, **{"requests": {"cpu": "2"}, **more})
+
+
+def hints(*pods: Raw, release: str = "1.36", config: Raw | None = CONFIG) -> list[tuple[str, str]]:
+    simulation = Simulation([*NODES, *pods], release=release, config=config, tie_break="name")
+    return [(trace.batch_hint, trace.node) for trace in simulation.run()]
+
+
+def test_like_pods_go_where_the_first_one_could_have_gone() -> None:
+    scored = hints(like("a"), like("b"), like("c"), release="1.36 OpportunisticBatching=false")
+    assert [hint for hint, _ in scored] == ["", "", ""]
+    batched = hints(like("a"), like("b"), like("c"))
+    assert [node for _, node in batched] == [node for _, node in scored]
+    assert [bool(hint) for hint, _ in batched] == [False, False, True]  # n2 has room for two: it is scored twice
+
+
+def test_a_node_that_still_has_room_gives_no_hint() -> None:
+    small = [pod(f"p{i}", requests={"cpu": "100m"}) for i in range(4)]
+    assert all(not hint for hint, _ in hints(*small))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"requests": {"cpu": "1900m"}},
+        {"labels": {"app": "b"}},
+        {"image": "redis"},
+        {"tolerations": [{"key": "k", "operator": "Exists"}]},
+        {"nodeSelector": {"kubernetes.io/hostname": "n3"}},
+        {"ports": ({"containerPort": 80, "hostPort": 80},)},
+        {"volumes": [{"name": "v", "emptyDir": {}}]},
+        {"volumes": [{"name": "v", "hostPath": {"path": "/data"}}]},
+    ],
+)
+def test_pods_that_differ_are_not_alike(other: Raw) -> None:
+    full = [like("a"), like("b")]
+    assert hints(*full, like("c"))[2][0]
+    assert not hints(*full, like("c", **other))[2][0]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"affinity": {"podAntiAffinity": {}}},
+        {"topologySpreadConstraints": [{"maxSkew": 9, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]},
+    ],
+)
+def test_pods_that_look_at_others_have_no_signature(more: Raw) -> None:
+    assert all(not hint for hint, _ in hints(*(like(name, **more) for name in "abc")))
+
+
+def test_never_with_default_spread_constraints() -> None:
+    assert all(not hint for hint, _ in hints(*map(like, "abc"), config=None))
+
+
+def test_volumes_of_a_pod_alone_do_not_matter() -> None:
+    volumes = [[{"name": "v", "configMap": {"name": name}}, {"name": "w", "secret": {}}] for name in "abc"]
+    assert hints(*(like(name, volumes=of) for name, of in zip("abc", volumes, strict=True)))[2][0]
+
+
+def test_what_is_kept_is_for_the_very_next_attempt() -> None:
+    huge = pod("x", requests={"cpu": "64"})
+    assert not hints(like("a"), like("b"), huge, like("c"))[3][0]
+    elsewhere = pod("x", schedulerName="other", requests={"cpu": "100m"})
+    assert not hints(like("a"), like("b"), elsewhere, like("c"))[3][0]
+
+
+def test_a_pod_that_is_held_back_is_no_attempt() -> None:
+    held = pod("x", schedulingGates=[{"name": "wait"}])
+    assert hints(like("a"), like("b"), held, like("c"))[3][0]
+
+
+def test_134_has_none() -> None:
+    assert all(not hint for hint, _ in hints(*map(like, "abc"), release="1.34"))
