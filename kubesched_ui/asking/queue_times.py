@@ -152,4 +152,4 @@ def _hints(run: Run) -> Hints:
 def _hints_of(release: str, config: str, run_id: int) -> Hints:
     """Which plugins of the run's profiles want to hear of what."""
     made: Any = maker(Run.objects.get(pk=run_id))([])
-    return Hints(made.scheduler.profiles, get_release(release).queueing_hints)
+    return Hints(made.scheduler.profiles, get_release(release))

@@ -145,8 +145,9 @@ def _scaled_down(old: PodInfo, new: PodInfo) -> bool:
     return any(name not in new.requests or amount > new.requests[name] for name, amount in old.requests.items())
 
 
-def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
-    """The events that an update of a node amounts to; none if the scheduler does not care."""
+def node_changes(old: Node, new: Node, annotations: bool = True) -> list[ClusterEvent]:
+    """The events that an update of a node amounts to; none if the scheduler does not care. `annotations`: it does of
+    these."""
     actions = []
     if old.spec.unschedulable and not new.spec.unschedulable:
         actions.append(UPDATE_NODE_TAINT)
@@ -158,7 +159,7 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
         actions.append(UPDATE_NODE_TAINT)
     if {c.type: c.status for c in old.status.conditions} != {c.type: c.status for c in new.status.conditions}:
         actions.append(UPDATE_NODE_CONDITION)
-    if old.metadata.annotations != new.metadata.annotations:
+    if annotations and old.metadata.annotations != new.metadata.annotations:
         actions.append(UPDATE_NODE_ANNOTATION)
     if old.status.declared_features != new.status.declared_features:
         actions.append(UPDATE_NODE_FEATURES)

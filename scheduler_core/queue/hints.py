@@ -15,6 +15,10 @@ from scheduler_core.framework.events import ClusterEvent, EventHint, Hint
 from scheduler_core.framework.interface import EXTENDER, Plugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.queued_pod import QueuedPod
+from scheduler_core.releases import Release
+
+# Those that always asked for the updates of nodes that can help, no others.
+_PARTICULAR = frozenset({"InterPodAffinity", "PodTopologySpread", "VolumeBinding", "VolumeRestrictions", "VolumeZone"})
 
 
 class Strategy(IntEnum):
@@ -26,10 +30,11 @@ class Strategy(IntEnum):
 
 
 class Hints:
-    """The registered events of all profiles. `use_hints`: else every registered event wakes."""
+    """The registered events of all profiles. In releases without hints every registered event wakes."""
 
-    def __init__(self, profiles: Mapping[str, Framework], use_hints: bool) -> None:
-        self._use_hints = use_hints
+    def __init__(self, profiles: Mapping[str, Framework], release: Release) -> None:
+        self._release = release
+        self._use_hints = release.queueing_hints
         self._registered = {
             name: {plugin.name: self._of(plugin) for plugin in _rejecting(framework)}
             for name, framework in profiles.items()
@@ -44,10 +49,10 @@ class Hints:
         node_actions = [entry.event.action for entry in registered if entry.event.resource == events.NODE]
         if any(action & events.ADD for action in node_actions):
             # Upstream distrusts its own pre-check of new nodes: who wants these hears of taints, too
-            # (kubernetes/kubernetes#109437); before hints, of every update.
-            if not self._use_hints:
+            # (kubernetes/kubernetes#109437); before hints, most plugins ask for every update.
+            if not self._use_hints and plugin.name not in _PARTICULAR:
                 registered.append(events.registered(events.NODE, events.UPDATE))
-            elif not any(action & events.UPDATE_NODE_TAINT for action in node_actions):
+            elif self._release.hears_node_taints:
                 registered.append(events.registered(events.NODE, events.UPDATE_NODE_TAINT))
         return registered
 

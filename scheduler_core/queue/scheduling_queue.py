@@ -37,16 +37,18 @@ LEFTOVER_PERIOD = 30.0
 OnMove = Callable[[str, str, str, str], None]
 PreCheck = Callable[[PodInfo], bool]
 
-# What v1.27 calls the events that it tells apart less finely.
+# What releases without hints call the events.
 _OLD_LABELS = {
     "UnschedulablePodAdd": "PodAdd",
     "UnschedulablePodUpdate": "PodUpdate",
     "UnschedulablePodDelete": "PodDelete",
-    "AssignedPodUpdatePodLabel": "AssignedPodUpdate",
+    "AssignedPodUpdatePodLabel": "PodLabelChange",
+    "AssignedPodUpdatePodScaleDown": "PodRequestChange",
     "NodeUpdateNodeAllocatable": "NodeAllocatableChange",
     "NodeUpdateNodeLabel": "NodeLabelChange",
     "NodeUpdateNodeTaint": "NodeTaintChange",
     "NodeUpdateNodeCondition": "NodeConditionChange",
+    "NodeUpdateNodeAnnotation": "NodeAnnotationChange",
     "PersistentVolumeAdd": "PvAdd",
     "PersistentVolumeUpdate": "PvUpdate",
     "PersistentVolumeClaimAdd": "PvcAdd",
@@ -78,9 +80,10 @@ class SchedulingQueue:
         self.profiles = profiles
         self.nominator = nominator
         self.clock = clock
+        self.release = release
         self.with_hints = release.queueing_hints
         self.pops_early = release.pop_from_backoff
-        self.hints = Hints(profiles, self.with_hints)
+        self.hints = Hints(profiles, release)
         self._on_move = on_move
         sort = next(iter(profiles.values())).queue_sort  # upstream has all profiles sort alike
 
@@ -167,7 +170,9 @@ class SchedulingQueue:
                 if self._requeue(pod, self.hints.worth(pod, event, old, new), event.label) != UNSCHEDULABLE:
                     break
         elif _meaning(old.pod) != _meaning(new.pod):
-            self._requeue(pod, Strategy.AFTER_BACKOFF, events.UNSCHEDULABLE_POD_UPDATE.label)
+            counted = self.release.own_update_counts and not self.backoff.is_backing_off(pod)
+            label = events.BACKOFF_COMPLETE if counted else events.UNSCHEDULABLE_POD_UPDATE.label
+            self._requeue(pod, Strategy.AFTER_BACKOFF, label)
 
     def delete(self, info: PodInfo) -> None:
         """A pod is gone, or was bound by someone else."""
@@ -233,7 +238,9 @@ class SchedulingQueue:
         pod.timestamp, pod.stamp, pod.expiry = self.clock.now, self._stamps, None
         if self.with_hints:
             self._requeue(pod, self._hint_in_flight(pod), events.SCHEDULE_ATTEMPT_FAILURE)
-        elif self.move_request_cycle >= (self.cycle if cycle is None else cycle):
+        elif self.move_request_cycle >= (self.cycle if cycle is None else cycle) or (
+            self.release.errors_back_off and not pod.rejectors
+        ):
             self._to_backoff(pod, events.SCHEDULE_ATTEMPT_FAILURE)
         else:
             self._keep(pod, events.SCHEDULE_ATTEMPT_FAILURE)
@@ -367,10 +374,12 @@ class SchedulingQueue:
 def event_of(label: str) -> ClusterEvent | None:
     """The event that the label of a move names; None if it names none."""
     newer = {old: new for new, old in _OLD_LABELS.items()}
-    return events.labelled(label) or events.labelled(newer.get(label, ""))
+    newer |= {"AssignedPodUpdate": "AssignedPodUpdatePodLabel", "NodeSpecUnschedulableChange": "NodeUpdateNodeTaint"}
+    return events.labelled(newer.get(label, label))
 
 
 def _meaning(pod: Pod) -> Pod:
-    """The pod without its status and version: what an update must change to matter (v1.27)."""
+    """The pod without its status and version: what an update must change to matter, without hints."""
     metadata = msgspec.structs.replace(pod.metadata, resource_version="")
-    return msgspec.structs.replace(pod, metadata=metadata, status=PodStatus())
+    spec = msgspec.structs.replace(pod.spec, node_selector=pod.spec.node_selector or None)  # as an API server has it
+    return msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=PodStatus())

@@ -12,4 +12,5 @@ RELEASE = replace(
     volume_zone_stable_labels=False,
     image_spread_at_arrival=True,
     postfilter_stop=".",
+    errors_back_off=False,
 )

@@ -16,4 +16,6 @@ RELEASE = replace(
     init_container_images=False,
     absent_nodes="",
     missing_nodes_fail=True,
+    hears_each_change=False,
+    hears_node_taints=False,
 )

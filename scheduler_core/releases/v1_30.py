@@ -36,5 +36,8 @@ RELEASE = replace(
     rbd_migratable=True,
     absent_nodes="node is filtered out by the prefilter result",
     prefilter_blames=False,
+    hears_pod_changes=False,
+    spread_hears_pods=False,
+    own_update_counts=False,
     wraps_at_subset=True,
 )

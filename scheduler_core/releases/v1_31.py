@@ -15,4 +15,5 @@ RELEASE = replace(
     absent_nodes="",
     victims_by_importance=False,
     queueing_hints=False,
+    hears_node_deletes=False,
 )

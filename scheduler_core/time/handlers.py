@@ -40,13 +40,17 @@ class EventHandlers:
         if not (isinstance(old, Node) and isinstance(new, Node)):
             return self._tell(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
         woken: list[str] = []
-        changes = events.node_changes(old, new)
-        for event in changes if self.queue.with_hints else changes[:1]:
+        release = self.cluster.release
+        changes = events.node_changes(old, new, release.hears_annotations)
+        if not self.queue.with_hints and old.spec.unschedulable and not new.spec.unschedulable:
+            changes[0] = _UNCORDONED
+        for event in changes if release.hears_each_change else changes[:1]:
             woken += self._tell(event, old, new)
         return woken
 
     def delete(self, obj: Object) -> list[str]:
-        woken = self._tell(ClusterEvent(type(obj).__name__, events.DELETE), obj, None)
+        told = not isinstance(obj, Node) or self.cluster.release.hears_node_deletes
+        woken = self._tell(ClusterEvent(type(obj).__name__, events.DELETE), obj, None) if told else []
         self.cluster.remove(obj)
         return woken
 
@@ -85,8 +89,7 @@ class EventHandlers:
         if old.node:
             self.lifecycle.update(old, new)
             woken = []
-            changes = events.pod_changes(old, new)
-            for event in changes if self.queue.with_hints else [_OLD_POD_UPDATE]:
+            for event in self._changes_of_running(old, new):
                 woken += self._assigned(event, old, new)
             return woken
         if not self._responsible(new):
@@ -103,6 +106,12 @@ class EventHandlers:
             return self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
         self.queue.delete(pod)
         return self._place_freed(pod) if pod.nominated_node else []
+
+    def _changes_of_running(self, old: PodInfo, new: PodInfo) -> list[ClusterEvent]:
+        if not self.cluster.release.hears_pod_changes:
+            return [_OLD_POD_UPDATE]
+        changes = events.pod_changes(old, new)
+        return changes if self.queue.with_hints else [change for change in changes if change.action in _PARTICULAR]
 
     def _responsible(self, pod: PodInfo) -> bool:
         return pod.pod.spec.scheduler_name in self.queue.profiles
@@ -121,13 +130,19 @@ class EventHandlers:
         labels = self.cluster.namespaces.get(new.namespace, {})
 
         def wants(pod: PodInfo) -> bool:
+            if self.cluster.release.spread_hears_pods and pod.namespace == new.namespace:
+                waiting = self.queue.get(pod.key)
+                if waiting is not None and "PodTopologySpread" in waiting.unschedulable_plugins:
+                    return True
             return any(term.matches(new.namespace, labels, new.labels) for term in pod.required_affinity)
 
         return self.queue.move_all(event, old, new, wants)
 
 
-# v1.27 has one event for all updates of a running pod; who registers label updates there hears of it.
-_OLD_POD_UPDATE = ClusterEvent(events.ASSIGNED_POD, events.UPDATE_POD_LABEL)
+# Until 1.30 there is one event for all updates of a running pod; who registers label updates hears of it.
+_OLD_POD_UPDATE = ClusterEvent(events.ASSIGNED_POD, events.UPDATE_POD_LABEL, "AssignedPodUpdate")
+_UNCORDONED = ClusterEvent(events.NODE, events.UPDATE_NODE_TAINT, "NodeSpecUnschedulableChange")
+_PARTICULAR = (events.UPDATE_POD_LABEL, events.UPDATE_POD_SCALE_DOWN)  # what 1.31 tells apart
 
 
 def _could_take(cluster: Cluster, node: Node, pod: PodInfo) -> bool:

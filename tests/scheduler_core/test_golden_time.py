@@ -14,8 +14,9 @@ import pytest
 
 from scheduler_core.commands.replay_time import replay_case
 
-HERE = Path(__file__).parents[1] / "golden" / "time"
-SHARED = Path(__file__).parents[3] / "shared" / "golden" / "time"
+HERE = Path(__file__).parents[1] / "golden"
+SHARED = Path(__file__).parents[3] / "shared" / "golden"
+SETS = sorted(path.name for path in HERE.glob("time*"))
 KINDS = {
     *(
         "affinity",
@@ -63,10 +64,12 @@ def check(folder: Path) -> Counter[str]:
     return kinds
 
 
-def test_the_selection() -> None:
-    assert check(HERE) == Counter(dict.fromkeys(KINDS, 5))
+@pytest.mark.parametrize("name", SETS)
+def test_the_selection(name: str) -> None:
+    assert check(HERE / name) == Counter(dict.fromkeys(KINDS, 5))
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the whole set of cases is not beside the checkout")
-def test_all_cases() -> None:
-    assert set(check(SHARED)) == KINDS
+@pytest.mark.parametrize("name", SETS)
+def test_all_cases(name: str) -> None:
+    assert set(check(SHARED / name)) == KINDS

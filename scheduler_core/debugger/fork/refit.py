@@ -93,8 +93,8 @@ def _fit_queue(
     simulation: Simulation, timeline: Timeline, old: Mapping[str, Framework], pods: Mapping[str, PodInfo]
 ) -> None:
     queue, release, profiles = timeline.queue, simulation.release, simulation.scheduler.profiles
-    queue.with_hints = release.queueing_hints
-    queue.hints = Hints(profiles, queue.with_hints)
+    queue.release, queue.with_hints = release, release.queueing_hints
+    queue.hints = Hints(profiles, release)
     queue.backoff.configure(
         simulation.configuration.pod_initial_backoff_seconds, simulation.configuration.pod_max_backoff_seconds
     )

@@ -47,7 +47,7 @@ def way_of(records: Iterable[Record], pod: str) -> Iterator[Move | Failed]:
 
 def rules_of(simulation: Simulation) -> Rules:
     release, configuration = simulation.release, simulation.configuration
-    hints = Hints(simulation.scheduler.profiles, release.queueing_hints)
+    hints = Hints(simulation.scheduler.profiles, release)
     profile = next(iter(simulation.scheduler.profiles))
 
     def woken_by(failed: Failed, label: str) -> list[str]:
