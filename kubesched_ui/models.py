@@ -1,13 +1,14 @@
 """What is stored: scenarios (uploaded clusters) and runs (the scheduler at work on one), with everything recorded.
 
 Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, PodResult; in time NodeList, Moves, Marks.
+Scenario 1-n Upgrade n-n Run: a preview of releases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -103,8 +104,89 @@ def silent() -> Q:
     return Q(heartbeat_at=None) | Q(heartbeat_at__lt=since)
 
 
-class RunQuerySet(models.QuerySet["Run"]):
-    """Questions about the life of runs, asked and answered in the database so that processes agree."""
+_W = TypeVar("_W", bound="Work")
+
+
+class WorkQuerySet(models.QuerySet[_W]):
+    """Questions about the life of what workers do, asked and answered in the database so that processes agree."""
+
+    def active(self) -> Self:
+        """What still has something to come."""
+        return self.filter(state__in=Work.ACTIVE)
+
+    def claim(self, number: int, token: str) -> _W | None:
+        """The one of that number, now held by the worker `token`; None when another worker has it or it is over.
+
+        One statement, so of several workers that try at once a single one succeeds.
+        """
+        now = timezone.now()
+        claimed = (
+            self.filter(Q(state=Work.State.QUEUED) | (Q(state=Work.State.RUNNING) & silent()))
+            .filter(pk=number)
+            .update(
+                state=Work.State.RUNNING,
+                worker=token,
+                starts=F("starts") + 1,
+                heartbeat_at=now,
+                started_at=Coalesce("started_at", now, output_field=models.DateTimeField()),
+            )
+        )
+        return self.get(pk=number) if claimed else None
+
+    def held(self, work: _W) -> Self:
+        """`work`, if its worker still holds it."""
+        return self.filter(pk=work.pk, worker=work.worker, state=Work.State.RUNNING)
+
+    def lost(self) -> Self:
+        """Those whose worker has gone silent."""
+        return self.filter(silent(), state=Work.State.RUNNING)
+
+    def forgotten(self) -> Self:
+        """Queued ones that no message has been sent for lately: the broker may have lost it."""
+        return self.filter(silent(), state=Work.State.QUEUED)
+
+
+class Work(models.Model):
+    """What a worker does in the background: its state, and its life."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    ACTIVE = (State.QUEUED, State.RUNNING)
+
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    cancel_requested = models.BooleanField(default=False)
+    error = models.TextField(blank=True, help_text="Why it failed, a sentence.")
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last sign of life; of queued work, when sent."
+    )
+    worker = models.CharField(max_length=200, blank=True, help_text="Token of the worker that may write.")
+    starts = models.PositiveSmallIntegerField(default=0, help_text="How often a worker has taken it up.")
+
+    class Meta:
+        abstract = True
+
+    @property
+    def active(self) -> bool:
+        """Whether there is more to come."""
+        return self.state in self.ACTIVE
+
+    @property
+    def stalled(self) -> bool:
+        """Whether it waits for a worker longer than it should; a worker that comes takes it up by itself."""
+        silent_since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
+        return self.active and (self.heartbeat_at or self.created_at) < silent_since
+
+
+class RunQuerySet(WorkQuerySet["Run"]):
+    """The list of runs."""
 
     def matching(self, text: str = "", state: str = "", in_time: bool | None = None) -> RunQuerySet:
         """Those in this state and of this kind, each word of `text` in name, scenario, release or settings (any case),
@@ -134,51 +216,9 @@ class RunQuerySet(models.QuerySet["Run"]):
             "scenario__warnings",
         )
 
-    def active(self) -> RunQuerySet:
-        """Runs that still have something to come."""
-        return self.filter(state__in=Run.ACTIVE)
 
-    def claim(self, run_id: int, token: str) -> Run | None:
-        """The run, now held by the worker `token`; None when another worker has it or it is over.
-
-        One statement, so of several workers that try at once a single one succeeds.
-        """
-        now = timezone.now()
-        claimed = (
-            self.filter(Q(state=Run.State.QUEUED) | (Q(state=Run.State.RUNNING) & silent()))
-            .filter(pk=run_id)
-            .update(
-                state=Run.State.RUNNING,
-                worker=token,
-                starts=F("starts") + 1,
-                heartbeat_at=now,
-                started_at=Coalesce("started_at", now, output_field=models.DateTimeField()),
-            )
-        )
-        return self.get(pk=run_id) if claimed else None
-
-    def held(self, run: Run) -> RunQuerySet:
-        """`run`, if its worker still holds it."""
-        return self.filter(pk=run.pk, worker=run.worker, state=Run.State.RUNNING)
-
-    def lost(self) -> RunQuerySet:
-        """Runs whose worker has gone silent."""
-        return self.filter(silent(), state=Run.State.RUNNING)
-
-    def forgotten(self) -> RunQuerySet:
-        """Queued runs that no message has been sent for lately: the broker may have lost it."""
-        return self.filter(silent(), state=Run.State.QUEUED)
-
-
-class Run(models.Model):
+class Run(Work):
     """The scheduler at work on a scenario: its settings, its progress, its outcome."""
-
-    class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
 
     class TieBreak(models.TextChoices):
         SEED = "seed"
@@ -191,8 +231,6 @@ class Run(models.Model):
     class AbsentClaims(models.TextChoices):
         ERROR = "error"
         BOUND = "bound"
-
-    ACTIVE = (State.QUEUED, State.RUNNING)
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="runs")
     name = models.CharField(max_length=MAX_NAME, blank=True, help_text="As a person calls it.")
@@ -242,8 +280,6 @@ class Run(models.Model):
         help_text="Of a run file: its {state, cycles, decisions}; compared, decisions give way to what differs.",
     )
     # Progress
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    cancel_requested = models.BooleanField(default=False)
     cycles_done = models.PositiveIntegerField(default=0)
     cycles_total = models.PositiveIntegerField(default=0)
     placed = models.PositiveIntegerField(default=0)
@@ -251,19 +287,9 @@ class Run(models.Model):
     gated = models.PositiveIntegerField(default=0)
     errors = models.PositiveIntegerField(default=0)
     pods_per_s = models.FloatField(default=0)
-    error = models.TextField(blank=True, help_text="Why the run failed, a sentence.")
     clock = models.FloatField(default=0, help_text="Virtual seconds that a run in time has reached.")
     last_seq = models.PositiveBigIntegerField(default=0)
     node_names = PackedJSONField(null=True, blank=True, editable=False)
-    # Life
-    created_at = models.DateTimeField(default=timezone.now)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(
-        null=True, blank=True, help_text="Last sign of life; of a queued run, when sent."
-    )
-    worker = models.CharField(max_length=200, blank=True, help_text="Token of the worker that may write.")
-    starts = models.PositiveSmallIntegerField(default=0, help_text="How often a worker has taken it up.")
 
     objects = RunQuerySet.as_manager()
 
@@ -315,17 +341,6 @@ class Run(models.Model):
         return self.is_fork and not self.imported
 
     @property
-    def active(self) -> bool:
-        """Whether there is more to come."""
-        return self.state in self.ACTIVE
-
-    @property
-    def stalled(self) -> bool:
-        """Whether it waits for a worker longer than it should; a worker that comes takes it up by itself."""
-        silent_since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
-        return self.active and (self.heartbeat_at or self.created_at) < silent_since
-
-    @property
     def eta_s(self) -> float | None:
         """Seconds until done at the present pace; None before there is one."""
         if self.state != self.State.RUNNING or not self.pods_per_s:
@@ -352,6 +367,43 @@ class Run(models.Model):
     def ws_url(self) -> str:
         """The run's websocket."""
         return f"/ws/runs/{self.pk}"
+
+
+class UpgradeQuerySet(WorkQuerySet["Upgrade"]):
+    """The list of upgrade previews."""
+
+
+class Upgrade(Work):
+    """A preview: what other releases would do with a scenario, and which of their changes do it.
+
+    `steps`: from each release to the next, as the core's debugger/compare/upgrade.py tells them, one after the other.
+    """
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="upgrades")
+    releases = models.JSONField(help_text='["1.33", "1.34", ...], in the order in which one would go through them')
+    runs = models.ManyToManyField(Run, related_name="upgrades", help_text="One of each release, otherwise alike.")
+    every = models.BooleanField(default=False, help_text="Pods that are on a node are placed again, too.")
+    done = models.PositiveIntegerField(default=0, help_text="Runs played to find causes.")
+    planned = models.PositiveIntegerField(default=0, help_text="As far as that is known.")
+    steps = PackedJSONField(default=list, editable=False)
+
+    objects = UpgradeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{' → '.join(self.releases)} of {self.scenario_id}"
+
+    @property
+    def stalled(self) -> bool:
+        """As of any work; while its runs are under way it waits for them, not for a worker."""
+        return super().stalled and not self.runs.active().exists()
+
+    def run_of(self) -> dict[str, Run]:
+        """Release -> its run, of those that are there still."""
+        found = {run.release_number: run for run in self.runs.listed()}
+        return {release: found[release] for release in self.releases if release in found}
 
 
 class EventBlock(models.Model):

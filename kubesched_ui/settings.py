@@ -114,6 +114,7 @@ RUN_BATCH_S = 0.1
 RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
 RUN_MAX_RECORDS = env.number("RUN_MAX_RECORDS", 2_000_000)  # things that may happen in a run in time
 RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # of virtual time
+UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # for the causes from one release to the next
 
 # Uploads (kubesched_ui/ingest reads the limits)
 INGEST_MAX_BYTES = env.max_upload()

@@ -315,6 +315,7 @@ def _upgrade(args: argparse.Namespace) -> int:
         args.file,
         sys.stdout,
         upgrading.chosen(args.first, args.last, args.through),
+        gates=args.feature_gates,
         one_pass=args.one_pass,
         config=args.config,
         seed=args.seed,

@@ -20,7 +20,9 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 
+from scheduler_core.releases import RELEASES  # noqa: E402
 from tests.browser.chromium import CHROMIUM, FLAGS, blind  # noqa: E402
+from tests.browser.preview import preview  # noqa: E402
 from tests.browser.tour import FORK, Stop, stops  # noqa: E402
 from tests.kubesched_ui.instance import Instance, until  # noqa: E402
 
@@ -45,7 +47,8 @@ def recorded(site: Instance) -> list[Stop]:
     site.finished(many)
     fork = site.api("POST", f"/runs/{found['cluster.json'][1]}/fork", FORK)["id"]
     site.finished(fork)
-    pages = stops(*found["cluster.json"], fork, *found["story.yaml"])
+    upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
+    pages = stops(*found["cluster.json"], fork, *found["story.yaml"], upgrade)
     return [*pages, Stop("run, many pods", f"/runs/{many}/")]
 
 

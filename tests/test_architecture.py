@@ -35,6 +35,7 @@ FLOORS = {
         ("runs",),
         ("reading",),
         ("asking",),
+        ("upgrades",),
         ("pages", "api"),
         ("urls", "asgi", "management"),
     ),

@@ -26,6 +26,7 @@ from kubesched_ui.api import (
     scenarios,
     time,
     trials,
+    upgrades,
 )
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
@@ -44,7 +45,10 @@ api = NinjaAPI(
     docs=Swagger(settings={"deepLinking": False}),  # its links would stand inside buttons, out of a keyboard's reach
 )
 
-RESOURCES = (scenarios, runs, events, pods, time, debugger, provenance, trials, compare, remedies, cycles, breakpoints)
+RESOURCES = (
+    *(scenarios, runs, events, pods, time, debugger, provenance, trials, compare, upgrades, remedies, cycles),
+    breakpoints,
+)
 for resource in RESOURCES:
     api.add_router("", resource.router)
 

@@ -4,7 +4,14 @@ from django.conf import settings
 from django.http import HttpRequest
 
 # First part of an address -> the section of the navigation that it belongs to.
-SECTIONS = {"": "home", "upload": "home", "scenarios": "scenarios", "runs": "runs", "compare": "runs"}
+SECTIONS = {
+    "": "home",
+    "upload": "home",
+    "scenarios": "scenarios",
+    "runs": "runs",
+    "compare": "runs",
+    "upgrades": "scenarios",
+}
 
 
 def frame(request: HttpRequest) -> dict[str, str]:

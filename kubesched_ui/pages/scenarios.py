@@ -15,6 +15,7 @@ from kubesched_ui.pages.naming import name_in
 from kubesched_ui.runs import pairs
 from kubesched_ui.runs.startform import StartForm
 from kubesched_ui.scenarios import clusterview, editing
+from kubesched_ui.upgrades.told import choices
 from scheduler_core.errors import InputError
 
 ROWS = 50
@@ -42,6 +43,9 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
         "totals": clusterview.totals(view),
         "runs": scenario.runs.listed()[:10],
         "pairs": pairs.offered(scenario),
+        "releases": choices(scenario),
+        "upgrades": scenario.upgrades.defer("steps")[:5],
+        "every": not any(pod.state in ("pending", "gated") for pod in view.pods.values()),
         "form": form or empty_form(scenario, view, request.GET.get("like", "")),
     }
     return render(request, "scenario.html", context | remarks(scenario), status=status)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kubesched_ui.pages import compare, home, lists, runs, scenarios
+from kubesched_ui.pages import compare, home, lists, runs, scenarios, upgrades
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -27,6 +27,10 @@ urlpatterns = [
     path("runs/<int:run_id>/", runs.run, name="run"),
     path("runs/<int:run_id>/fork/", compare.fork, name="fork"),
     path("scenarios/<int:scenario_id>/pair/", compare.pair, name="pair"),
+    path("scenarios/<int:scenario_id>/upgrade/", upgrades.start, name="upgrade-start"),
+    path("upgrades/<int:number>/", upgrades.upgrade, name="upgrade"),
+    path("upgrades/<int:number>/cancel/", upgrades.cancel, name="upgrade-cancel"),
+    path("upgrades/<int:number>/delete/", upgrades.delete, name="upgrade-delete"),
     path("compare/", compare.choose, name="compare-chosen"),
     path("compare/<int:a>/<int:b>/", compare.compare, name="compare"),
     path("runs/<int:run_id>/together/", runs.together, name="together"),

@@ -20,7 +20,7 @@ from kubesched_ui.scenarios import intime
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases import get_release
 from scheduler_core.releases.gates import spelled
 from scheduler_core.snapshot.outlook import Choices
 
@@ -68,7 +68,7 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     if not in_time:
         return {}
     spec = intime.document(scenario.time).spec
-    named = next((name for name in RELEASES if scenario.kubernetes.lstrip("v").startswith(name)), "")
+    named = own_release(scenario)
     release = f"{named} {spelled(spec.feature_gates)}".strip() if named else "1.34"
     return {
         "in_time": True,
@@ -79,6 +79,14 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
         "percentage": spec.percentage,
         "until": intime.until_of(scenario.time),
     }
+
+
+def own_release(scenario: Scenario) -> str:
+    """The cluster's release, "" if it is not known or not among ours."""
+    try:
+        return get_release(scenario.kubernetes).name
+    except InputError:
+        return ""
 
 
 def settings_of(run: Run) -> RunSettings:

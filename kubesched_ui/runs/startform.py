@@ -10,7 +10,7 @@ from django.http import QueryDict
 from kubesched_ui.ingest import outlook
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.runs import template
-from kubesched_ui.runs.lifecycle import MAX_SEED, RunSettings
+from kubesched_ui.runs.lifecycle import MAX_SEED, RunSettings, own_release
 from kubesched_ui.runs.lifecycle import defaults as defaults_of
 from kubesched_ui.scenarios.clusterview import ClusterView
 from scheduler_core.api.duration import seconds
@@ -18,6 +18,7 @@ from scheduler_core.config import UnknownPlugins
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, gates
+from scheduler_core.releases.patches import held_to
 
 WHICH = [
     ("pending", "All pending pods"),
@@ -41,6 +42,12 @@ spec:
 """
 
 
+def released(name: str) -> str:
+    """A release with the patch version that its behaviour is held to."""
+    version = held_to(name)
+    return f"{name} (as {version})" if version else f"{name} (by its sources)"
+
+
 class StartForm(forms.Form):
     name = forms.CharField(required=False, max_length=MAX_NAME)
     which = forms.ChoiceField(choices=WHICH)
@@ -49,7 +56,7 @@ class StartForm(forms.Form):
     unbind = forms.CharField(required=False, strip=True)  # namespace/name, one a line
     template = forms.CharField(required=False, strip=False)
     copies = forms.IntegerField(required=False, min_value=1)
-    release = forms.ChoiceField(choices=[(name, name) for name in reversed(RELEASES)])
+    release = forms.ChoiceField(choices=[(name, released(name)) for name in reversed(RELEASES)])
     gates = forms.CharField(required=False, max_length=MAX_RELEASE // 2)  # A=true,B=false
     config = forms.CharField(required=False, strip=False)
     unknown_plugins = forms.ChoiceField(choices=[(choice, choice) for choice in CHOICES], required=False)
@@ -68,7 +75,7 @@ class StartForm(forms.Form):
         makes = any(remark["code"] == "workloads" for remark in outlook.of_snapshot(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
         which = "pending" if waiting else "unbind" if "bound" in states else "template"
-        release = next((name for name in RELEASES if scenario.kubernetes.lstrip("v").startswith(name)), "1.34")
+        release = own_release(scenario) or "1.34"
         first = {"which": which, "template": TEMPLATE, "copies": 3, "release": release, "config": scenario.config}
         first |= {"seed": 0, "tie_break": Run.TieBreak.SEED, "preemption": True, "mode": "once"}
         if scenario.time:

@@ -13,6 +13,7 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from kubesched_ui.models import Cycle, RecordingBlock, Run
@@ -40,7 +41,7 @@ def execute_run(run_id: int) -> None:
     run = Run.objects.claim(run_id, token)
     if run is None:
         return
-    with Heartbeat(run), Notifier(run_id) as notify:
+    with Heartbeat(Run.objects.held(run), f"run-{run_id}"), Notifier(run_id) as notify:
         log = RunLog(run, notify)
         try:
             (record_in_time if run.in_time else record)(run, log)
@@ -227,12 +228,12 @@ def fail(log: RunLog, error: str) -> None:
 
 
 class Heartbeat:
-    """Says every few seconds that the run's worker is alive, also while a cluster is being loaded."""
+    """Says every few seconds that the worker of what is `held` is alive, also while a cluster is being loaded."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self, held: QuerySet[Any], name: str) -> None:
+        self.held, self.name = held, name
         self.over = threading.Event()
-        self.thread = threading.Thread(target=self._beat, name=f"heartbeat-{run.pk}", daemon=True)
+        self.thread = threading.Thread(target=self._beat, name=f"heartbeat-{name}", daemon=True)
 
     def __enter__(self) -> Self:
         self.thread.start()
@@ -245,9 +246,9 @@ class Heartbeat:
     def _beat(self) -> None:
         while not self.over.wait(settings.RUN_HEARTBEAT_S):
             try:
-                Run.objects.held(self.run).update(heartbeat_at=timezone.now())
-            except Exception as error:  # the next beat may succeed; without any, the run counts as lost
-                logger.warning("No heartbeat for run %s: %s", self.run.pk, error)
+                self.held.all().update(heartbeat_at=timezone.now())
+            except Exception as error:  # the next beat may succeed; without any, it counts as lost
+                logger.warning("No heartbeat for %s: %s", self.name, error)
         connection.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import IO, Any
@@ -20,13 +20,25 @@ from scheduler_core.errors import InputError
 from scheduler_core.explain.words import count, some
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.gates import WHERE, gates_of, parse, with_known_gates
 from scheduler_core.snapshot.files import objects_in, read_bytes
 from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
 from scheduler_core.time.scenario import load_scenario
 
 ROWS = 200
 MOST_NAMED = 10
-SETTINGS = ("objects", "kubernetes", "config", "seed", "tieBreak", "preemption", "percentage", "until", "description")
+SETTINGS = (
+    "objects",
+    "kubernetes",
+    "featureGates",
+    "config",
+    "seed",
+    "tieBreak",
+    "preemption",
+    "percentage",
+    "until",
+    "description",
+)
 
 
 def run(
@@ -34,6 +46,7 @@ def run(
     out: IO[str],
     wanted: Sequence[str],
     *,
+    gates: str = "",
     one_pass: bool = False,
     config: str | None = None,
     seed: int | None = None,
@@ -41,9 +54,13 @@ def run(
     choices: Choices = AS_UPSTREAM,
     as_json: bool = False,
 ) -> int:
-    """Writes each step from one of these releases to the next. Returns 0 if every pod comes to the same in all of them,
-    else 1. Raises InputError."""
-    inputs = inputs_of(path, wanted, one_pass, config, seed, unknown, choices)
+    """Writes each step from one of these releases to the next. `gates`: feature gates, set in each that has them.
+    Returns 0 if every pod comes to the same in all of them, else 1. Raises InputError."""
+    set_ = parse(gates)
+    for name in set_:
+        if all(name not in gates_of(get_release(release)) for release in wanted):
+            raise InputError(WHERE, name[:80], f"is in none of {', '.join(wanted)}")
+    inputs = inputs_of(path, wanted, set_, one_pass, config, seed, unknown, choices)
     differ = False
     for step in upgrade(inputs):
         differ = differ or any(one.change in DECISIONS for one in step.changed)
@@ -57,7 +74,7 @@ def run(
 def chosen(first: str, last: str, through: bool) -> list[str]:
     """The releases to go through, from one to another; `through`: those between them, too. Raises InputError."""
     names = list(RELEASES)
-    a, b = get_release(first).name, get_release(last).name
+    a, b = get_release(first).number, get_release(last).number
     if a == b:
         raise InputError("--to", "", f"must be another release than --from, which is {a}")
     i, j = names.index(a), names.index(b)
@@ -69,6 +86,7 @@ def chosen(first: str, last: str, through: bool) -> list[str]:
 def inputs_of(
     path: str,
     releases: Sequence[str],
+    gates: Mapping[str, bool],
     one_pass: bool = False,
     config: str | None = None,
     seed: int | None = None,
@@ -78,14 +96,14 @@ def inputs_of(
     """What a file's runs are made of, one for each release. Raises InputError."""
     data = read_bytes(path)
     if not one_pass and is_scenario(data):
-        return _in_time(data, path, releases, config, seed, unknown, choices)
+        return _in_time(data, path, releases, gates, config, seed, unknown, choices)
     raws = objects_in(data, path)
     found: list[Inputs] = []
     for name in releases:
-        release = get_release(name)
+        release = with_known_gates(get_release(name), gates)
         load = partial(load_configuration, release=release, known=known_plugins(PLUGINS), unknown=unknown)
         raw = read_config(config) if config else usable_configuration(raws, load)
-        whole = prepared(path, raws, name, load(raw), choices)
+        whole = prepared(path, raws, release.name, load(raw), choices)
         if not found:
             tell(whole, [])
         objects = {(type(obj).__name__, obj.key): obj for obj in whole.objects}
@@ -98,6 +116,7 @@ def _in_time(
     data: bytes,
     path: str,
     releases: Sequence[str],
+    gates: Mapping[str, bool],
     config: str | None,
     seed: int | None,
     unknown: Unknown,
@@ -119,7 +138,8 @@ def _in_time(
         until=scenario.until(),
         choices=choices,
     )
-    return [replace(one, release=get_release(name)) for name in releases]
+    gates = {**spec.feature_gates, **gates}
+    return [replace(one, release=with_known_gates(get_release(name), gates)) for name in releases]
 
 
 def _key(obj: dict[str, Any]) -> tuple[str, str]:

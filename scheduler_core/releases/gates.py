@@ -127,6 +127,12 @@ def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
     )
 
 
+def with_known_gates(release: Release, gates: Mapping[str, bool]) -> Release:
+    """The release with those of the gates that it has and that can be changed there. Raises InputError."""
+    known = gates_of(release)
+    return with_gates(release, {n: on for n, on in gates.items() if n in known and not is_locked(release, n)})
+
+
 def _plugins(release: Release, wanted: Mapping[str, bool]) -> PluginWeights:
     """The default plugins: first those that no gate brings."""
     gated = {plugin for gate in GATES.values() for plugin, _ in gate.plugins}

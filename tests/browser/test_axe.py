@@ -8,6 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from scheduler_core.releases import RELEASES
+from tests.browser.preview import preview
 from tests.browser.tour import FORK, Stop, stops
 from tests.kubesched_ui.instance import Instance
 
@@ -34,11 +36,12 @@ def complaints(page: Page, rules: list[str] | None = None) -> list[str]:
 def tour(site: Instance, recorded: dict[str, Any], story: dict[str, Any]) -> dict[str, Stop]:
     fork: int = site.api("POST", f"/runs/{recorded['run']}/fork", FORK)["id"]
     assert site.finished(fork)["state"] == "done"
-    found = stops(recorded["scenario"], recorded["run"], fork, story["scenario"], story["run"])
+    upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
+    found = stops(recorded["scenario"], recorded["run"], fork, story["scenario"], story["run"], upgrade)
     return {stop.name: stop for stop in found}
 
 
-@pytest.mark.parametrize("name", [stop.name for stop in stops(0, 0, 0, 0, 0)])
+@pytest.mark.parametrize("name", [stop.name for stop in stops(0, 0, 0, 0, 0, 0)])
 def test_nothing_serious(quiet_page: Page, tour: dict[str, Stop], name: str) -> None:
     page = quiet_page
     tour[name].visit(page)

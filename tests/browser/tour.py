@@ -33,8 +33,8 @@ class Stop(NamedTuple):
 FORK = {"at": 1, "name": "without delta", "changes": [{"delete": {"kind": "Node", "name": "delta"}}]}
 
 
-def stops(scenario: int, run: int, fork: int, timed_scenario: int, timed: int) -> list[Stop]:
-    """All pages: of a run in one pass of cluster.json, of its FORK, and of a run in time of story.yaml."""
+def stops(scenario: int, run: int, fork: int, timed_scenario: int, timed: int, upgrade: int) -> list[Stop]:
+    """All pages: of a run in one pass of cluster.json, of its FORK, of a run in time of story.yaml, of a preview."""
     pod = f"/runs/{run}/pods/shop"
     scene = f"/scenarios/{scenario}/"
     return [
@@ -64,6 +64,8 @@ def stops(scenario: int, run: int, fork: int, timed_scenario: int, timed: int) -
         Stop("comparison", f"/compare/{run}/{fork}/"),
         Stop("comparison, a pod", f"/compare/{run}/{fork}/?pod=shop/front-3"),
         Stop("comparison, unlike runs", f"/compare/{run}/{timed}/?cycle=3&pod=shop/front-3"),
+        Stop("upgrade", f"/upgrades/{upgrade}/"),
+        Stop("upgrade, words", f"/upgrades/{upgrade}/?show=words", _open_words),
         Stop("run in time", f"/runs/{timed}/?t=70"),
         Stop("pod, nowhere", f"{pod}/search-1/"),
         Stop("pod, filter", f"{pod}/search-1/?point=filter&plugin=NodeResourcesFit"),
@@ -113,6 +115,10 @@ def _wrong_template(page: Page) -> None:
 def _start(page: Page) -> None:
     page.get_by_role("button", name="Start the run").click()
     page.wait_for_url("**/run/")
+
+
+def _open_words(page: Page) -> None:
+    page.locator(".others > summary").first.click()
 
 
 def _open_fork(page: Page) -> None:

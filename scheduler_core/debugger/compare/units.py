@@ -13,6 +13,7 @@ from scheduler_core.api.objects import describe
 from scheduler_core.config import Profile
 from scheduler_core.debugger.compare.inputs import Inputs, Item
 from scheduler_core.releases import Release, get_release
+from scheduler_core.releases.history import since
 from scheduler_core.releases.switches import between, switched
 
 SETTINGS = ("seed", "tie_break", "preemption", "percentage", "until", "choices", "only", "pods")
@@ -40,7 +41,7 @@ class Unit:
 def units_of(a: Inputs, b: Inputs) -> list[Unit]:
     """The differences, each of which can be applied to `a` alone."""
     found = [
-        Unit("release", switch.name, switch.text, switch.since, a.release.name, b.release.name)
+        Unit("release", switch.name, switch.text, since(switch, a.release, b.release), a.release.name, b.release.name)
         for switch in between(a.release, b.release)
     ]
     for name in SETTINGS:
@@ -68,9 +69,11 @@ def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Unit]:
         yield Unit("change", path, f"{without}{item.moment}: {name} {_named(what)}", **told)
     elif item.setting == "release" and side == "b":
         before = next((one.value for one in reversed(b.items[:number]) if one.setting == "release"), b.release)
-        for switch in between(get_release(before), get_release(item.value)):
+        older, newer = get_release(before), get_release(item.value)
+        for switch in between(older, newer):
             text = f"{item.moment}: {switch.text}"
-            yield Unit("release", f"{path}.{switch.name}", text, switch.since, get_release(before).name, item.value)
+            when = since(switch, older, newer)
+            yield Unit("release", f"{path}.{switch.name}", text, when, older.name, item.value)
     else:
         yield Unit("change", path, f"{without}{item.moment}: {item.setting}", **{side: _plain(item.value)})
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> str:
-    """A pod with a sidecar, which counts since 1.28 or 1.29, and one that fits nowhere."""
+    """A pod with a sidecar, which 1.27 does not count, and one that fits nowhere."""
     side = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
     items = [
         node("n1", cpu="4"),
@@ -32,7 +32,7 @@ def test_the_table(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["upgrade", snapshot, "--from", "1.27", "--to", "1.34.1"]) == 1
     out = capsys.readouterr().out
     assert "1.27 → 1.34: Of 2 pods 1 comes to the same; 1 loses its node. 1 message only reads differently." in out
-    assert "since 1.29: init containers with restartPolicy Always" in out
+    assert "since 1.28: requests of init containers with restartPolicy Always" in out
     assert "words: default/big" in out
     assert [line.split() for line in out.splitlines() if line.startswith("default/chatty")] == [
         ["default/chatty", "lost", "n1", "unschedulable"]
@@ -58,12 +58,23 @@ def test_in_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("1.27 → 1.34: ")
 
 
+def test_feature_gates_count_where_a_release_has_them(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+    gates = "SidecarContainers=false"  # which 1.33 locked
+    assert main(["upgrade", snapshot, "--from", "1.27", "--to", "1.30", "--feature-gates", gates]) == 0
+    assert main(["upgrade", snapshot, "--from", "1.27", "--to", "1.34", "--feature-gates", gates]) == 1
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
         (["--from", "1.34", "--to", "1.34.2"], "must be another release"),
         (["--from", "1.2", "--to", "1.34"], "'1.2' is not available"),
         (["--from", "1.27", "--to", "1.34", "--release", "1.34"], "is told by --from and --to"),
+        (
+            ["--from", "1.27", "--to", "1.34", "--feature-gates", "NodeDeclaredFeatures=true"],
+            "is in none of 1.27, 1.34",
+        ),
     ],
 )
 def test_refusals(snapshot: str, more: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

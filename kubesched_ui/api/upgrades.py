@@ -1,0 +1,153 @@
+"""Upgrade previews: what other releases would do with a scenario. See docs/debugger.md."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from ninja import Field, ModelSchema, Query, Router, Schema, Status
+
+from kubesched_ui.api.common import REFUSALS, Text, find
+from kubesched_ui.api.compare import CauseUnit
+from kubesched_ui.models import Scenario, Upgrade
+from kubesched_ui.upgrades import life, told
+
+router = Router(tags=["upgrades"])
+
+
+class UpgradeIn(Schema):
+    model_config = {"extra": "forbid"}
+
+    releases: list[Text] = Field(min_length=2, max_length=100, examples=[["1.33", "1.34"]])
+    every: bool = Field(False, description="Pods that are on a node are placed again, too.")
+
+
+class UpgradeStarted(Schema):
+    id: int
+    url: str
+    runs: dict[str, int] = Field(description="Release -> the number of its run.")
+
+    @staticmethod
+    def resolve_url(upgrade: Upgrade) -> str:
+        return reverse("api:upgrade", args=[upgrade.pk])
+
+    @staticmethod
+    def resolve_runs(upgrade: Upgrade) -> dict[str, int]:
+        return {release: run.pk for release, run in upgrade.run_of().items()}
+
+
+class FateOut(Schema):
+    result: str
+    node: str
+    nominated: str = Field(description="Where it made room")
+    victims: list[str]
+    message: str
+
+
+class ChangedOut(Schema):
+    pod: str
+    change: str = Field(
+        description="moved, gained, lost, other, only_a, only_b or nominated; reasons: no node in either, for other "
+        "reasons; words: the same refusals, in other words"
+    )
+    a: FateOut | None
+    b: FateOut | None
+    cause: list[int] | None = Field(description="Places in `units`; null: none was found")
+    minimal: bool = Field(description="Every smaller set was tried")
+
+
+class SwitchOut(CauseUnit):
+    pods: int = Field(description="Decisions that it has a part in")
+    words: int = Field(description="Messages and reasons that it has a part in")
+
+
+class StepOut(Schema):
+    a: str = Field(description="A release")
+    b: str = Field(description="The next one")
+    pods: int
+    summary: dict[str, int]
+    sentence: str
+    units: list[SwitchOut]
+    changed: list[ChangedOut]
+    runs: int = Field(description="Played to find the causes")
+    note: str
+
+
+class RunProgress(Schema):
+    run: int
+    release: str
+    state: str
+    done: int
+    total: int
+
+
+class UpgradeOut(ModelSchema):
+    scenario_id: int
+    stalled: bool
+    runs: list[RunProgress] = Field(description="In the order of the releases.")
+    known: int = Field(description="How many steps are known.")
+
+    class Meta:
+        model = Upgrade
+        fields = [
+            *("id", "releases", "every", "state", "error", "done", "planned"),
+            *("created_at", "started_at", "finished_at"),
+        ]
+
+    @staticmethod
+    def resolve_runs(upgrade: Upgrade) -> list[dict[str, Any]]:
+        return told.progress(list(upgrade.run_of().values()))
+
+    @staticmethod
+    def resolve_known(upgrade: Upgrade) -> int:
+        return len(upgrade.steps)
+
+
+class UpgradeDetail(UpgradeOut):
+    steps: list[StepOut] | None = Field(description="From each release to the next, as far as they are known.")
+
+    @staticmethod
+    def resolve_steps(upgrade: Upgrade, context: Any) -> list[dict[str, Any]] | None:
+        return None if context["request"].GET.get("steps") == "false" else upgrade.steps
+
+
+STEPS = Query("true", description="false: how far it is, without the steps.")
+
+
+@router.post("/scenarios/{int:scenario_id}/upgrades", response={202: UpgradeStarted, **REFUSALS})
+def start_upgrade(request: HttpRequest, scenario_id: int, wanted: UpgradeIn) -> Status[Upgrade]:
+    """Starts a run for each release, all else alike (runs that are there already are taken), and finds then, from each
+    release to the next, the pods that come to something else, with the changes that do it."""
+    with transaction.atomic():
+        return Status(202, life.create_upgrade(find(Scenario, scenario_id), wanted.releases, wanted.every))
+
+
+@router.get("/scenarios/{int:scenario_id}/upgrades", response={200: list[UpgradeOut], **REFUSALS})
+def list_upgrades(request: HttpRequest, scenario_id: int) -> QuerySet[Upgrade]:
+    """The newest first."""
+    found: QuerySet[Upgrade] = find(Scenario, scenario_id).upgrades.all()[:100]
+    return found
+
+
+@router.get("/upgrades/{int:number}", response={200: UpgradeDetail, **REFUSALS}, url_name="upgrade")
+def upgrade(request: HttpRequest, number: int, steps: Literal["true", "false"] = STEPS) -> Upgrade:
+    found: Upgrade = find(Upgrade, number)
+    return found
+
+
+@router.post("/upgrades/{int:number}/cancel", response={200: UpgradeOut, **REFUSALS})
+def cancel_upgrade(request: HttpRequest, number: int) -> Upgrade:
+    """Asks for the preview to stop, and for the runs that it alone waits for; what is known stays."""
+    found: Upgrade = find(Upgrade, number)
+    life.cancel(found)
+    return found
+
+
+@router.delete("/upgrades/{int:number}", response={204: None, **REFUSALS})
+def delete_upgrade(request: HttpRequest, number: int) -> Status[None]:
+    """Deletes the preview. Its runs stay."""
+    find(Upgrade, number).delete()
+    return Status(204, None)

@@ -1,0 +1,73 @@
+"""An upgrade preview: what other releases would do with a scenario; starting, cancelling and deleting one."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from kubesched_ui.models import Upgrade
+from kubesched_ui.pages.scenarios import find as find_scenario
+from kubesched_ui.upgrades import life, told
+from scheduler_core.errors import InputError
+
+ROWS = 100
+
+
+def find(number: int) -> Upgrade:
+    """The preview with its scenario; a 404 that says so where there is none."""
+    found = Upgrade.objects.select_related("scenario").filter(pk=number).first()
+    if found is None:
+        raise Http404(f"There is no upgrade preview {number}; it may have been deleted.")
+    return found
+
+
+@require_GET
+def upgrade(request: HttpRequest, number: int) -> HttpResponse:
+    """How far it is; each step with what did it; the pods across the releases."""
+    found = find(number)
+    asked = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in ("q", "show", "cause")}
+    asked["show"] = asked["show"] if asked["show"] in told.SHOWS else told.DECIDED
+    runs = found.run_of()
+    page = Paginator(told.rows(found, **asked), ROWS).get_page(request.GET.get("page"))
+    context = {
+        "upgrade": found,
+        "scenario": found.scenario,
+        "releases": [(release, runs.get(release)) for release in found.releases],
+        "waiting": told.progress(list(runs.values())) if found.active else [],
+        "steps": told.steps(found),
+        "shows": told.SHOWS.items(),
+        "page": page,
+    }
+    return render(request, "upgrade.html", context | asked)
+
+
+@require_POST
+def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Starts the runs of the chosen releases as a set, and goes to the preview."""
+    scenario = find_scenario(scenario_id)
+    try:
+        with transaction.atomic():
+            made = life.create_upgrade(scenario, request.POST.getlist("release"), request.POST.get("which") == "every")
+    except InputError as error:
+        messages.error(request, f"No preview was started. {error}")
+        return redirect("scenario", scenario_id)
+    return redirect("upgrade", made.pk)
+
+
+@require_POST
+def cancel(request: HttpRequest, number: int) -> HttpResponse:
+    life.cancel(find(number))
+    return redirect("upgrade", number)
+
+
+@require_POST
+def delete(request: HttpRequest, number: int) -> HttpResponse:
+    """Deletes the preview; its runs stay."""
+    found = find(number)
+    found.delete()
+    messages.info(request, "The upgrade preview is deleted; its runs stay.")
+    return redirect("scenario", found.scenario_id)

@@ -1,0 +1,102 @@
+"""An upgrade preview's life: made with its runs, sent to a worker when these are over, cancelled, taken up again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from kubesched_ui.celery import app
+from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.runs import configuring, lifecycle, pairs
+from kubesched_ui.scenarios import clusterview, intime
+from scheduler_core.errors import InputError
+from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.gates import with_known_gates
+
+logger = logging.getLogger(__name__)
+
+EXPLAIN = "kubesched.explain_upgrade"
+
+
+def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = False) -> Upgrade:
+    """A queued preview with its runs, those that there are already where their settings are the same. `every`: pods
+    that are on a node are placed again, too. Raises InputError."""
+    wanted = {get_release(name).name for name in releases}
+    names = [name for name in RELEASES if name in wanted]
+    if gated := wanted - set(names):
+        raise InputError("Upgrade", "releases", f"must be without feature gates, got {min(gated)!r}")
+    if len(names) < 2:
+        raise InputError("Upgrade", "releases", f"must name two releases at least; there are {', '.join(RELEASES)}")
+    alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
+    if every:
+        alike["unbind"] = bound(scenario)
+    gates = intime.document(scenario.time).spec.feature_gates if scenario.time else {}
+    runs = []
+    for name in names:
+        release = with_known_gates(get_release(name), gates).name
+        runs.append(pairs.run_with(scenario, alike | {"release": release, "config": config_of(scenario, release)}))
+    upgrade = Upgrade.objects.create(scenario=scenario, releases=names, every=every)
+    upgrade.runs.set(runs)
+    transaction.on_commit(lambda: go_on(upgrade.pk))
+    return upgrade
+
+
+def bound(scenario: Scenario) -> list[str]:
+    """The pods that are on a node and still run."""
+    return [f"{p.namespace}/{p.name}" for p in clusterview.of_scenario(scenario).pods.values() if p.state == "bound"]
+
+
+def config_of(scenario: Scenario, release: str) -> str:
+    """The configuration that came with the scenario if the release can use it, else the release's default."""
+    return "" if configuring.refusal(scenario.config, release, "error") else scenario.config
+
+
+def go_on(number: int) -> None:
+    """Sends a queued preview to a worker, once all of its runs are over. Where the broker is away it stays queued, and
+    `sweep` sends it again."""
+    if Run.objects.active().filter(upgrades=number).exists():
+        return
+    if not Upgrade.objects.filter(pk=number, state=Upgrade.State.QUEUED).update(heartbeat_at=timezone.now()):
+        return
+    try:
+        app.send_task(EXPLAIN, [number])
+    except (OperationalError, OSError) as error:
+        logger.warning("Upgrade preview %s waits for the broker: %s", number, error)
+
+
+def run_is_over(run_id: int) -> None:
+    """Goes on with the previews that waited for this run."""
+    for number in Upgrade.objects.filter(runs=run_id, state=Upgrade.State.QUEUED).values_list("pk", flat=True):
+        go_on(number)
+
+
+def cancel(upgrade: Upgrade) -> None:
+    """Ends a preview that waits, and asks the worker of one under way to stop. Runs that it alone waits for stop."""
+    waits = Upgrade.objects.filter(pk=upgrade.pk, state=Upgrade.State.QUEUED)
+    if waits.update(state=Upgrade.State.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
+        for run in Run.objects.active().filter(upgrades=upgrade):
+            if not run.upgrades.active().exists():
+                lifecycle.cancel(run)
+    else:
+        Upgrade.objects.filter(pk=upgrade.pk, state=Upgrade.State.RUNNING).update(cancel_requested=True)
+    upgrade.refresh_from_db()
+
+
+def sweep() -> None:
+    """Finds previews that nobody works on and sends them again; one that has cost several workers their life is failed.
+    Safe to run anywhere."""
+    for upgrade in Upgrade.objects.lost() | Upgrade.objects.forgotten():
+        if upgrade.starts >= settings.RUN_MAX_STARTS:
+            problem = f"Its worker was lost {upgrade.starts} times; it may need more memory."
+            held = Upgrade.objects.filter(pk=upgrade.pk, worker=upgrade.worker, state__in=Upgrade.ACTIVE)
+            held.update(state=Upgrade.State.FAILED, error=problem, finished_at=timezone.now())
+        elif upgrade.state == Upgrade.State.QUEUED:
+            go_on(upgrade.pk)
+        else:
+            app.send_task(EXPLAIN, [upgrade.pk])

@@ -1,0 +1,140 @@
+"""The task of an upgrade preview: the causes are found by playing its runs with some of the releases' changes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+import uuid
+from itertools import pairwise
+from typing import Any
+
+from celery import shared_task
+from celery.signals import task_postrun, worker_ready
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from kubesched_ui.asking.comparisons import inputs_of
+from kubesched_ui.asking.recordings import NotRecorded
+from kubesched_ui.models import Run, Upgrade
+from kubesched_ui.recording.eventlog import Cancelled, LostClaim
+from kubesched_ui.runs.tasks import Heartbeat, execute_run
+from kubesched_ui.upgrades import life
+from scheduler_core.debugger.compare.upgrade import Watch, step
+from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
+from scheduler_core.releases.switches import between
+
+logger = logging.getLogger(__name__)
+
+TELL_EVERY_S = 0.5
+
+
+@shared_task(name=life.EXPLAIN, acks_late=True)
+def explain_upgrade(number: int) -> None:
+    """Takes up a preview and brings it to an end. One that another worker has, or that is over, is left alone."""
+    token = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    upgrade = Upgrade.objects.claim(number, token)
+    if upgrade is None:
+        return
+    with Heartbeat(Upgrade.objects.held(upgrade), f"upgrade-{number}"):
+        try:
+            explain(upgrade)
+            finish(upgrade, Upgrade.State.DONE)
+        except Cancelled:
+            finish(upgrade, Upgrade.State.CANCELLED)
+        except (InputError, NotRecorded) as error:
+            finish(upgrade, Upgrade.State.FAILED, str(error))
+        except LostClaim:
+            logger.warning("Upgrade preview %s was taken over by another worker", number)
+        except (OperationalError, InterfaceError):
+            raise  # the database went away: it is taken up again once that is back
+        except Exception as error:
+            logger.exception("Upgrade preview %s failed", number)
+            told = f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details."
+            finish(upgrade, Upgrade.State.FAILED, told)
+
+
+def explain(upgrade: Upgrade) -> None:
+    """Adds the steps that are not there yet, each as it is known. Raises Cancelled, LostClaim, InputError and
+    NotRecorded."""
+    runs = runs_of(upgrade)
+    least = [2 + len(between(get_release(a.release), get_release(b.release))) for a, b in pairwise(runs)]
+    done, previous = 0, None
+    for number, (a, b) in enumerate(pairwise(runs)):
+        planned = sum(least[number + 1 :])
+        if number < len(upgrade.steps):
+            done += upgrade.steps[number]["runs"]
+            continue
+        before = previous if previous is not None else inputs_of(a)
+        previous = inputs_of(b)
+        watch = teller(upgrade, done, planned)
+        found = step(before, previous, watch, most_seconds=settings.UPGRADE_MAX_SECONDS)
+        done += found.runs
+        named = {"a": a.release_number, "b": b.release_number}
+        upgrade.steps = [*upgrade.steps, found.as_dict() | named]
+        write(upgrade, steps=upgrade.steps, done=done, planned=done + planned)
+
+
+def runs_of(upgrade: Upgrade) -> list[Run]:
+    """Its runs, in the order of its releases. Raises InputError if one is not there, or did not come to its end."""
+    found = upgrade.run_of()
+    for release in upgrade.releases:
+        run = found.get(release)
+        if run is None:
+            raise InputError("Upgrade", "", f"the run with release {release} is not there any more")
+        if run.state != Run.State.DONE:
+            why = f": {run.error}" if run.error else ""
+            raise InputError("Upgrade", "", f"run {run.pk}, with release {release}, is {run.state}{why}")
+    return list(found.values())
+
+
+def teller(upgrade: Upgrade, done: int, planned: int) -> Watch:
+    """Writes how far it is, and looks whether a person wants it to go on. `done`, `planned`: of the other steps."""
+    last = time.monotonic()
+
+    def watch(played: int, to_play: int) -> None:
+        nonlocal last
+        if time.monotonic() - last < TELL_EVERY_S:
+            return
+        last = time.monotonic()
+        write(upgrade, done=done + played, planned=done + to_play + planned)
+        if Upgrade.objects.filter(pk=upgrade.pk, cancel_requested=True).exists():
+            raise Cancelled
+
+    return watch
+
+
+def write(upgrade: Upgrade, **values: Any) -> None:
+    """Raises LostClaim if it is another worker's by now."""
+    if not Upgrade.objects.held(upgrade).update(heartbeat_at=timezone.now(), **values):
+        raise LostClaim
+
+
+def finish(upgrade: Upgrade, state: str, error: str = "") -> None:
+    Upgrade.objects.held(upgrade).update(state=state, error=error, finished_at=timezone.now())
+
+
+@task_postrun.connect(sender=execute_run)
+def run_is_over(args: Any = (), **_: Any) -> None:
+    """Previews that waited for the run go on."""
+    for number in args or ():
+        life.run_is_over(number)
+
+
+@worker_ready.connect
+def sweep_regularly(sender: Any, **_: Any) -> None:
+    """Every worker looks for previews that nobody works on, at its start and from then on."""
+    sweep_safely()
+    sender.timer.call_repeatedly(settings.RUN_SWEEP_EVERY_S, sweep_safely)
+
+
+def sweep_safely() -> None:
+    """`life.sweep` for a timer, which must not fail."""
+    try:
+        life.sweep()
+    except Exception as error:
+        logger.warning("Could not look for lost upgrade previews: %s", error)
+    connection.close()

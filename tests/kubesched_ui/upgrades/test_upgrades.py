@@ -1,0 +1,297 @@
+"""Upgrade previews: their life in the worker, over the API, and their page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.upgrades import life, told
+from kubesched_ui.upgrades import tasks as module
+from kubesched_ui.upgrades.tasks import explain_upgrade
+from scheduler_core.errors import InputError
+from scheduler_core.releases import RELEASES
+from scheduler_core.releases.patches import HELD_TO
+from tests.kubesched_ui.recordings import node, pod, scenario
+
+pytestmark = pytest.mark.django_db
+
+SIDECAR = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any) -> list[tuple[str, int]]:
+    """What was sent to workers."""
+    messages: list[tuple[str, int]] = []
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: messages.append((name, *args)))
+    return messages
+
+
+@pytest.fixture
+def cluster() -> Scenario:
+    """chatty has a sidecar, which 1.27 does not count; big fits nowhere, which newer releases say in other words."""
+    return scenario(
+        node("n1", cpu="4"),
+        pod("chatty", cpu="2", initContainers=[SIDECAR]),
+        pod("big", cpu="64"),
+        pod("small", cpu="100m"),
+    )
+
+
+def work(upgrade: Upgrade) -> Upgrade:
+    """What the workers do."""
+    for run in upgrade.runs.filter(state="queued"):
+        execute_run(run.pk)
+        life.run_is_over(run.pk)
+    explain_upgrade(upgrade.pk)
+    upgrade.refresh_from_db()
+    return upgrade
+
+
+def start(client: Client, cluster: Scenario, status: int = 202, **body: Any) -> Any:
+    answer = client.post(f"/api/scenarios/{cluster.pk}/upgrades", body, content_type="application/json")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def page(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.content[:2000]
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> None:
+    made = start(client, cluster, releases=["1.34.2", "v1.27"])
+    assert list(made["runs"]) == ["1.27", "1.34"]
+    upgrade = Upgrade.objects.get(pk=made["id"])
+    assert {run.tie_break for run in upgrade.runs.all()} == {"name"}
+    life.go_on(upgrade.pk)
+    assert life.EXPLAIN not in [name for name, *_ in sent], "its runs are not over yet"
+    before = client.get(made["url"]).json()
+    assert (before["state"], before["known"], before["steps"]) == ("queued", 0, [])
+    work(upgrade)
+    assert sent[-1] == (life.EXPLAIN, upgrade.pk)
+    found = client.get(made["url"]).json()
+    assert (found["state"], found["error"], found["known"]) == ("done", "", 1)
+    assert found["done"] == found["steps"][0]["runs"]
+    assert [(run["release"], run["state"]) for run in found["runs"]] == [("1.27", "done"), ("1.34", "done")]
+    (step,) = found["steps"]
+    assert step["sentence"] == "Of 3 pods 2 come to the same; 1 loses its node. 1 message only reads differently."
+    changed = {one["pod"]: one for one in step["changed"]}
+    lost = changed["default/chatty"]
+    assert (lost["change"], lost["a"]["node"], lost["b"]["result"]) == ("lost", "n1", "unschedulable")
+    (unit,) = [step["units"][i] for i in lost["cause"]]
+    assert (unit["path"], unit["since"], unit["pods"]) == ("sidecar_containers", "1.28", 1)
+    assert lost["minimal"]
+    assert changed["default/big"]["change"] == "words"
+    assert client.get(f"{made['url']}?steps=false").json()["steps"] is None
+    assert [one["id"] for one in client.get(f"/api/scenarios/{cluster.pk}/upgrades").json()] == [upgrade.pk]
+    assert client.delete(made["url"]).status_code == 204
+    assert client.get(made["url"]).status_code == 404
+    assert cluster.runs.count() == 2
+
+
+def test_what_is_told_is_what_the_runs_came_to(client: Client, cluster: Scenario) -> None:
+    upgrade = work(life.create_upgrade(cluster, list(RELEASES)))
+    assert upgrade.state == "done", upgrade.error
+    assert [(step["a"], step["b"]) for step in upgrade.steps] == list(zip(RELEASES, list(RELEASES)[1:], strict=False))
+    runs = upgrade.run_of()
+    for step in upgrade.steps:
+        for one in step["changed"]:
+            for side in ("a", "b"):
+                namespace, name = one["pod"].split("/")
+                kept = runs[step[side]].pod_results.get(namespace=namespace, name=name)
+                assert (kept.result, kept.node, kept.message) == tuple(
+                    one[side][key] for key in ("result", "node", "message")
+                )
+
+
+def test_runs_of_the_same_settings_are_taken(cluster: Scenario) -> None:
+    one = work(life.create_upgrade(cluster, ["1.27", "1.34"]))
+    other = life.create_upgrade(cluster, ["1.34", "1.33", "1.27"])
+    assert other.releases == ["1.27", "1.33", "1.34"]
+    assert cluster.runs.count() == 3
+    assert set(one.runs.all()) < set(other.runs.all())
+
+
+def test_all_pods_placed_again(cluster: Scenario) -> None:
+    other = scenario(node("n1"), pod("runs", nodeName="n1", status={"phase": "Running"}), pod("waits"))
+    upgrade = work(life.create_upgrade(other, ["1.27", "1.34"], every=True))
+    assert upgrade.steps[0]["pods"] == 2
+    assert work(life.create_upgrade(other, ["1.27", "1.34"])).steps[0]["pods"] == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "status"),
+    [
+        ({"releases": ["1.34", "1.34.1"]}, "must name two releases at least", 400),
+        ({"releases": ["1.34", "0.9"]}, "'0.9' is not available", 400),
+        ({"releases": ["1.34 SchedulerPopFromBackoffQ=false", "1.27"]}, "must be without feature gates", 400),
+        ({"releases": ["1.34"]}, "releases", 422),
+        ({"releases": ["1.27", "1.34"], "x": 1}, "x", 422),
+    ],
+)
+def test_refusals(client: Client, cluster: Scenario, body: Any, words: str, status: int) -> None:
+    assert words in start(client, cluster, status, **body)["error"]
+    assert not Upgrade.objects.exists()
+    assert not Run.objects.exists()
+
+
+def test_cancelled_before_its_runs_are_over(client: Client, cluster: Scenario) -> None:
+    upgrade, other = (life.create_upgrade(cluster, names) for names in (["1.27", "1.34"], ["1.33", "1.34"]))
+    answer = client.post(f"/api/upgrades/{upgrade.pk}/cancel")
+    assert answer.json()["state"] == "cancelled"
+    assert upgrade.run_of()["1.27"].state == "cancelled"
+    assert upgrade.run_of()["1.34"].state == "queued", "another preview waits for it"
+    explain_upgrade(upgrade.pk)
+    upgrade.refresh_from_db()
+    assert upgrade.state == "cancelled"
+    assert work(other).state == "done"
+
+
+def test_cancelled_amid_the_search(cluster: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgrade = life.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
+    for run in upgrade.runs.all():
+        execute_run(run.pk)
+    monkeypatch.setattr(module, "TELL_EVERY_S", -1)
+    told_of = module.write
+
+    def write(one: Upgrade, **values: Any) -> None:
+        told_of(one, **values)
+        if "steps" in values:
+            life.cancel(Upgrade.objects.get(pk=one.pk))
+
+    monkeypatch.setattr(module, "write", write)
+    explain_upgrade(upgrade.pk)
+    upgrade.refresh_from_db()
+    assert (upgrade.state, len(upgrade.steps)) == ("cancelled", 1), "what is known stays"
+    assert 0 < upgrade.done < upgrade.planned
+
+
+def test_a_run_that_fails_fails_it(cluster: Scenario) -> None:
+    upgrade = life.create_upgrade(cluster, ["1.27", "1.34"])
+    Run.objects.filter(release="1.34").update(state="failed", error="no more memory")
+    assert "with release 1.34, is failed: no more memory" in work(upgrade).error
+    gone = life.create_upgrade(cluster, ["1.27", "1.33"])
+    Run.objects.filter(release="1.33").delete()
+    assert "with release 1.33 is not there any more" in work(gone).error
+
+
+def test_one_whose_worker_is_gone_is_taken_up_again(
+    cluster: Scenario, sent: list[Any], monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    upgrade = life.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
+    for run in upgrade.runs.all():
+        execute_run(run.pk)
+    life.sweep()
+    assert (life.EXPLAIN, upgrade.pk) in sent, "a message that was lost is sent again"
+    work(upgrade)
+    first = upgrade.steps[:1]
+    Upgrade.objects.filter(pk=upgrade.pk).update(state="running", steps=first, worker="gone", heartbeat_at=None)
+    sent.clear()
+    life.sweep()
+    assert sent == [(life.EXPLAIN, upgrade.pk)]
+    played: list[str] = []
+    real = module.step
+    monkeypatch.setattr(
+        module, "step", lambda a, b, *args, **more: played.append(b.release.name) or real(a, b, *args, **more)
+    )
+    assert work(upgrade).state == "done"
+    assert (len(upgrade.steps), played) == (2, ["1.36"]), "what is known is not looked for again"
+    Upgrade.objects.filter(pk=upgrade.pk).update(state="running", starts=settings.RUN_MAX_STARTS, heartbeat_at=None)
+    life.sweep()
+    upgrade.refresh_from_db()
+    assert upgrade.state == "failed"
+
+
+def test_the_page(client: Client, cluster: Scenario) -> None:
+    form = page(client, f"/scenarios/{cluster.pk}/")
+    assert form.count('name="release" value=') == len(RELEASES)
+    answer = client.post(f"/scenarios/{cluster.pk}/upgrade/", {"release": ["1.27", "1.34"], "which": "pending"})
+    upgrade = Upgrade.objects.get()
+    assert answer["Location"] == f"/upgrades/{upgrade.pk}/"
+    assert "Looking for the causes" in page(client, f"/upgrades/{upgrade.pk}/")
+    work(upgrade)
+    text = page(client, f"/upgrades/{upgrade.pk}/")
+    assert "Of 3 pods 2 come to the same; 1 loses its node." in text
+    assert "Since 1.28:" in text
+    assert "Messages that only read differently" in text
+    runs = upgrade.run_of()
+    assert f"/compare/{runs['1.27'].pk}/{runs['1.34'].pk}/?pod=default%2Fchatty#pod" in text
+    assert f"/upgrades/{upgrade.pk}/" in page(client, f"/scenarios/{cluster.pk}/")
+    assert "default/big" not in text[text.index('id="pods"') :]
+    words = page(client, f"/upgrades/{upgrade.pk}/?show=words")
+    assert "default/big" in words[words.index('id="pods"') :]
+    assert "No pod matches" in page(client, f"/upgrades/{upgrade.pk}/?q=nobody")
+    client.post(f"/upgrades/{upgrade.pk}/delete/")
+    assert client.get(f"/upgrades/{upgrade.pk}/").status_code == 404
+
+
+def test_the_page_of_nothing_and_of_one_release(client: Client, cluster: Scenario) -> None:
+    assert client.get("/upgrades/7/").status_code == 404
+    answer = client.post(f"/scenarios/{cluster.pk}/upgrade/", {"release": ["1.27"]}, follow=True)
+    assert "must name two releases at least" in answer.content.decode()
+
+
+def test_a_pod_across_the_releases(cluster: Scenario) -> None:
+    """It stays as it was until a step changes it."""
+
+    def fate(node: str) -> dict[str, Any]:
+        result = "scheduled" if node else "unschedulable"
+        return {"result": result, "node": node, "nominated": "", "victims": [], "message": ""}
+
+    def step(a: str, b: str, *changes: tuple[str, str, str]) -> dict[str, Any]:
+        changed = [
+            {"pod": "default/p", "change": kind, "a": fate(x), "b": fate(y), "cause": [0], "minimal": True}
+            for kind, x, y in changes
+        ]
+        return {"a": a, "b": b, "changed": changed}
+
+    upgrade = Upgrade(releases=["1", "2", "3", "4"], scenario=cluster)
+    upgrade.steps = [step("1", "2"), step("2", "3", ("moved", "n1", "n2")), step("3", "4", ("lost", "n2", ""))]
+    (row,) = told.rows(upgrade)
+    assert row.cells == [("n1", "", ""), ("n1", "", ""), ("n2", "moved", "1.0"), ("no node", "lost", "2.0")]
+    assert told.rows(upgrade, cause="1.0") == told.rows(upgrade, q="N2") == [row]
+    assert told.rows(upgrade, cause="0.0") == told.rows(upgrade, show="words") == []
+
+
+def test_the_chooser(cluster: Scenario) -> None:
+    names = list(RELEASES)
+
+    def chosen(kubernetes: str) -> list[str]:
+        cluster.kubernetes = kubernetes
+        return [one.name for one in told.choices(cluster) if one.chosen]
+
+    assert chosen("") == names[-2:]
+    assert chosen("v1.27.3-eks-a5565ad") == ["1.27", names[-1]]
+    assert chosen(f"v{names[-1]}.0+k3s1") == names[-2:]
+    assert [one.name for one in told.choices(cluster) if one.own] == [names[-1]]
+
+
+def test_every_patch_version_is_of_its_release() -> None:
+    assert all(version.startswith(f"{release}.") for release, version in HELD_TO.items())
+    with pytest.raises(InputError):
+        life.create_upgrade(Scenario(), ["1.34"])
+
+
+def test_in_time_with_the_gates_of_the_scenario(client: Client) -> None:
+    """They hold in the releases that have them."""
+    text = (Path(__file__).parents[2] / "browser" / "story.yaml").read_text()
+    text = text.replace("  until: 5m", "  until: 5m\n  featureGates: {SchedulerPopFromBackoffQ: false}")
+    made = client.post("/api/scenarios", text, content_type="application/yaml").json()
+    upgrade = work(life.create_upgrade(Scenario.objects.get(pk=made["id"]), ["1.27", "1.34"]))
+    assert upgrade.state == "done", upgrade.error
+    assert [run.feature_gates for run in upgrade.run_of().values()] == [{}, {"SchedulerPopFromBackoffQ": False}]
+    assert all(run.in_time for run in upgrade.runs.all())
+    assert (upgrade.steps[0]["a"], upgrade.steps[0]["b"]) == ("1.27", "1.34")
