@@ -12,7 +12,6 @@ from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.debugger.provenance import DISAGREES
 from tests.kubesched_ui.api.test_debugger import ran
-from tests.kubesched_ui.api.test_provenance import client, no_broker  # noqa: F401
 from tests.scheduler_core.provenance.evaluate import nodes, problems
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +27,7 @@ def sample(name: str, release: str) -> bytes:
 MOVES = 150  # of a run, spread over it
 
 
-def moves_of(client: Client, run: Run) -> Any:  # noqa: F811
+def moves_of(client: Client, run: Run) -> Any:
     """(pod, its move, what the history says of it) of the run's pods."""
     for pod in client.get(f"/api/runs/{run.pk}/pods").json()["pods"]:
         key = f"{pod['namespace']}/{pod['name']}"
@@ -38,7 +37,7 @@ def moves_of(client: Client, run: Run) -> Any:  # noqa: F811
 
 @pytest.mark.parametrize("release", ["1.34", "1.27"])
 @pytest.mark.parametrize("name", SAMPLES)
-def test_every_move_of_every_sample(client: Client, name: str, release: str) -> None:  # noqa: F811
+def test_every_move_of_every_sample(client: Client, name: str, release: str) -> None:
     run = ran(client, sample(name, release), release=release)
     assert run.release == release
     told: Counter[str] = Counter()
@@ -57,14 +56,14 @@ def test_every_move_of_every_sample(client: Client, name: str, release: str) -> 
     assert told.total() > 3
 
 
-def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> dict[str, Any]:  # noqa: F811
+def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> dict[str, Any]:
     answer = client.get(f"/api/runs/{run.pk}/pods/{key}/provenance", {"point": "queue", **query})
     assert answer.status_code == status, answer.content
     found: dict[str, Any] = answer.json()
     return found
 
 
-def test_backoff_is_told_down_to_the_configuration(client: Client) -> None:  # noqa: F811
+def test_backoff_is_told_down_to_the_configuration(client: Client) -> None:
     config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npodMaxBackoffSeconds: 3\n"
     run = ran(client, sample("14-backoff", "1.34"), config=config)
     tree = ask(client, run, "default/unlucky", attempt=4)
@@ -78,7 +77,7 @@ def test_backoff_is_told_down_to_the_configuration(client: Client) -> None:  # n
     assert 'aria-current="location">podMaxBackoffSeconds: 3' in line.content.decode()
 
 
-def test_a_hint_and_what_is_wrong(client: Client) -> None:  # noqa: F811
+def test_a_hint_and_what_is_wrong(client: Client) -> None:
     run = ran(client, sample("15-hints", "1.34"))
     tree = ask(client, run, "default/ssd", attempt=2)
     assert "label disk=ssd added (NodeAffinity's hint said Queue)" in tree["text"]

@@ -7,13 +7,12 @@ from django.test import Client
 
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import ran
-from tests.kubesched_ui.api.test_provenance import client, no_broker  # noqa: F401
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("sample", ["10-preemption", "16-preemption-in-time", "13-queue"])
-def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:  # noqa: F811
+def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:
     run = ran(client, (FOLDER / f"{sample}.yaml").read_bytes())
     for cycle in run.cycles.order_by("number"):
         key = f"{cycle.namespace}/{cycle.name}"
@@ -32,7 +31,7 @@ def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:  #
             assert bool(again["victims"]) is node["candidate"]
 
 
-def test_a_person_steps_through_them_on_a_page(client: Client) -> None:  # noqa: F811
+def test_a_person_steps_through_them_on_a_page(client: Client) -> None:
     run = ran(client, (FOLDER / "10-preemption.yaml").read_bytes())
     page = client.get(f"/runs/{run.pk}/pods/default/urgent/trials/", {"node": "n1"}).content.decode()
     assert "default/quorum-0" in page
