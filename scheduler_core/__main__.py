@@ -49,6 +49,8 @@ def main(argv: list[str] | None = None) -> int:
     )
     _add_choices(simulate)
     simulate.set_defaults(run=_simulate)
+    releases = commands.add_parser("releases", help="print what changed in which release: docs/releases.md")
+    releases.set_defaults(run=_releases)
     bench = commands.add_parser("bench", help="measure pods per second, with every decision recorded; prints JSON")
     bench.add_argument(
         "--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb"
@@ -355,6 +357,13 @@ def _played(args: argparse.Namespace, keep: bool = False, stages: "Sequence[Stag
         keep=keep,
         stages=stages,
     )
+
+
+def _releases(args: argparse.Namespace) -> int:
+    from scheduler_core.releases.page import page
+
+    sys.stdout.write(page())
+    return 0
 
 
 def _replay(args: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ class Switch(NamedTuple):
 
 
 @cache
-def _told() -> dict[str, str]:
+def told() -> dict[str, str]:
     """Field -> what the release's page says of it."""
     return dict(_LINE.findall(inspect.getsource(Release)))
 
@@ -41,7 +41,7 @@ def between(a: Release, b: Release) -> list[Switch]:
             if all(switch.name != "default_plugins" for switch in found):
                 found.append(Switch("default_plugins", "", _plugins(a, b)))
             continue
-        text = _told().get(field.name, field.name.replace("_", " "))
+        text = told().get(field.name, field.name.replace("_", " "))
         found.append(Switch(field.name, _since(text), _ONLY_VERSION.sub("", text)))
     return found
 
@@ -52,6 +52,8 @@ def _since(text: str) -> str:
     if not versions:
         return ""
     major, _, minor = versions[0].partition(".")
+    if f"{versions[0]} to 1." in text:
+        return f"{major}.{int(versions[1].partition('.')[2]) + 1}"
     last = re.search(rf"until {re.escape(versions[0])}|{re.escape(versions[0])} alone", text)
     return f"{major}.{int(minor) + 1}" if last else versions[0]
 
