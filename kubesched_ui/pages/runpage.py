@@ -13,9 +13,11 @@ from kubesched_ui.asking import remedies
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import PodResult, Run
 from kubesched_ui.reading import figures, occupancy
+from kubesched_ui.runs.lifecycle import own_release
 from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import ClusterView, PodLine
 from scheduler_core.api import duration
+from scheduler_core.releases.patches import held_to
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
 PODS_SHOWN = 100  # on a page of the table
@@ -24,6 +26,16 @@ PODS_SHOWN = 100  # on a page of the table
 def sort_of(wanted: str | None) -> str:
     """`wanted` if the table can be sorted by it."""
     return wanted if wanted and wanted.removeprefix("-") in SORTS else "position"
+
+
+def scheduler_of(run: Run) -> str:
+    """`scheduler 1.34 (as 1.34.1), the cluster's own version`: its release, what that is held to, and what the cluster
+    runs where it is known."""
+    held, theirs = held_to(run.release_number), run.scenario.kubernetes
+    told = f"scheduler {run.release}" + (f" (as {held})" if held else "")
+    if own_release(run.scenario) == run.release_number:
+        return f"{told}, the cluster's own version"
+    return f"{told}, while the cluster runs {theirs}" if theirs else told
 
 
 def outcome_counts(run: Run) -> list[dict[str, Any]]:

@@ -46,7 +46,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     page = Paginator(rows.defer("reasons"), runpage.PODS_SHOWN).get_page(request.GET.get("page"))
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
     context |= {
-        "counts": runpage.outcome_counts(found),
+        **{"counts": runpage.outcome_counts(found), "scheduler": runpage.scheduler_of(found)},
         "progress": runpage.progress(found),
         # what was filled in is no reason to worry
         "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
