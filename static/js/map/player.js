@@ -5,6 +5,7 @@ import { Reel } from "./reel.js";
 import { CALM, due, next, played } from "./transport.js";
 import { pictured } from "./verdicts.js";
 
+const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
 const SETTLED = 250; // milliseconds until what is played stands in the address
 
 export class Player extends Reel {
@@ -81,6 +82,7 @@ export class Player extends Reel {
       this.view.show(told && pictured(told, this.step));
       this.write(address);
       await this.also({ animate, playing });
+      if (asked && playing) await frame(); // what is written beside the map has a frame of its own
       if (mine !== this.turn) return;
       this.shown();
       if (seek && this.inTime) document.dispatchEvent(new CustomEvent("seek", { detail: { t: this.second } }));
@@ -190,7 +192,7 @@ export class Player extends Reel {
     const stop = await this.nextStop(this.cycleHere, by).catch((error) => this.failed(error));
     let before = performance.now();
     let owed = 0;
-    const frame = async (now) => {
+    const play = async (now) => {
       if (this.playing !== by) return;
       const [count, left] = due(owed, now - before, this.speed);
       [owed, before] = [left, now];
@@ -204,9 +206,9 @@ export class Player extends Reel {
           return;
         }
       }
-      requestAnimationFrame(frame);
+      requestAnimationFrame(play);
     };
-    requestAnimationFrame(frame);
+    requestAnimationFrame(play);
   }
 
   // Plays so many steps. Returns true at the end, or what it stopped for.
