@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scheduler_core.releases import RELEASES, Release
 from scheduler_core.releases.gates import numbered
-from scheduler_core.releases.switches import DEFAULTS, Switch
+from scheduler_core.releases.switches import DEFAULTS, PLUGIN, VERSIONS, Switch
 
 
 def since(switch: Switch, a: Release, b: Release) -> str:
@@ -16,7 +16,7 @@ def since(switch: Switch, a: Release, b: Release) -> str:
     if not values or (values[0], values[-1]) != (_value(older, switch.name), _value(newer, switch.name)):
         return switch.since  # feature gates
     changed = [i for i in range(1, len(names)) if values[i] != values[i - 1]]
-    if switch.name in DEFAULTS and len(changed) > 1:
+    if not changed or (switch.name in DEFAULTS and len(changed) > 1):
         return ""
     before, at = (numbered(names[i]) for i in (changed[-1] - 1, changed[-1]))
     return names[changed[-1]] if at[1] - before[1] == 1 else switch.since
@@ -24,5 +24,7 @@ def since(switch: Switch, a: Release, b: Release) -> str:
 
 def _value(release: Release, name: str) -> object:
     if name in DEFAULTS:
-        return tuple(getattr(release, field) for field in DEFAULTS)
+        return tuple(getattr(release, field) for field in VERSIONS)
+    if name.startswith(PLUGIN):
+        return dict(release.default_plugins).get(name.removeprefix(PLUGIN))
     return getattr(release, name)

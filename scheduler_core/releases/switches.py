@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from scheduler_core.releases.release import Release
+from scheduler_core.releases.release import PluginWeights, Release
 
-# What belongs together: which plugins there are by default, and in which versions of a configuration.
-DEFAULTS = ("default_plugins", "default_points", "removed_plugins", "absent_points", "api_versions")
+# In which versions a configuration may be, and what they mean where it says nothing: these belong together.
+VERSIONS = ("api_versions", "default_points", "removed_plugins", "absent_points")
+DEFAULTS = ("default_plugins", *VERSIONS)
+PLUGIN = "default_plugins:"  # and the name of one that is there in one alone, or weighs otherwise
 _LINE = re.compile(r"^ {4}(\w+): (?:bool|str) = [^#\n]*# (.+)$", re.M)
 _ONLY_VERSION = re.compile(r" \(1\.\d+\)$")  # which `since` tells
 _VERSION = re.compile(r"\b1\.\d+\b")
@@ -38,8 +41,12 @@ def between(a: Release, b: Release) -> list[Switch]:
         if field.name in ("name", "feature_gates") or getattr(a, field.name) == getattr(b, field.name):
             continue
         if field.name in DEFAULTS:
-            if all(switch.name != "default_plugins" for switch in found):
-                found.append(Switch("default_plugins", "", _plugins(a, b)))
+            if field.name == "default_plugins":
+                found += _plugins(a.default_plugins, b.default_plugins)
+            if not any(switch.name == "default_plugins" for switch in found) and _rest_differs(a, b):
+                found.append(
+                    Switch("default_plugins", "", "the order of plugins, and what versions of a configuration mean")
+                )
             continue
         text = told().get(field.name, field.name.replace("_", " "))
         found.append(Switch(field.name, _since(text), _ONLY_VERSION.sub("", text)))
@@ -58,19 +65,56 @@ def _since(text: str) -> str:
     return f"{major}.{int(minor) + 1}" if last else versions[0]
 
 
-def _plugins(a: Release, b: Release) -> str:
-    """What differs between the default plugins, in words."""
-    one, other = dict(a.default_plugins), dict(b.default_plugins)
-    new, gone = ([name for name in of if name not in than] for of, than in ((other, one), (one, other)))
-    weights = [f"{n} weighs {other[n]}" for n in one if n in other and one[n] != other[n]]
-    parts = [", ".join(names) + end for names, end in ((new, " new"), (gone, " gone"), (weights, "")) if names]
-    return f"which plugins there are by default{': ' if parts else ', in which order'}{'; '.join(parts)}"
+def _plugins(a: PluginWeights, b: PluginWeights) -> list[Switch]:
+    """A switch for each default plugin that is there in one alone, or weighs otherwise."""
+    one, other = dict(a), dict(b)
+    found = []
+    for name in _merged(list(one), list(other)):
+        if name not in one:
+            text = f"{name} is a default plugin"
+        elif name not in other:
+            text = f"{name} is no default plugin any more"
+        elif one[name] != other[name]:
+            text = f"{name} weighs {other[name] or 1} by default, not {one[name] or 1}"
+        else:
+            continue
+        found.append(Switch(f"{PLUGIN}{name}", "", text))
+    return found
+
+
+def _rest_differs(a: Release, b: Release) -> bool:
+    """Whether anything else differs in the defaults: the order of the plugins that both have, or what versions of a
+    configuration mean."""
+    one, other = ([name for name, _ in release.default_plugins] for release in (a, b))
+    both = [name for name in one if name in other], [name for name in other if name in one]
+    return both[0] != both[1] or any(getattr(a, field) != getattr(b, field) for field in VERSIONS)
+
+
+def _merged(a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """Both lists in one: a's order, what only b has after what it stands after there."""
+    found = list(a)
+    for i, name in enumerate(b):
+        if name not in found:
+            after = next((other for other in reversed(b[:i]) if other in found), None)
+            found.insert(found.index(after) + 1 if after is not None else 0, name)
+    return found
 
 
 def switched(a: Release, b: Release, names: frozenset[str]) -> Release:
     """Release `a` with these behaviours of `b`."""
     values: dict[str, Any] = {}
     for name in names:
-        for field in DEFAULTS if name == "default_plugins" else (name,):
-            values[field] = getattr(b, field)
-    return replace(a, **values)
+        if not name.startswith(PLUGIN):
+            for field in VERSIONS if name == "default_plugins" else (name,):
+                values[field] = getattr(b, field)
+    taken = [name.removeprefix(PLUGIN) for name in names if name.startswith(PLUGIN)]
+    return replace(a, default_plugins=_with_plugins(a, b, taken, "default_plugins" in names), **values)
+
+
+def _with_plugins(a: Release, b: Release, taken: Collection[str], in_bs_order: bool) -> PluginWeights:
+    """a's default plugins, those `taken` as they are in b, or are not."""
+    one, other = dict(a.default_plugins), dict(b.default_plugins)
+    kept = {name: weight for name, weight in one.items() if name not in taken}
+    kept |= {name: other[name] for name in taken if name in other}
+    order = _merged(list(other), list(one)) if in_bs_order else _merged(list(one), list(other))
+    return tuple((name, kept[name]) for name in order if name in kept)
