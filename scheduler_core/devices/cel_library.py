@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from scheduler_core.api import quantity
@@ -128,7 +129,6 @@ def functions() -> list[Any]:
         made = [overload(id_, result, takes, member, does) for id_, result, takes, does in overloads]
         return cel.FunctionDecl(name, made)
 
-    either = kind.DYN
     return [
         declare("quantity", ("string_to_quantity", opaque, [text], make_quantity), member=False),
         declare("isQuantity", ("is_quantity", true, [text], lambda t: _possible(make_quantity, t)), member=False),
@@ -151,8 +151,14 @@ def functions() -> list[Any]:
         declare("isInteger", ("quantity_is_integer", true, [opaque], _is_integer)),
         declare("asApproximateFloat", ("quantity_float", kind.DOUBLE, [opaque], lambda q: _nano(q) / NANO)),
         declare("sign", ("quantity_sign", number, [opaque], _sign)),
-        declare("add", ("quantity_add", opaque, [opaque, either], lambda a, b: _plus(a, b, 1))),
-        declare("sub", ("quantity_sub", opaque, [opaque, either], lambda a, b: _plus(a, b, -1))),
+        *(
+            declare(
+                name,
+                (f"quantity_{name}", opaque, [opaque, opaque], partial(_plus, sign=sign)),
+                (f"quantity_{name}_int", opaque, [opaque, number], partial(_plus, sign=sign)),
+            )
+            for name, sign in (("add", 1), ("sub", -1))
+        ),
         declare("major", ("semver_major", number, [opaque], _part(0))),
         declare("minor", ("semver_minor", number, [opaque], _part(1))),
         declare("patch", ("semver_patch", number, [opaque], _part(2))),

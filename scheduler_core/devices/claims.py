@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import msgspec
 
-from scheduler_core.api.devices import Allocation, Consumer, ResourceClaim, ResourceClaimStatus
+from scheduler_core.api.devices import EXTENDED_CLAIM, Allocation, Consumer, ResourceClaim, ResourceClaimStatus
 from scheduler_core.api.objects import PodResourceClaim
 from scheduler_core.cluster.pod_info import PodInfo
 
@@ -67,26 +67,42 @@ def problem_of(pod: PodInfo, used: PodResourceClaim, known: Mapping[str, Resourc
 
 
 def claims_used(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> list[ResourceClaim]:
-    """Those of the pod's claims that are there, whatever is wrong with others."""
+    """Those of the pod's claims that are there, whatever is wrong with others; and one that the scheduler made."""
     found = []
     for used in pod.pod.spec.resource_claims:
         with suppress(ClaimProblem):
             claim = known.get(f"{pod.namespace}/{claim_name(pod, used)[0]}")
             if claim is not None:
                 found.append(claim)
-    return found
+    made = (claim for claim in known.values() if claim.metadata.annotations.get(EXTENDED_CLAIM) == "true")
+    return [*found, *(claim for claim in made if claim.namespace == pod.namespace and owned(claim, pod))]
+
+
+def uid_of(thing: PodInfo | ResourceClaim) -> str:
+    """What tells it from others of its name; the name where nobody gave it a uid."""
+    metadata = thing.pod.metadata if isinstance(thing, PodInfo) else thing.metadata
+    return metadata.uid or thing.key
 
 
 def owned(claim: ResourceClaim, pod: PodInfo) -> bool:
     """Whether the pod controls the claim: claims are made for pods by a controller."""
     references = claim.metadata.owner_references
     controller = next((reference for reference in references if reference.controller), None)
-    return controller is not None and controller.uid == pod.pod.metadata.uid
+    if controller is None:
+        return False
+    uid = pod.pod.metadata.uid
+    return controller.uid == uid if uid else (controller.kind, controller.name) == ("Pod", pod.name)
 
 
 def reserved_for(claim: ResourceClaim, pod: PodInfo) -> bool:
-    uid = pod.pod.metadata.uid
+    uid = uid_of(pod)
     return any(consumer.uid == uid for consumer in claim.status.reserved_for)
+
+
+def of_others(claim: ResourceClaim, pod: PodInfo) -> bool:
+    """Whether somebody else uses the claim."""
+    uid = uid_of(pod)
+    return any(consumer.uid != uid for consumer in claim.status.reserved_for)
 
 
 def with_status(claim: ResourceClaim, status: ResourceClaimStatus) -> ResourceClaim:
@@ -99,16 +115,16 @@ def allocated(claim: ResourceClaim, allocation: Allocation) -> ResourceClaim:
 
 def reserved(claim: ResourceClaim, pod: PodInfo, allocation: Allocation | None) -> ResourceClaim:
     """The claim with the pod among its consumers, and allocated if it was not."""
-    consumer = Consumer(resource="pods", name=pod.name, uid=pod.pod.metadata.uid)
+    consumer = Consumer(resource="pods", name=pod.name, uid=uid_of(pod))
     status = msgspec.structs.replace(claim.status, reserved_for=[*claim.status.reserved_for, consumer])
     if allocation is not None:
         status.allocation = allocation
     return with_status(claim, status)
 
 
-def released(claim: ResourceClaim, uid: str) -> ResourceClaim:
-    """The claim without one consumer; it stays allocated."""
-    left = [consumer for consumer in claim.status.reserved_for if consumer.uid != uid]
+def released(claim: ResourceClaim, pod: PodInfo) -> ResourceClaim:
+    """The claim without the pod among its consumers; it stays allocated."""
+    left = [consumer for consumer in claim.status.reserved_for if consumer.uid != uid_of(pod)]
     return with_status(claim, msgspec.structs.replace(claim.status, reserved_for=left))
 
 

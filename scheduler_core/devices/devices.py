@@ -17,13 +17,16 @@ import numpy as np
 from scheduler_core.api.devices import Allocation, ResourceClaim
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.devices import capacity, result
+from scheduler_core.devices.claims import uid_of
+from scheduler_core.devices.counters import InUse
+from scheduler_core.devices.found import Found
 from scheduler_core.devices.inventory import Inventory, Pool, PoolID
 from scheduler_core.devices.plan import AllocationError, Plan, make_plan
-from scheduler_core.devices.search import Budget, Found, InUse, OutOfTime, Search
+from scheduler_core.devices.search import Budget, OutOfTime, Search
 from scheduler_core.devices.selectors import Selectors
 from scheduler_core.framework.interface import Codes
 
-STEPS = 2_000_000  # that the searches of one cycle may take together: upstream stops each after ten seconds
+STEPS = 1_000_000  # devices that the searches of one cycle may try together: upstream stops each after ten seconds
 REMEMBERED = 64  # different things to ask for
 
 CANNOT, TIMED_OUT, INVALID_POOLS = 1, 2, 3  # codes of a Column; from ERROR on an error each
@@ -31,15 +34,21 @@ ERROR = 4
 _KEY = msgspec.json.Encoder()
 
 
+Shape = tuple[int, bytes]  # of a node: number of its kind, which of its devices are in use
+
+
 @dataclass(slots=True)
 class Column:
     """What some claims can be given on each node. `codes`: uint16 over nodes, 0 where they can be. `found`: row ->
-    what was found there. `errors`: what codes from ERROR on stand for. `seen`: how much of the log it knows."""
+    what was found there, or on a node like it. `errors`: what codes from ERROR on stand for. `seen`: how much of the
+    log it knows. `alike`: what was found on nodes of a shape with certain devices in use, and the row of the first."""
 
     codes: Codes
     found: dict[int, Found] = field(default_factory=dict)
     errors: list[AllocationError] = field(default_factory=list)
     seen: int = 0
+    alike: dict[Shape, tuple[Found | None, int]] = field(default_factory=dict)
+    rows: dict[int, int] = field(default_factory=dict)  # row -> where what is found there was found first
 
 
 class Devices:
@@ -51,9 +60,12 @@ class Devices:
         self.in_use = InUse({}, {})
         self.pending: dict[str, ResourceClaim] = {}  # allocated in a cycle whose pod is not bound yet
         self.timed_out: set[str] = set()  # uids of claims for whose devices nobody waits any longer
+        self._made = 0  # claims that the scheduler made
         self._inventory = Inventory(cluster.release, ())
         self._versions: tuple[int, ...] = ()
         self._pools: dict[int, list[Pool]] = {}
+        self._kinds: dict[int, int] = {}  # row -> the number of its shape, -1 for none
+        self._numbers: dict[tuple[tuple[bytes, ...] | None, ...], int] = {}
         self._viewers: dict[PoolID, set[int]] | None = None
         self._columns: dict[bytes, Column] = {}
         self._log: list[PoolID] = []  # pools of which a device was given away or came back
@@ -100,17 +112,22 @@ class Devices:
 
     def promise(self, claim: ResourceClaim) -> None:
         """The claim, allocated, counts from now on, though it is not written yet."""
-        self.pending[claim.metadata.uid or claim.key] = claim
+        self.pending[uid_of(claim)] = claim
         self._count(claim, 1)
 
     def is_pending(self, claim: ResourceClaim) -> bool:
-        return bool(self.pending) and (claim.metadata.uid or claim.key) in self.pending
+        return bool(self.pending) and (uid_of(claim)) in self.pending
 
     def end_promise(self, claim: ResourceClaim) -> None:
         """It is written, or will not be."""
-        promised = self.pending.pop(claim.metadata.uid or claim.key, None)
+        promised = self.pending.pop(uid_of(claim), None)
         if promised is not None:
             self._count(promised, -1)
+
+    def next_number(self) -> int:
+        """Of the next claim that the scheduler makes itself."""
+        self._made += 1
+        return self._made
 
     # ---- what can be had
 
@@ -153,28 +170,48 @@ class Devices:
 
     def _look(self, column: Column, row: int, plan: Plan, budget: Budget) -> None:
         column.found.pop(row, None)
+        shape = self._shape(row)
+        known = column.alike.get(shape) if shape is not None else None
         try:
-            found = self.search(row, plan, budget).run()
-            if found is not None:
-                column.found[row] = found
-                column.codes[row] = 0
-            else:
-                invalid = any(pool.problem for pool in self.pools(row)) and self.cluster.release.invalid_pools_told
-                column.codes[row] = INVALID_POOLS if invalid else CANNOT
+            found, column.rows[row] = known or (self.search(row, plan, budget).run(), row)
         except OutOfTime:
             budget.left = STEPS // 1000  # those that follow get a little
             column.codes[row] = TIMED_OUT
+            return
         except AllocationError as error:
             told = [(known.problem, known.claim) for known in column.errors]
             if (error.problem, error.claim) not in told:
                 column.errors.append(error)
                 told.append((error.problem, error.claim))
             column.codes[row] = ERROR + told.index((error.problem, error.claim))
+            return
+        if shape is not None:
+            column.alike[shape] = found, column.rows[row]
+        if found is not None:
+            column.found[row] = found
+            column.codes[row] = 0
+        else:
+            invalid = any(pool.problem for pool in self.pools(row)) and self.cluster.release.invalid_pools_told
+            column.codes[row] = INVALID_POOLS if invalid else CANNOT
+
+    def _shape(self, row: int) -> Shape | None:
+        """Nodes of one shape have the same devices at the same places, of which the same are in use. None: as no
+        other."""
+        kind = self._kinds.get(row)
+        if kind is None:
+            shapes = tuple(pool.shape for pool in self.pools(row))
+            kind = self._kinds[row] = -1 if None in shapes else self._numbers.setdefault(shapes, len(self._numbers))
+        if kind < 0:
+            return None
+        used = self.in_use.devices
+        return kind, bytes(entry.id in used for pool in self.pools(row) for entry in pool.entries)
 
     def allocate(self, column: Column, row: int, claims: list[ResourceClaim]) -> list[Allocation]:
         """What the column found on a node, for these claims."""
-        plan, name = self.plan(claims), self.cluster.nodes.names[row]
-        return result.allocations(self.cluster.release, plan, column.found[row], name)
+        plan, name, found = self.plan(claims), self.cluster.nodes.names[row], column.found[row]
+        if column.rows[row] != row:
+            found = found.at(self.pools(column.rows[row]), self.pools(row))
+        return result.allocations(self.cluster.release, plan, found, name)
 
     # ---- keeping up
 
@@ -190,8 +227,8 @@ class Devices:
             self._inventory = Inventory(cluster.release, cluster.resource_slices.values())
             self.selectors.forget()
         self._versions = versions
-        self._pools.clear()
-        self._columns.clear()
+        for remembered in (self._pools, self._kinds, self._numbers, self._columns):
+            remembered.clear()
         self._log.clear()
         self._viewers = None
 

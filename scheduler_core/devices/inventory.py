@@ -54,7 +54,7 @@ class Entry:
 class Piece:
     """A ResourceSlice, prepared."""
 
-    __slots__ = ("binds_later", "entries", "name", "pool", "spec")
+    __slots__ = ("binds_later", "entries", "name", "pool", "shape", "spec")
 
     def __init__(self, piece: ResourceSlice, contents: dict[bytes, Content]) -> None:
         self.spec, self.name = piece.spec, piece.name
@@ -63,6 +63,7 @@ class Piece:
             Entry(self, device, _content(piece.spec.driver, device, contents)) for device in self.spec.devices
         ]
         self.binds_later = any(device.binding_conditions for device in self.spec.devices)
+        self.shape = _shape(self)
 
     @property
     def generation(self) -> int:
@@ -81,6 +82,17 @@ def _content(driver: str, device: Device, contents: dict[bytes, Content]) -> Con
     return found
 
 
+def _shape(piece: Piece) -> bytes | None:
+    """Equal for slices in which a search finds devices at the same places; None where that depends on more."""
+    spec = piece.spec
+    if spec.per_device_node_selection or spec.shared_counters:
+        return None
+    if any(entry.consumes or entry.multiple for entry in piece.entries):
+        return None
+    devices = [msgspec.structs.replace(device, name="") for device in spec.devices]
+    return spec.driver.encode() + b" " + _ENCODER.encode(devices)
+
+
 @dataclass(slots=True)
 class Pool:
     """What a node sees of a pool. `pieces`: slices for the node, `elsewhere`: the others, whose devices use the same
@@ -96,6 +108,13 @@ class Pool:
     @property
     def name(self) -> str:
         return f"{self.id[0]}/{self.id[1]}"
+
+    @property
+    def shape(self) -> tuple[bytes, ...] | None:
+        """As of its slices."""
+        shapes = [piece.shape for piece in self.pieces if piece.shape is not None]
+        plain = len(shapes) == len(self.pieces) and not (self.problem or self.incomplete)
+        return tuple(shapes) if plain else None
 
     @property
     def entries(self) -> Iterator[Entry]:

@@ -37,6 +37,7 @@ class Asked:
     device_class: DeviceClass | None
     admin: bool
     problem: str = ""  # why it cannot be looked at at all
+    known: dict[int, bool] = field(default_factory=dict)  # id of a content, which outlives the plan -> whether selected
 
     @property
     def full_name(self) -> str:
@@ -58,7 +59,10 @@ class Asked:
 
     def selects(self, entry: Entry, selectors: Selectors) -> bool:
         """Whether the selectors of the class, then those of the request, take the device. Raises AllocationError."""
-        return self.refusing(entry, selectors) is None
+        answer = self.known.get(id(entry.content))
+        if answer is None:
+            answer = self.known[id(entry.content)] = self.refusing(entry, selectors) is None
+        return answer
 
     def refusing(self, entry: Entry, selectors: Selectors) -> tuple[str, int, str] | None:
         """The first selector that does not take the device: (class or "", number, expression). Raises

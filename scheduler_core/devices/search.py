@@ -9,15 +9,15 @@ allocator_incubating.go: Allocate, allocateOne, allocateDevice).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from scheduler_core.api.device_checks import MAX_SUB_REQUESTS
-from scheduler_core.api.devices import MAX_RESULTS, NO_EXECUTE, NO_SCHEDULE, DeviceTaint, DeviceToleration
+from scheduler_core.api.devices import MAX_RESULTS
 from scheduler_core.api.objects import Node, Quantities
 from scheduler_core.devices import capacity, constraints
-from scheduler_core.devices.inventory import Amounts, DeviceID, Entry, Pool, is_for_device
+from scheduler_core.devices.counters import Counters, InUse
+from scheduler_core.devices.found import Found, Taken
+from scheduler_core.devices.inventory import DeviceID, Entry, Pool, is_for_device
 from scheduler_core.devices.plan import AllocationError, Asked, Plan
 from scheduler_core.devices.selectors import Selectors
+from scheduler_core.devices.taints import untolerated
 from scheduler_core.releases import Release
 
 Start = tuple[int, int]  # pool, device in it
@@ -44,41 +44,6 @@ class Budget:
             raise OutOfTime
 
 
-@dataclass(slots=True)
-class InUse:
-    """What claims have been given already. `devices`: those that are nobody else's. `consumed`: what is taken of the
-    capacities of devices that many may have."""
-
-    devices: dict[DeviceID, int]
-    consumed: dict[DeviceID, capacity.Consumed]
-
-    def allocated(self, device: DeviceID) -> bool:
-        return device in self.devices or device in self.consumed
-
-
-@dataclass(slots=True)
-class Taken:
-    """A device that the search has taken."""
-
-    asked: Asked
-    entry: Entry
-    pool: Pool
-    consumed: Quantities
-
-
-@dataclass(slots=True)
-class Found:
-    """A solution. `taken`: per claim. `chosen`: (claim, request) -> which of its alternatives."""
-
-    taken: list[list[Taken]]
-    chosen: dict[tuple[int, int], int]
-
-    @property
-    def preference(self) -> int:
-        """The more, the nearer what was had is to the heads of prioritized lists."""
-        return sum(MAX_SUB_REQUESTS - alternative for alternative in self.chosen.values())
-
-
 class Search:
     """One node's. `pools`: those that it sees."""
 
@@ -94,8 +59,7 @@ class Search:
         self._constraints: list[list[constraints.Constraint]] = []
         self._taking: dict[DeviceID, set[int]] = {}
         self._taking_of: dict[DeviceID, capacity.Consumed] = {}
-        self._available: dict[str, Amounts] = {}  # by the pool's name alone, as upstream has it
-        self._consumed: dict[str, Amounts] = {}
+        self._counters = Counters(in_use)
         self.taken: list[list[Taken]] = [[] for _ in plan.claims]
         self._chosen: dict[tuple[int, int], int] = {}
 
@@ -230,6 +194,7 @@ class Search:
                 continue
             for d in range(start[1] if p == start[0] else 0, len(entries)):
                 entry = entries[d]
+                self._budget.step()
                 if (
                     self._busy(i, asked, entry)
                     or not self._selectable(asked, entry)
@@ -267,9 +232,9 @@ class Search:
             if not release.shared_counters:
                 return False
             partly = multiple and (id_ in self._in_use.consumed or id_ in self._taking_of)
-            if not partly and not self._count_in(entry, pool):
+            if not partly and not self._counters.take(entry, pool):
                 return False
-        # What was counted in stays counted if something below is against the device: so it is upstream.
+        # What was counted stays counted if something below is against the device: so it is upstream.
         if release.device_taints and untolerated(entry.device.taints, asked.asked.tolerations) is not None:
             return False
         concerned = [one for one in self._constraints[i] if one.concerns(asked.base, asked.sub)]
@@ -309,55 +274,4 @@ class Search:
             if not any(left.values()):
                 del self._taking_of[entry.id]
         elif entry.consumes:
-            self._count_out(entry, last.pool)
-
-    # ---- shared counters
-
-    def _count_in(self, entry: Entry, pool: Pool) -> bool:
-        name = pool.id[1]
-        available = self._available.get(name)
-        if available is None:
-            available = self._available[name] = self.left(pool, self._in_use)
-        consumed = self._consumed.setdefault(name, {})
-        for counter, amount in entry.consumes.items():
-            consumed[counter] = consumed.get(counter, 0) + amount
-        if any(amount < consumed.get(counter, 0) for counter, amount in available.items()):
-            self._count_out(entry, pool)
-            return False
-        return True
-
-    def _count_out(self, entry: Entry, pool: Pool) -> None:
-        consumed = self._consumed[pool.id[1]]
-        for counter, amount in entry.consumes.items():
-            consumed[counter] -= amount
-
-    @staticmethod
-    def left(pool: Pool, in_use: InUse) -> Amounts:
-        """What allocated devices leave of the pool's counters; less than nothing if they are overdrawn."""
-        left = dict(pool.counters)
-        for piece in (*pool.pieces, *pool.elsewhere):
-            for entry in piece.entries:
-                if entry.consumes and in_use.allocated(entry.id):
-                    for counter, amount in entry.consumes.items():
-                        if counter in left:
-                            left[counter] -= amount
-        return left
-
-
-def untolerated(taints: list[DeviceTaint], tolerations: list[DeviceToleration]) -> DeviceTaint | None:
-    """The first taint that keeps a request from having the device."""
-    for taint in taints:
-        if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not any(tolerates(one, taint) for one in tolerations):
-            return taint
-    return None
-
-
-def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    """Source: staging/src/k8s.io/dynamic-resource-allocation/resourceclaim (devicetoleration.go)."""
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    if toleration.operator in ("", "Equal"):
-        return toleration.value == taint.value
-    return toleration.operator == "Exists"
+            self._counters.give_back(entry, last.pool)

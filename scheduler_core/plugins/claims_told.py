@@ -35,12 +35,13 @@ def refused_claims(view: View, refused: Status | None) -> Tree:
     return some([tree, constant(True, refused.message)], "what PreFilter asks").tells(refused.message)
 
 
-def refused_node(view: View, used: Sequence[ResourceClaim], refused: Status | None) -> Tree:
-    """True if some claim cannot be had on the node."""
+def refused_node(
+    view: View, used: Sequence[ResourceClaim], unallocated: Sequence[ResourceClaim], refused: Status | None
+) -> Tree:
+    """True if some claim cannot be had on the node. `unallocated`: as the node needs them."""
     parts = list(_elsewhere(view, used))
-    unallocated = [claim for claim in used if claim.status.allocation is None]
     if unallocated:
-        found = look(Devices.of(view.cluster), view.row, unallocated)
+        found = look(Devices.of(view.cluster), view.row, list(unallocated))
         parts += [_short(view, claim) for claim in found.claims]
     name = view.node.name
     if refused is None:

@@ -5,20 +5,19 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 import numpy as np
 
-from scheduler_core.api.devices import Allocation, ResourceClaim
-from scheduler_core.cluster.node_matching import terms_mask
+from scheduler_core.api.devices import ResourceClaim
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.devices import claims
-from scheduler_core.devices.devices import CANNOT, ERROR, INVALID_POOLS, TIMED_OUT, Column, Devices
+from scheduler_core.devices import claims, conditions, extended
+from scheduler_core.devices.cycle import ELSEWHERE, ClaimCycle
+from scheduler_core.devices.devices import Devices
 from scheduler_core.framework import signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
-    Bool,
     CycleState,
     Filtered,
     FilterPlugin,
@@ -47,29 +46,8 @@ from scheduler_core.provenance.view import View
 NOTHING_TO_FREE = unschedulable("no new claims to deallocate")
 STILL_NOT = unschedulable("still not schedulable")
 DEALLOCATED = unschedulable("deallocation of ResourceClaim completed")
-ELSEWHERE = unresolvable("resourceclaim not available on the node")
-REFUSALS = {
-    CANNOT: unresolvable("cannot allocate all claims"),
-    TIMED_OUT: unresolvable("timed out trying to allocate devices"),
-    INVALID_POOLS: unresolvable("invalid resource pools were encountered"),
-}
-
-
-@dataclass(slots=True)
-class _Cycle:
-    """`claims`: the pod's. `missing`: places of those to be allocated. `column`: what they can be given, if there are
-    any. `elsewhere`: per claim the nodes that its allocation does not suit, None for no node. `given`: place -> what
-    Reserve chose for it."""
-
-    claims: list[ResourceClaim]
-    missing: list[int]
-    column: Column | None = None
-    elsewhere: list[Bool | None] = field(default_factory=list)
-    given: dict[int, Allocation] = field(default_factory=dict)
-
-    @property
-    def unallocated(self) -> list[ResourceClaim]:
-        return [self.claims[place] for place in self.missing]
+DELETED = unschedulable("deletion of ResourceClaim completed")
+TIMEOUT = error("device binding timeout")
 
 
 class DynamicResources(
@@ -95,20 +73,20 @@ class DynamicResources(
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """What is to be allocated must name classes that exist; any number of pods may share a claim."""
-        if not pod.pod.spec.resource_claims:
+        asked = extended.asked(self.cluster, pod)
+        if not pod.pod.spec.resource_claims and not asked:
             return SKIPPED
         try:
             found = list(claims.claims_of(pod, self.cluster.device_claims))
         except claims.ClaimProblem as problem:
             return unresolvable(str(problem))
-        if not found:
+        special = extended.claim_of(pod, self.cluster.device_claims.values()) if asked else None
+        cycle = ClaimCycle(self.devices, pod, [*found, special] if special is not None else found, special, asked)
+        if not cycle.claims:
             return SKIPPED
-        cycle = _Cycle(found, [])
-        for place, claim in enumerate(found):
-            if claim.status.allocation is None:
-                cycle.missing.append(place)
-                if (refused := self._allocatable(claim)) is not None:
-                    return refused
+        for claim in cycle.unallocated:
+            if (refused := self._allocatable(claim)) is not None:
+                return refused
         state[self.name] = cycle
         return None
 
@@ -127,32 +105,8 @@ class DynamicResources(
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         """Nodes where all claims can be had: those allocated already, and devices for the others."""
-        cycle: _Cycle | None = state.get(self.name)
-        if cycle is None:
-            return PASSES
-        codes = np.zeros(len(self.cluster.nodes), np.uint16)
-        statuses: list[Status] = []
-        unallocated = cycle.unallocated
-        if unallocated:
-            cycle.column = self.devices.column(unallocated)
-            codes = cycle.column.codes.copy()
-            errors = [error(problem.told(unallocated)) for problem in cycle.column.errors]
-            statuses = [REFUSALS[code] for code in range(1, ERROR)] + errors
-        cycle.elsewhere = [self._elsewhere(claim) for claim in cycle.claims]
-        for away in cycle.elsewhere:
-            if away is not None:
-                codes[away & (codes == 0)] = len(statuses) + 1
-        if not codes.any():
-            return PASSES
-        return Verdict(codes, (*statuses, ELSEWHERE))
-
-    def _elsewhere(self, claim: ResourceClaim) -> Bool | None:
-        """The nodes on which an allocated claim cannot be used."""
-        allocation = claim.status.allocation
-        if allocation is None or allocation.node_selector is None:
-            return None
-        there = terms_mask(self.cluster.nodes, allocation.node_selector.node_selector_terms)
-        return None if there.all() else ~there
+        cycle: ClaimCycle | None = state.get(self.name)
+        return cycle.verdict() if cycle is not None else PASSES
 
     # ---- PostFilter
 
@@ -160,36 +114,33 @@ class DynamicResources(
         self, state: CycleState, pod: PodInfo, filtered: Filtered
     ) -> tuple[PostFilterResult | None, Status]:
         """Takes the allocation away from a claim that keeps the pod off some node and that nobody else uses."""
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return None, NOTHING_TO_FREE
-        for place in self._in_the_way(cycle, filtered):
-            claim = cycle.claims[place]
-            if all(consumer.uid == pod.pod.metadata.uid for consumer in claim.status.reserved_for):
+        for claim in self._in_the_way(cycle, filtered):
+            if claim is not cycle.special and not claims.of_others(claim, pod):
                 self.cluster.device_claims[claim.key] = claims.deallocated(claim)
                 return None, DEALLOCATED
+        if cycle.special is not None and cycle.stale:
+            del self.cluster.device_claims[cycle.special.key]
+            return None, DELETED
         return None, STILL_NOT
 
-    def _in_the_way(self, cycle: _Cycle, filtered: Filtered) -> list[int]:
-        """Places of the claims for which some node was refused here."""
-        found = []
-        for place, away in enumerate(cycle.elsewhere):
+    def _in_the_way(self, cycle: ClaimCycle, filtered: Filtered) -> Iterator[ResourceClaim]:
+        """The claims for which some node was refused here."""
+        for claim, away in zip(cycle.claims, cycle.elsewhere, strict=False):
             for row in np.flatnonzero(away).tolist() if away is not None else ():
                 status = filtered.status_at(row)
                 if status is not None and status.plugin == self.name and status.reasons == ELSEWHERE.reasons:
-                    found.append(place)
+                    yield claim
                     break
-        return found
 
     # ---- Score
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """Nodes that offer what prioritized lists name first are better: 8 less the number of each alternative had."""
-        scores = np.zeros(len(self.cluster.nodes), np.int64)
-        cycle: _Cycle | None = state.get(self.name)
-        if cycle is not None and cycle.column is not None:
-            for row, found in cycle.column.found.items():
-                scores[row] = found.preference
+        cycle: ClaimCycle | None = state.get(self.name)
+        scores = cycle.preferences() if cycle is not None else np.zeros(len(self.cluster.nodes), np.int64)
         return scores[rows]
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
@@ -199,43 +150,67 @@ class DynamicResources(
 
     def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
         """The devices found are promised to the pod's claims."""
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: ClaimCycle | None = state.get(self.name)
         row = self.cluster.nodes.rows.get(node)
-        if cycle is None or cycle.column is None or row is None:
+        if cycle is None or row is None:
             return None
-        if row not in cycle.column.found:
+        group = cycle.group_at(row)
+        if group is None:
+            return error("claim allocation not found for node") if cycle.unallocated else None
+        if row not in group.column.found:
             return error("claim allocation not found for node")
-        given = self.devices.allocate(cycle.column, row, cycle.unallocated)
-        for place, allocation in zip(cycle.missing, given, strict=True):
-            cycle.given[place] = allocation
-            self.devices.promise(claims.allocated(cycle.claims[place], allocation))
+        given = self.devices.allocate(group.column, row, group.claims)
+        for claim, allocation in zip(group.claims, given, strict=True):
+            cycle.given[claims.uid_of(claim)] = claim, allocation
+            self.devices.promise(claims.allocated(claim, allocation))
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
-        """Promises are taken back; a claim that was reserved for the pod is not any more, but stays allocated."""
-        cycle: _Cycle | None = state.get(self.name)
+        """Promises are taken back; a claim that was reserved for the pod is not any more, but stays allocated. The
+        scheduler's own claim goes."""
+        cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return
         for claim in cycle.claims:
             self.devices.end_promise(claim)
             known = self.cluster.device_claims.get(claim.key)
-            if known is not None and claims.reserved_for(known, pod):
-                self.cluster.device_claims[claim.key] = claims.released(known, pod.pod.metadata.uid)
+            if known is None or not claims.reserved_for(known, pod):
+                continue
+            if claim is cycle.special:
+                del self.cluster.device_claims[claim.key]
+            else:
+                self.cluster.device_claims[claim.key] = claims.released(known, pod)
 
     def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
-        """Writes what was promised, and that the pod uses it."""
-        cycle: _Cycle | None = state.get(self.name)
+        """Writes what was promised, and that the pod uses it. Devices that are not ready are waited for in vain: no
+        driver is here."""
+        cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return None
         for place, claim in enumerate(cycle.claims):
+            given = cycle.given.get(claims.uid_of(claim))
             known = self.cluster.device_claims.get(claim.key)
+            if claim is cycle.special and given is not None:
+                known = extended.written(given[0], pod, self.devices.next_number())
+                cycle.claims[place] = cycle.special = known
             if known is None or claims.reserved_for(known, pod):
                 continue
-            given = cycle.given.get(place)
             if given is not None and known.status.allocation is not None:
                 return error(f"claim {claim.key} got allocated elsewhere in the meantime")
             self.devices.end_promise(claim)
-            self.cluster.device_claims[claim.key] = claims.reserved(known, pod, given)
+            allocation = given[1] if given is not None else None
+            self.cluster.device_claims[known.key] = claims.reserved(known, pod, allocation)
+        return self._ready(cycle) if self.cluster.release.binding_conditions else None
+
+    def _ready(self, cycle: ClaimCycle) -> Status | None:
+        for claim in cycle.claims:
+            known = self.cluster.device_claims.get(claim.key)
+            problem = conditions.problem(known) if known is not None else None
+            if problem:
+                return error(problem)
+            if problem is not None and known is not None:
+                self.devices.timed_out.add(claims.uid_of(known))
+                return TIMEOUT
         return None
 
     # ---- where it comes from
@@ -248,17 +223,21 @@ class DynamicResources(
         return refused_claims(view, said if isinstance(said, Status) and said.rejected else None)
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return constant(False, "the pod uses no claims").tells("DynamicResources refuses no node")
-        return refused_node(view, cycle.claims, self.filter(state, view.pod).at(view.row))
+        refused = self.filter(state, view.pod).at(view.row)
+        group = cycle.group_at(view.row)
+        return refused_node(view, cycle.claims, group.claims if group is not None else [], refused)
 
     def explain_post_filter(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
         return constant(False, "no allocation is taken away for a node").tells("DynamicResources makes no room here")
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
-        cycle: _Cycle | None = state.get(self.name)
-        return preference(view, cycle.unallocated if cycle is not None else [])
+        self.pre_filter(state, view.pod)
+        cycle: ClaimCycle | None = state.get(self.name)
+        group = cycle.group_at(view.row) if cycle is not None else None
+        return preference(view, group.claims if group is not None else [])
 
     def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
         return by_highest(view, raw, scores, reverse=False)
@@ -272,4 +251,4 @@ class DynamicResources(
         return constant(False, told).tells(f"DynamicResources takes {view.node.name}: {told}")
 
     def sign(self, pod: PodInfo) -> signers.Fragments | None:
-        return None if pod.pod.spec.resource_claims else {}
+        return None if pod.pod.spec.resource_claims or extended.asked(self.cluster, pod) else {}

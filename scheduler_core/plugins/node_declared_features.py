@@ -51,7 +51,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return None
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        needed: frozenset[str] = state[self.name]
+        needed: frozenset[str] = state.get(self.name, frozenset())  # none where PreFilter ended before it was asked
         return self.cluster.nodes.memo((self.name, needed), lambda: Verdict.reject(self._lacks(needed), REJECTED))
 
     def _lacks(self, needed: frozenset[str]) -> Bool:
@@ -60,7 +60,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         declared = view.field(view.node, "status", "declaredFeatures", missing=[])
-        needed = sorted(state[self.name])
+        needed = sorted(state.get(self.name, ()))
         parts = [contains(declared, constant(name, "needed by the pod"), f"declares {name}") for name in needed]
         lacking = [name for name, part in zip(needed, parts, strict=True) if not part.value]
         tree = some([opposite(part) for part in parts], "a feature that the pod needs is not declared")

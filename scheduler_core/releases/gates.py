@@ -33,6 +33,11 @@ class Gate:
 
 
 GATES: Mapping[str, Gate] = {
+    "DRAConsumableCapacity": Gate(since="1.36", on="1.36", switches=("consumable_capacity",)),
+    "DRADeviceBindingConditions": Gate(since="1.36", on="1.36", switches=("binding_conditions",)),
+    "DRADeviceTaints": Gate(since="1.36", on="1.36", switches=("device_taints",)),
+    "DRAExtendedResource": Gate(since="1.36", on="1.36", switches=("extended_resources",)),
+    "DRAPartitionableDevices": Gate(since="1.36", on="1.36", switches=("shared_counters",)),
     "InPlacePodVerticalScaling": Gate(since="1.33", on="1.33", locked="1.35", switches=("in_place_resize",)),
     "MatchLabelKeysInPodAffinity": Gate(since="1.29", on="1.31", locked="1.33", switches=("affinity_label_keys",)),
     "NodeDeclaredFeatures": Gate(

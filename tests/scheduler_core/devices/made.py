@@ -107,11 +107,12 @@ def pod(name: str, *claims: str, **spec: Any) -> Raw:
     }
 
 
-def cycles(*objects: Raw, release: str = "1.34", preempt: bool = True) -> list[Raw]:
-    """What is decided of the pods, in order."""
-    pods = [one["metadata"]["name"] for one in objects if one["kind"] == "Pod" and "nodeName" not in one["spec"]]
+def cycles(*objects: Raw, release: str = "1.34", preempt: bool = True, pods: tuple[str, ...] = ()) -> list[Raw]:
+    """What is decided of the pods, in order. `pods`: their names, if not those of all that are on no node."""
+    pending = (one for one in objects if one["kind"] == "Pod" and "nodeName" not in one["spec"])
+    names = pods or [one["metadata"]["name"] for one in pending]
     case: Raw = {"name": "x", "kubernetes": release, "objects": list(objects), "preempt": preempt, "percentage": 100}
-    return list(replay_case({**case, "pods": [f"default/{name}" for name in pods]})["cycles"])
+    return list(replay_case({**case, "pods": [f"default/{name}" for name in names]})["cycles"])
 
 
 def got(cycle: Raw, name: str) -> list[str]:

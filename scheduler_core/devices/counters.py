@@ -1,0 +1,65 @@
+"""What is in use of devices, and of the counters that the devices of a pool share.
+
+Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating (allocator_incubating.go:
+checkAvailableCounters).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduler_core.devices.capacity import Consumed
+from scheduler_core.devices.inventory import Amounts, DeviceID, Entry, Pool
+
+
+@dataclass(slots=True)
+class InUse:
+    """What claims have been given already. `devices`: those that are nobody else's. `consumed`: what is taken of the
+    capacities of devices that many may have."""
+
+    devices: dict[DeviceID, int]
+    consumed: dict[DeviceID, Consumed]
+
+    def allocated(self, device: DeviceID) -> bool:
+        return device in self.devices or device in self.consumed
+
+
+class Counters:
+    """What a search takes of counters, beside what is in use. By the pool's name alone, as upstream has it."""
+
+    def __init__(self, in_use: InUse) -> None:
+        self._in_use = in_use
+        self._available: dict[str, Amounts] = {}
+        self._consumed: dict[str, Amounts] = {}
+
+    def take(self, entry: Entry, pool: Pool) -> bool:
+        """Counts a device in, if enough is left of all that it consumes."""
+        name = pool.id[1]
+        available = self._available.get(name)
+        if available is None:
+            available = self._available[name] = left(pool, self._in_use)
+        consumed = self._consumed.setdefault(name, {})
+        for counter, amount in entry.consumes.items():
+            consumed[counter] = consumed.get(counter, 0) + amount
+        if any(amount < consumed.get(counter, 0) for counter, amount in available.items()):
+            self.give_back(entry, pool)
+            return False
+        return True
+
+    def give_back(self, entry: Entry, pool: Pool) -> None:
+        """Undoes a `take` that was true."""
+        consumed = self._consumed.setdefault(pool.id[1], {})
+        for counter, amount in entry.consumes.items():
+            consumed[counter] = consumed.get(counter, 0) - amount
+
+
+def left(pool: Pool, in_use: InUse) -> Amounts:
+    """What allocated devices leave of the pool's counters; less than nothing if they are overdrawn."""
+    amounts = dict(pool.counters)
+    for piece in (*pool.pieces, *pool.elsewhere):
+        for entry in piece.entries:
+            if entry.consumes and in_use.allocated(entry.id):
+                for counter, amount in entry.consumes.items():
+                    if counter in amounts:
+                        amounts[counter] -= amount
+    return amounts

@@ -1,0 +1,140 @@
+"""What the claims of one pod come to in a scheduling cycle: on which nodes they can be had, and with which devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scheduler_core.api.devices import Allocation, ResourceClaim
+from scheduler_core.cluster.node_matching import terms_mask
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.devices import conditions, extended
+from scheduler_core.devices.devices import CANNOT, ERROR, INVALID_POOLS, TIMED_OUT, Column, Devices
+from scheduler_core.framework.interface import PASSES, Bool, Status, Verdict, error, unresolvable
+
+ELSEWHERE = unresolvable("resourceclaim not available on the node")
+STALE = unresolvable("cannot schedule extended resource claim")
+NOT_THERE = unresolvable("cannot fit resource")
+REFUSALS = {
+    CANNOT: unresolvable("cannot allocate all claims"),
+    TIMED_OUT: unresolvable("timed out trying to allocate devices"),
+    INVALID_POOLS: unresolvable("invalid resource pools were encountered"),
+}
+
+
+@dataclass(slots=True)
+class Group:
+    """Nodes that need the same of the scheduler's own claim. `rows`: bool over nodes, None for all. `claims`: what is
+    to be allocated there."""
+
+    rows: Bool | None
+    claims: list[ResourceClaim]
+    column: Column
+
+
+@dataclass(slots=True)
+class ClaimCycle:
+    """`claims`: the pod's, the scheduler's own last (`special`, None for none). `elsewhere`: per claim the nodes that
+    its allocation does not suit, None for no node. `given`: claim's uid -> what Reserve chose, and what it is for."""
+
+    devices: Devices
+    pod: PodInfo
+    claims: list[ResourceClaim]
+    special: ResourceClaim | None = None
+    asked: dict[str, int] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
+    elsewhere: list[Bool | None] = field(default_factory=list)
+    given: dict[str, tuple[ResourceClaim, Allocation]] = field(default_factory=dict)
+    judged: bool = False
+
+    @property
+    def stale(self) -> bool:
+        """An earlier attempt made the scheduler's own claim; it has to go first."""
+        return self.special is not None and not extended.is_temporary(self.special)
+
+    @property
+    def unallocated(self) -> list[ResourceClaim]:
+        """The pod's own that are to be allocated."""
+        return [claim for claim in self.claims if claim.status.allocation is None and claim is not self.special]
+
+    def verdict(self) -> Verdict:
+        """What is said of every node."""
+        cluster, self.judged = self.devices.cluster, True
+        codes = np.zeros(len(cluster.nodes), np.uint16)
+        statuses: list[Status] = []
+        if self.stale:
+            return Verdict(codes + np.uint16(1), (STALE,))
+        for group in self._grouped(codes):
+            inside = slice(None) if group.rows is None else group.rows
+            offset = len(statuses)
+            statuses += [REFUSALS[code] for code in range(1, ERROR)]
+            statuses += [error(problem.told(group.claims)) for problem in group.column.errors]
+            said = group.column.codes[inside]
+            codes[inside] = np.where(said > 0, said + np.uint16(offset), 0)
+            self.groups.append(group)
+        statuses += [NOT_THERE, ELSEWHERE]
+        codes[codes == _UNFIT] = len(statuses) - 1
+        self.elsewhere = [self._elsewhere(claim) for claim in self.claims]
+        for away in self.elsewhere:
+            if away is not None:
+                codes[away & (codes == 0)] = len(statuses)
+        return Verdict(codes, tuple(statuses)) if codes.any() else PASSES
+
+    def _grouped(self, codes: np.ndarray[tuple[int], np.dtype[np.uint16]]) -> list[Group]:
+        """The nodes by what is to be allocated on them. Marks in `codes` those that lack what no class provides."""
+        self.groups = []
+        own = self.unallocated
+        if self.special is None:
+            return [Group(None, own, self.devices.column(own))] if own else []
+        cluster = self.devices.cluster
+        wanted = np.zeros(len(cluster.nodes), np.int64)  # bit i: devices are to provide the i-th resource
+        names = sorted(self.asked)
+        for bit, name in enumerate(names):
+            allocatable = cluster.nodes.allocatable.get(name)
+            lacking = np.ones(len(wanted), np.bool_) if allocatable is None else allocatable == 0
+            if extended.class_of(cluster, name) is not None:
+                wanted |= lacking.astype(np.int64) << bit
+            else:
+                nodes = cluster.nodes.nodes
+                absent = [row for row in np.flatnonzero(lacking).tolist() if name not in nodes[row].status.allocatable]
+                codes[absent] = _UNFIT
+        found = []
+        for key in np.unique(wanted[codes == 0]).tolist():
+            delegated = [name for bit, name in enumerate(names) if key >> bit & 1]
+            claims = list(own)
+            if delegated:
+                claims.append(extended.asking(self.special, extended.requests_for(cluster, self.pod, delegated)))
+            if claims:
+                found.append(Group((wanted == key) & (codes == 0), claims, self.devices.column(claims)))
+        return found
+
+    def _elsewhere(self, claim: ResourceClaim) -> Bool | None:
+        """The nodes on which an allocated claim cannot be used."""
+        allocation = claim.status.allocation
+        if allocation is None:
+            return None
+        if self.devices.cluster.release.binding_conditions and conditions.failed(claim, self.devices.timed_out):
+            return np.ones(len(self.devices.cluster.nodes), np.bool_)
+        if allocation.node_selector is None:
+            return None
+        there = terms_mask(self.devices.cluster.nodes, allocation.node_selector.node_selector_terms)
+        return None if there.all() else ~there
+
+    def group_at(self, row: int) -> Group | None:
+        """The group of a node; None where nothing is to be allocated."""
+        if not self.judged:
+            self.verdict()  # a profile may leave Filter out, and who explains a score does
+        return next((group for group in self.groups if group.rows is None or group.rows[row]), None)
+
+    def preferences(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """How near what could be had is to the heads of prioritized lists; int64 over nodes."""
+        scores = np.zeros(len(self.devices.cluster.nodes), np.int64)
+        for group in self.groups:
+            for row, found in group.column.found.items():
+                if group.rows is None or group.rows[row]:
+                    scores[row] = found.preference
+        return scores
+
+
+_UNFIT = np.uint16(0xFFFF)

@@ -1,0 +1,29 @@
+"""Taints of devices, and what requests tolerate.
+
+Source: staging/src/k8s.io/dynamic-resource-allocation/resourceclaim (devicetoleration.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scheduler_core.api.devices import NO_EXECUTE, NO_SCHEDULE, DeviceTaint, DeviceToleration
+
+
+def untolerated(taints: Iterable[DeviceTaint], tolerations: Sequence[DeviceToleration]) -> DeviceTaint | None:
+    """The first taint that keeps a request from having the device."""
+    for taint in taints:
+        if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not any(tolerates(one, taint) for one in tolerations):
+            return taint
+    return None
+
+
+def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    """Whether the toleration is for the taint: what it leaves out is for any."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"

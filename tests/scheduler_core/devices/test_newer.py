@@ -1,0 +1,158 @@
+"""What 1.36 adds: taints, shared counters, capacities that are consumed, extended resources, binding conditions."""
+
+from typing import Any
+
+from tests.scheduler_core.devices.made import (
+    DRIVER,
+    claim,
+    cycles,
+    device,
+    device_class,
+    everything,
+    exactly,
+    given,
+    got,
+    node,
+    piece,
+    pod,
+)
+
+HOT = {"key": "hot", "value": "yes", "effect": "NoSchedule"}
+
+
+def newer(*objects: dict[str, Any]) -> list[dict[str, Any]]:
+    return cycles(*objects, release="1.36")
+
+
+def test_a_taint_keeps_claims_off_that_do_not_tolerate_it() -> None:
+    objects = (node("n"), device_class(), piece("s", device("a", taints=[HOT]), on="n"))
+    (found,) = newer(*objects, claim("c", exactly()), pod("p", "c"))
+    assert found["filter"]["n"]["reasons"] == ["cannot allocate all claims"]
+    tolerant = exactly(1, tolerations=[{"key": "hot", "operator": "Exists"}])
+    (found,) = newer(*objects, claim("c", tolerant), pod("p", "c"))
+    assert got(found, "c") == ["r0:n/a"]
+    (found,) = cycles(*objects, claim("c", exactly()), pod("p", "c"))
+    assert got(found, "c") == ["r0:n/a"]  # 1.34 does not look at them
+
+
+def test_devices_share_counters() -> None:
+    def part(name: str, amount: str) -> dict[str, Any]:
+        return device(name, consumesCounters=[{"counterSet": "c", "counters": {"memory": {"value": amount}}}])
+
+    counters = piece(
+        "counters", on="n", count=2, sharedCounters=[{"name": "c", "counters": {"memory": {"value": "4Gi"}}}]
+    )
+    parts = piece("parts", part("a", "3Gi"), part("b", "2Gi"), part("c", "1Gi"), on="n", count=2)
+    objects = (node("n"), device_class(), counters, parts, claim("x", exactly()), claim("y", exactly()))
+    first, second = newer(*objects, pod("p", "x"), pod("q", "y"))
+    assert got(first, "x") == ["r0:n/a"]
+    assert got(second, "y") == ["r0:n/c"]
+
+
+def test_claims_share_the_capacity_of_a_device() -> None:
+    policy = {"default": "1Gi", "validRange": {"min": "1Gi", "step": "1Gi"}}
+    shared = device("a", allowMultipleAllocations=True)
+    shared["capacity"] = {"memory": {"value": "4Gi", "requestPolicy": policy}}
+    asks = [claim(name, exactly(1, capacity={"requests": {"memory": "1500Mi"}})) for name in "xyz"]
+    objects = (node("n"), device_class(), piece("s", shared, on="n"), *asks)
+    first, second, third = newer(*objects, pod("p", "x"), pod("q", "y"), pod("r", "z"))
+    taken = first["claims"]["default/x"]["allocation"]["devices"]["results"][0]["consumedCapacity"]
+    assert taken == {"memory": "2Gi"}
+    assert got(second, "y") == ["r0:n/a"]
+    assert third["feasible"] == []
+
+
+def test_no_two_devices_with_the_same_value() -> None:
+    devices = [device("a", root="1"), device("b", root="1"), device("c", root="2")]
+    wants = claim("c", exactly(2), constraints=[{"distinctAttribute": f"{DRIVER}/root"}])
+    (found,) = newer(node("n"), device_class(), piece("s", *devices, on="n"), wants, pod("p", "c"))
+    assert got(found, "c") == ["r0:n/a", "r0:n/c"]
+
+
+def test_nothing_of_a_pool_that_is_being_updated() -> None:
+    part = piece("part", device("a"), on="n", count=2)
+    (found,) = newer(node("n"), device_class(), part, claim("c", exactly()), pod("p", "c"))
+    assert found["feasible"] == []
+    twice = piece("twice", device("a"), device("a"), on="n")
+    (found,) = newer(node("n"), device_class(), twice, claim("c", exactly()), pod("p", "c"))
+    assert found["filter"]["n"]["reasons"] == ["invalid resource pools were encountered"]
+
+
+def asking(resource: str, amount: str) -> dict[str, Any]:
+    requests = {"cpu": "1", resource: amount}
+    return {
+        "containers": [{"name": "c", "image": "i", "resources": {"requests": requests, "limits": {resource: amount}}}]
+    }
+
+
+def test_a_class_provides_an_extended_resource() -> None:
+    """Where the node has it itself, a device plugin does; elsewhere the scheduler makes a claim."""
+    own = node("own")
+    own["status"]["allocatable"]["example.com/gpu"] = "1"
+    objects = (own, node("n"), node("m"), device_class(extendedResourceName="example.com/gpu"))
+    first, second, third = newer(
+        *objects,
+        piece("s", device("a"), on="n"),
+        *(pod(name, **asking("example.com/gpu", "1")) for name in "pqr"),
+    )
+    assert sorted(first["feasible"]) == ["n", "own"]
+    assert {first["selected"], second["selected"]} == {"n", "own"}
+    made = next(cycle for cycle in (first, second) if cycle["selected"] == "n")
+    (name,) = made["claims"]
+    assert name.startswith(f"{made['pod']}-extended-resources-")
+    assert got(made, name.partition("/")[2]) == ["container-0-request-1:n/a"]
+    assert third["filter"]["m"] == {
+        "plugin": "DynamicResources",
+        "code": "UnschedulableAndUnresolvable",
+        "reasons": ["cannot allocate all claims"],
+    }
+    assert third["filter"]["own"]["reasons"] == ["Insufficient example.com/gpu"]
+
+
+def test_every_class_provides_one_by_its_name() -> None:
+    wants = pod("p", **asking("deviceclass.resource.kubernetes.io/gpu", "2"))
+    (found,) = newer(node("n"), device_class(), piece("s", device("a"), device("b"), on="n"), wants)
+    assert found["selected"] == "n"
+    assert len(next(iter(found["claims"].values()))["allocation"]["devices"]["results"]) == 2
+
+
+def test_containers_that_end_first_lend_their_devices() -> None:
+    init = {"name": "i", "image": "i", "resources": {"requests": {"example.com/gpu": "3"}}}
+    spec = asking("example.com/gpu", "2")
+    devices = [device(name) for name in "abcd"]
+    objects = (node("n"), device_class(extendedResourceName="example.com/gpu"), piece("s", *devices, on="n"))
+    (found,) = newer(*objects, pod("p", **spec, initContainers=[init]))
+    (status,) = found["claims"].values()
+    requests = [one["request"] for one in status["allocation"]["devices"]["results"]]
+    assert requests == ["container-0-request-0", "container-1-request-1", "container-1-request-1"]
+
+
+def test_a_device_that_is_never_made_ready() -> None:
+    """No driver is here: the binding fails as after a timeout, and the next attempt takes the allocation away."""
+    slow = device("a", bindingConditions=["ready"], bindingFailureConditions=["broken"])
+    objects = (node("n"), device_class(), piece("s", slow, on="n"), claim("c", exactly()))
+    first, second = newer(*objects, pod("p", "c"), pod("q", "c"))
+    assert first["error"] == "device binding timeout"
+    assert second["postfilter"]["status"]["reasons"][0] == "deallocation of ResourceClaim completed"
+
+
+def test_a_device_that_its_driver_calls_ready() -> None:
+    slow = device("a", bindingConditions=["ready"], bindingFailureConditions=["broken"])
+    status = given("a", pool="n")
+    status["allocation"]["devices"]["results"][0] |= {
+        "bindingConditions": ["ready"],
+        "bindingFailureConditions": ["broken"],
+    }
+    status["devices"] = [
+        {"driver": DRIVER, "pool": "n", "device": "a", "conditions": [{"type": "ready", "status": "True"}]}
+    ]
+    objects = (node("n"), device_class(), piece("s", slow, on="n"), claim("c", exactly(), status=status))
+    assert newer(*objects, pod("p", "c"))[0]["selected"] == "n"
+    status["devices"][0]["conditions"] = [{"type": "broken", "status": "True"}]
+    assert newer(*objects, pod("p", "c"))[0]["filter"]["n"]["reasons"] == ["resourceclaim not available on the node"]
+
+
+def test_all_devices_of_a_node() -> None:
+    objects = (node("n"), device_class(), piece("s", device("a"), device("b", taints=[HOT]), on="n"))
+    (found,) = newer(*objects, claim("c", everything()), pod("p", "c"))
+    assert found["feasible"] == []

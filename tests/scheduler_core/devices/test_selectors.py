@@ -1,0 +1,97 @@
+"""Selectors: what an expression sees of a device, and what is said of one that has no answer."""
+
+import msgspec
+import pytest
+
+from scheduler_core.api.devices import Device
+from scheduler_core.devices.selectors import Content, SelectorError, Selectors
+
+HOME = 'device.attributes["gpu.example.com"]'
+DEVICE = Content(
+    "gpu.example.com",
+    msgspec.convert(
+        {
+            "attributes": {
+                "model": {"string": "a100"},
+                "index": {"int": 2},
+                "healthy": {"bool": True},
+                "driverVersion": {"version": "1.4.0-rc.2"},
+                "other.io/root": {"string": "r"},
+            },
+            "capacity": {"memory": {"value": "40Gi"}},
+        },
+        Device,
+    ),
+)
+
+
+def answer(expression: str) -> bool | str:
+    try:
+        return Selectors(multiple=True).matches(expression, DEVICE)
+    except SelectorError as error:
+        return str(error).partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ('device.driver == "gpu.example.com"', True),
+        (f'{HOME}.model.startsWith("a") && {HOME}.index % 2 == 0', True),
+        (f"{HOME}.healthy", True),
+        (f"!{HOME}.healthy", False),
+        (f'{HOME}["model"] in ["a100", "h100"]', True),
+        ('device.attributes["other.io"].root == "r"', True),
+        ('"other.io" in device.attributes', True),
+        ('"nobody.io" in device.attributes', False),
+        ('has(device.attributes["nobody.io"].model)', False),
+        (f"has({HOME}.model)", True),
+        (f'{HOME}.?colour.orValue("none") == "none"', True),
+        ('device.attributes[?"nobody.io"].?model.orValue("none") == "none"', True),
+        (f'{HOME}.driverVersion.isGreaterThan(semver("1.3.0"))', True),
+        (f'{HOME}.driverVersion.isLessThan(semver("1.4.0"))', True),
+        (f'{HOME}.driverVersion.compareTo(semver("1.4.0-rc.10")) < 0', True),
+        (f"{HOME}.driverVersion.minor() == 4", True),
+        ('semver("v01.2", true).patch() == 0', True),
+        ('isSemver("1.2") || isQuantity("1x")', False),
+        ('device.capacity["gpu.example.com"].memory.compareTo(quantity("40960Mi")) == 0', True),
+        ('device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("30Gi").add(quantity("20Gi")))', False),
+        ('quantity("1500m").isInteger()', False),
+        ('quantity("2k").asInteger() == 2000 && quantity("-1").sign() == -1', True),
+        (f'cel.bind(d, {HOME}, d.index == 2 && d.model == "a100")', True),
+        ("device.allowMultipleAllocations", False),
+        ("has(device.driver) && has(device.capacity)", True),
+        (f'{HOME}.model.matches("^[ab]100$") // a comment with ] and "', True),
+    ],
+)
+def test_answers(expression: str, expected: bool) -> None:
+    assert answer(expression) is expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        (f'{HOME}.colour == "red"', "no such key: colour"),
+        ('device.attributes["nobody.io"].model == "x"', "no such key: model"),
+        (f'{HOME}.index.isGreaterThan(semver("1.0.0"))', "no such overload"),
+        (f'{HOME}.driverVersion.isGreaterThan(quantity("1"))', "no such overload"),
+        ("1 / 0 == 1", "division by zero"),
+        ("device.driver", "must evaluate to bool or the unknown type, not string"),
+        (f"{HOME}.index", "CEL result of type int could not be converted to bool: type conversion error"),
+        ("device.bogus", "compilation failed: ERROR: <input>:1:7: undeclared reference to 'device.bogus'"),
+        ("device.driver == 1", "compilation failed: ERROR: <input>:1:15: found no matching overload"),
+        ("((", "compilation failed: ERROR"),
+        ("[1,2,3,4,5,6,7,8,9,0].all(a, " * 8 + "true" + ")" * 8, "operation cancelled: actual cost limit exceeded"),
+        ('"a".replace("", "b" )' + '.replace("b", "' + "c" * 500 + '")' * 6, "too complex, exceeds the cost limit"),
+    ],
+)
+def test_no_answer(expression: str, told: str) -> None:
+    if "[1,2,3" in expression:
+        for name in "abcdefgh":
+            expression = expression.replace(".all(a,", f".all(x{name},", 1)
+    assert str(answer(expression)).startswith(told)
+
+
+def test_a_version_that_is_none() -> None:
+    broken = Content("d", msgspec.convert({"attributes": {"v": {"version": "one"}}}, Device))
+    with pytest.raises(SelectorError, match="attribute v: parse semantic version"):
+        Selectors(multiple=False).matches("true", broken)
