@@ -14,7 +14,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.devices import claims, conditions, extended
 from scheduler_core.devices.cycle import ELSEWHERE, ClaimCycle
 from scheduler_core.devices.devices import Devices
-from scheduler_core.framework import signers
+from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
     SKIPPED,
@@ -212,6 +212,30 @@ class DynamicResources(
                 self.devices.timed_out.add(claims.uid_of(known))
                 return TIMEOUT
         return None
+
+    # ---- what may wake a pod
+
+    def events_to_register(self) -> list[events.EventHint]:
+        node = [events.ADD, events.UPDATE_NODE_LABEL]
+        if self.cluster.release.extended_resources:
+            node.append(events.UPDATE_NODE_ALLOCATABLE)
+        either = (events.ADD, events.UPDATE)
+        return [
+            events.registered(events.NODE, *node),
+            events.registered("ResourceClaim", *either, hint=self._after_claim_change),
+            events.registered("DeviceClass", *either),
+            events.registered("ResourceSlice", *either),
+        ]
+
+    def _after_claim_change(self, pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim) -> bool:
+        """Devices came back; or a claim of the pod came, or has another status. Not before all of them are there."""
+        try:
+            mine = [claim.key for claim in claims.claims_of(pod, self.cluster.device_claims)]
+        except claims.ClaimProblem:
+            return False
+        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+            return True
+        return new.key in mine and (old is None or old.status != new.status)
 
     # ---- where it comes from
 

@@ -139,6 +139,7 @@ class Binder:
         stored = self.api.pods[pod.key]
         stored.node = trace.node
         self.api.bind(stored)
+        self.api.handlers.deliver()
 
     def _problem(self, pod: PodInfo) -> Status | None:
         if self._failures.get(pod.key, 0) > 0:

@@ -27,16 +27,31 @@ class EventHandlers:
         self.cluster = cluster
         self.lifecycle = lifecycle
         self.queue = queue
+        self._written: list[tuple[Object | None, Object | None]] = []
+        cluster.device_claims.watch(lambda key, old, new: self._written.append((old, new)))
 
     # ---- nodes and other objects
 
+    def deliver(self) -> None:
+        """Tells of the resource claims that plugins have written since the last time."""
+        while self._written:
+            old, new = self._written.pop(0)
+            action = events.ADD if old is None else events.DELETE if new is None else events.UPDATE
+            self._tell(ClusterEvent("ResourceClaim", action), old, new)
+
+    def _apply(self, obj: Object) -> None:
+        """What somebody else writes, who is told of at once."""
+        known = len(self._written)
+        self.cluster.apply(obj)
+        del self._written[known:]
+
     def add(self, obj: Object) -> list[str]:
         """A new object other than a pod. Returns the pods it woke."""
-        self.cluster.apply(obj)
+        self._apply(obj)
         return self._tell(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
 
     def update(self, old: Object, new: Object) -> list[str]:
-        self.cluster.apply(new)
+        self._apply(new)
         if not (isinstance(old, Node) and isinstance(new, Node)):
             return self._tell(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
         woken: list[str] = []
@@ -51,7 +66,9 @@ class EventHandlers:
     def delete(self, obj: Object) -> list[str]:
         told = not isinstance(obj, Node) or self.cluster.release.hears_node_deletes
         woken = self._tell(ClusterEvent(type(obj).__name__, events.DELETE), obj, None) if told else []
+        known = len(self._written)
         self.cluster.remove(obj)
+        del self._written[known:]
         return woken
 
     def _tell(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:

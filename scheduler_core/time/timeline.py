@@ -224,6 +224,7 @@ class Timeline:
             else:
                 self._failed(queued, trace)
             self.binder.settle()
+            self.api.handlers.deliver()
             self._note_extenders(seq)
 
     def _note_extenders(self, seq: int) -> None:
