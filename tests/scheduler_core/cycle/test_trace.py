@@ -111,6 +111,8 @@ def full_trace() -> CycleTrace:
         time=12.5,
         start_index=2,
         batch_hint="n2",
+        group="default/g",
+        placement=rows[:2],
         result="unschedulable",
         message="0/3 nodes",
         error="what",
