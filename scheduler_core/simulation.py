@@ -25,7 +25,7 @@ from scheduler_core.groups.group_cycle import GroupScheduler, order_of
 from scheduler_core.groups.trace import GroupTrace, condition_of
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.plugins.gang_scheduling import is_member
-from scheduler_core.releases import Release, get_release
+from scheduler_core.releases import NEWEST, Release, get_release
 
 EPOCH = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod counts as started k seconds later
 
@@ -59,7 +59,7 @@ class Simulation:
         self,
         objects: Sequence[Any],
         *,
-        release: str | Release = "1.34",
+        release: str | Release = NEWEST,
         config: str | bytes | dict[str, Any] | Configuration | None = None,
         seed: int = 0,
         tie_break: str = "seed",
