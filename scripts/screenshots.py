@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 from scheduler_core.releases import RELEASES  # noqa: E402
 from tests.browser.chromium import CHROMIUM, FLAGS, blind  # noqa: E402
 from tests.browser.preview import preview  # noqa: E402
-from tests.browser.tour import FORK, Stop, stops  # noqa: E402
+from tests.browser.tour import DEVICES, FORK, Stop, stops  # noqa: E402
 from tests.kubesched_ui.instance import Instance, until  # noqa: E402
 
 CLUSTERS = ROOT / "tests" / "browser"
@@ -48,7 +48,10 @@ def recorded(site: Instance) -> list[Stop]:
     fork = site.api("POST", f"/runs/{found['cluster.json'][1]}/fork", FORK)["id"]
     site.finished(fork)
     upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
-    pages = stops(*found["cluster.json"], fork, *found["story.yaml"], upgrade)
+    scenario = site.api("POST", "/scenarios", DEVICES.read_bytes())["id"]
+    devices = site.api("POST", f"/scenarios/{scenario}/runs", {"release": "1.36", "tie_break": "name"})["id"]
+    site.finished(devices)
+    pages = stops(*found["cluster.json"], fork, *found["story.yaml"], upgrade, devices)
     return [*pages, Stop("run, many pods", f"/runs/{many}/")]
 
 

@@ -18,7 +18,6 @@ FLOORS = {
         ("devices",),
         ("preemption",),
         ("plugins", "cycle"),
-        ("groups",),
         ("simulation", "queue"),
         ("controllers", "explain"),
         ("snapshot",),

@@ -15,6 +15,7 @@ from ninja.errors import HttpError, ValidationError
 
 from kubesched_ui.api import (
     breakpoints,
+    claims,
     compare,
     cycles,
     debugger,
@@ -46,8 +47,8 @@ api = NinjaAPI(
 )
 
 RESOURCES = (
-    *(scenarios, runs, events, pods, time, debugger, provenance, trials, compare, upgrades, remedies, cycles),
-    breakpoints,
+    *(scenarios, runs, events, pods, time, debugger, provenance, trials, claims, compare, upgrades, remedies),
+    *(cycles, breakpoints),
 )
 for resource in RESOURCES:
     api.add_router("", resource.router)

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from kubesched_ui.asking.claims import devices_then
 from kubesched_ui.asking.recordings import recording_of, stored_object
 from kubesched_ui.models import Run
 from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import NodeLine, Use, percent
 from scheduler_core.api.objects import Node
 from scheduler_core.debugger.moments import Asked
+from scheduler_core.debugger.node_devices import PoolThen
 from scheduler_core.debugger.node_history import Int64, NodeHistory, history_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.state import State
@@ -49,13 +51,15 @@ class Fullness(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class NodeThen:
     """`line`: the node at the moment, or as it was last known; `there`: whether it is. `first`, `now`: the pods on it
-    when the run began and at the moment. `t`: its virtual second; `cursor`: its place in the curves, in percent."""
+    when the run began and at the moment. `pools`: of its devices. `t`: the moment's virtual second; `cursor`: its place
+    in the curves, in percent."""
 
     line: NodeLine
     there: bool
     first: list[There]
     now: list[There]
     fullness: list[Fullness]
+    pools: list[PoolThen]
     history: NodeHistory
     t: float
     cycle: int
@@ -89,7 +93,8 @@ def node_then(run: Run, name: str, query: Mapping[str, str]) -> NodeThen | None:
     if history is None or not history.versions:
         return None
     asked, moment = _moment(query, recording)
-    line = clusterview.node_line(_object(run, recording, history.last_known(moment)))
+    node = _object(run, recording, history.last_known(moment))
+    line = clusterview.node_line(node)
     axis = _axis(recording, run.in_time, history.at)
     end = run.clock if run.in_time else float(recording.end)
     now = end
@@ -108,6 +113,7 @@ def node_then(run: Run, name: str, query: Mapping[str, str]) -> NodeThen | None:
             )
             for resource in _resources(line, history)
         ],
+        pools=devices_then(run, node, moment),
         history=history,
         t=now if run.in_time else 0.0,
         cycle=recording.cycle_after(moment),

@@ -13,6 +13,7 @@ from kubesched_ui.asking.recordings import key_of, recording_of
 from kubesched_ui.asking.remedies import maker
 from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.provenance import Provenance, Question, of_recording
 from scheduler_core.debugger.rewound import Rewound
 from scheduler_core.debugger.trials import Trials
@@ -38,6 +39,14 @@ def trials_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str
     with _lock:
         found = _provenance(run, cycle)
         return {"cycle": cycle.number} | Trials(found.framework, found.pod, found.trace).told(node, page)
+
+
+def claims_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str, Any]:
+    """The claims of the pod of one cycle, and the devices of a node one by one, as docs/debugger.md has it. Raises
+    NotRecorded, InputError, NotThere."""
+    with _lock:
+        found = _provenance(run, cycle)
+        return {"cycle": cycle.number} | Claims(found.framework, found.pod, found.trace).told(node, page)
 
 
 def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: int | None = None) -> Cycle:

@@ -39,6 +39,8 @@ SNAPSHOT_KINDS = (
     "nodes", "pods", "events", "ns", "svc", "rc", "rs", "sts", "pv", "pvc", "sc",
     "csinodes", "csidrivers", "csistoragecapacities", "pdb", "pc",
 )  # fmt: skip
+# Beside these, where the cluster has them: kubectl refuses to get kinds that a server does not know.
+DEVICE_KINDS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
 # Left out at the door: nothing of them decides where a pod goes, and what they hold is nobody's business.
 PRIVATE = {"Secret", "ConfigMap"}
 

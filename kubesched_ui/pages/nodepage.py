@@ -65,6 +65,7 @@ def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] 
         "then": then,
         "at": clock(then.t),
         "fullness": then.fullness,
+        "pools": then.pools,
         "here": [entry(key, before, after, requests, name) for key in on_node(before, after, name)],
         "happened": happened[:EVENTS_SHOWN],
         "more": max(0, len(happened) - EVENTS_SHOWN),

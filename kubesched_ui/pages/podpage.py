@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 
+from kubesched_ui.asking import claims
 from kubesched_ui.asking.recordings import NotRecorded, object_at, recording_of
 from kubesched_ui.asking.rooms import room_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
@@ -30,6 +31,9 @@ from kubesched_ui.reading.cycleview import (
 from kubesched_ui.runs import simulations
 from kubesched_ui.scenarios import clusterview
 from scheduler_core.api.duration import clock
+from scheduler_core.api.objects import Pod, decode
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
 GROUPS_SHOWN = 60
@@ -91,7 +95,11 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     if not rows:
         return page | {"point": ""}
     group = groups[at] if at < len(groups) else []
-    return page | about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group)
+    page |= about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group)
+    if page["claims"] and pod is not None:
+        given = given_devices(run, rows[at], pod, came_to[at])
+        page["facts"] |= {point: [*page["facts"].get(point, []), *given] for point in ("reserve", "prebind") if given}
+    return page
 
 
 def chosen(rows: Sequence[Cycle], query: Mapping[str, str]) -> int:
@@ -159,7 +167,8 @@ def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult 
     known = clusterview.of_scenario(run.scenario).pods.get(key)
     said = known.message if known else result.recorded_message if result else ""
     bound = known.node if known else ""
-    return {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said}
+    claims = bool(pod and (pod.get("spec") or {}).get("resourceClaims"))
+    return {"yaml_lines": yaml_lines(pod) if pod else [], "bound_to": bound, "recorded": said, "claims": claims}
 
 
 def yaml_lines(obj: dict[str, Any]) -> list[dict[str, str]]:
@@ -174,6 +183,20 @@ def yaml_lines(obj: dict[str, Any]) -> list[dict[str, str]]:
             plugins, depth = READ_BY[key], indent
         lines.append({"text": text, "plugins": plugins})
     return lines
+
+
+def given_devices(run: Run, row: Cycle, pod: dict[str, Any], came_to: Attempt) -> list[tuple[str, str]]:
+    """(claim, the devices that it was given) of a pod that was placed; of claims that had theirs before, too."""
+    found = decode(pod)
+    if TONES.get(came_to.result) not in ("ok", "live") or not isinstance(found, Pod):
+        return []
+    with suppress(NotRecorded, InputError):
+        given = claims.given_after(run, row, PodInfo(found, get_release(run.release)))
+        return [
+            (f"claim {key}", ", ".join(f"{one.driver}/{one.pool}/{one.device} ({one.request})" for one in devices))
+            for key, devices in given.items()
+        ]
+    return []
 
 
 def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
@@ -207,7 +230,7 @@ def about_cycle(
         "steps": steps(cycle, row.result, len(nodes), after),
         "point": wanted if wanted in POINTS else decisive_point(cycle, row.result, after),
         "plugin_shown": query.get("plugin", ""),
-        "trials_of": query.get("node", "")[:253],
+        "node_asked": query.get("node", "")[:253],
         "notes": notes(run, verdicts, cycle),
         "matrix": verdicts,
         "matrix_groups": verdicts.groups[:GROUPS_SHOWN],

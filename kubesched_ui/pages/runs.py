@@ -1,5 +1,6 @@
 """A run, a pod in it, a node in it; starting, cancelling and deleting runs."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -151,16 +152,33 @@ def indented(changes: Any) -> str:
 @require_GET
 def trials(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """The trials of preemption on one node, step by step: a part of the pod's page, made again when it is looked at."""
-    found, asked = find(run_id), request.GET.get("cycle", "")
-    row = provenance.cycle_of(
-        found, namespace, name, None, int(asked) if asked.isdecimal() and len(asked) < 10 else None
-    )
+    return again(request, run_id, namespace, name, "trials.html", provenance.trials_of)
+
+
+@require_GET
+def claims(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
+    """What a pod's resource claims find, device by device: a part of its page, made again when it is looked at."""
+    return again(request, run_id, namespace, name, "claims.html", provenance.claims_of)
+
+
+def again(
+    request: HttpRequest, run_id: int, namespace: str, name: str, template: str, ask: Callable[..., dict[str, Any]]
+) -> HttpResponse:
+    """What `ask` tells of the cycle, node and page that the address names."""
+    found = find(run_id)
+    cycle, page = (request.GET.get(key, "") for key in ("cycle", "page"))
+    row = provenance.cycle_of(found, namespace, name, None, int(cycle) if _is_number(cycle) else None)
     context: dict[str, Any] = {"run": found, "namespace": namespace, "name": name, "row": row}
     try:
-        context |= provenance.trials_of(found, row, request.GET.get("node", "")[:253].strip())
+        wanted = request.GET.get("node", "")[:253].strip()
+        context |= ask(found, row, wanted, int(page) if _is_number(page) else 1)
     except (InputError, NotRecorded) as problem:
         context["problem"] = str(problem)
-    return render(request, "trials.html", context)
+    return render(request, template, context)
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10
 
 
 @require_GET

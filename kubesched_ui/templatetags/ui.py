@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.templatetags.static import static
@@ -11,6 +12,18 @@ from django.utils.safestring import SafeString
 from kubesched_ui import static_files
 from scheduler_core.explain.words import count
 
+# Why a device is none for a request, as scheduler_core/debugger/claims.py counts it.
+DEVICES_OUT = {
+    "class": "of other classes",
+    "selector": "not selected",
+    "node": "for other nodes",
+    "taken": "given to others",
+    "taint": "tainted",
+    "counters": "beyond the counters they share",
+    "capacity": "without the capacity left",
+    "pool": "in a pool that cannot be used",
+    "binding": "with binding conditions",
+}
 register = template.Library()
 
 MEANING = {
@@ -41,6 +54,44 @@ def said(point: str, cycle: dict[str, Any]) -> dict[str, Any] | None:
 def of(mapping: dict[str, Any], key: str) -> Any:
     """mapping[key], or nothing."""
     return mapping.get(key)
+
+
+@register.filter
+def device_out(kind: str) -> str:
+    """Why devices are out, for a person: what follows their number."""
+    return DEVICES_OUT.get(kind, kind)
+
+
+@register.filter
+def selector_named(text: str) -> str:
+    """Which selector says no, without its expression; an error of it is told whole."""
+    name, _, rest = text.partition(": ")
+    return text if rest.startswith("CEL ") else name
+
+
+@register.filter
+def name_of(key: str) -> str:
+    """The name in `namespace/name`."""
+    return key.rpartition("/")[2]
+
+
+@register.filter
+def namespace_of(key: str) -> str:
+    """The namespace in `namespace/name`."""
+    return key.partition("/")[0]
+
+
+@register.filter
+def as_query(key: str) -> str:
+    """`namespace/name` in an address."""
+    return urlencode({"namespace": namespace_of(key), "name": name_of(key)})
+
+
+@register.filter
+def around(page: int, pages: int) -> list[int]:
+    """The numbers of the pages to go to from one: the first, those near it, the last."""
+    near = range(max(1, page - 2), min(pages, page + 2) + 1)
+    return sorted({1, *near, pages})
 
 
 @register.filter

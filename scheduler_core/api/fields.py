@@ -1,7 +1,6 @@
 """Fields that the API does not know: `nodeSelectorr` is left out by an API server, silently, and by us.
 
-Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`), of the kinds that matter to scheduling, and
-`schedulingGroup` of 1.36.
+Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`), of the kinds that matter to scheduling.
 """
 
 from __future__ import annotations

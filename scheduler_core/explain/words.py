@@ -11,6 +11,8 @@ from scheduler_core.cluster.amounts import balance as balance
 _TAINT = re.compile(r"node\(s\) had untolerated taint(?:\(s\))?(?: \{(.*?): ?(.*?)\})?$")
 _LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")
 _PHRASES = {
+    "cannot allocate all claims": "lack devices that its claims ask for",
+    "resourceclaim not available on the node": "are not where its claim has its devices",
     "node(s) were unschedulable": "are cordoned",
     "node(s) didn't match Pod's node affinity/selector": "do not match its node selector or affinity",
     "node(s) didn't match scheduler-enforced node affinity": "do not match the affinity that the profile adds",

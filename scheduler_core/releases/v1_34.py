@@ -43,10 +43,5 @@ RELEASE = Release(
         ("DefaultBinder", 0),
     ),
     absent_points={"DynamicResources": frozenset({"score"})},
-    removed_plugins=frozenset(
-        {
-            *("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
-            *("GangScheduling", "NodeDeclaredFeatures"),
-        }
-    ),
+    removed_plugins=frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits", "NodeDeclaredFeatures"}),
 )

@@ -10,7 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from scheduler_core.api.devices import ResourceClaim, ResourceClaimTemplate
 from scheduler_core.api.objects import Object, PersistentVolumeClaim, Pod, decode_all
+from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.controllers.workload import Workload
 from scheduler_core.errors import InputError
@@ -128,6 +130,7 @@ def complete(
     prepared.deleting = outlook.deleting
     if admission:
         prepared.remarks += _admit(prepared, outlook)
+    prepared.remarks += _claim_devices(prepared)
     pods = [*(obj for obj in prepared.objects if isinstance(obj, Pod)), *coming]
     if choices.other_schedulers == "take":
         for pod in pods:
@@ -160,3 +163,23 @@ def _admit(prepared: Prepared, outlook: Outlook) -> list[Remark]:
         message = f"The default StorageClass was filled in for {count(claims, 'claim')}."
         said.append(Remark("storage-class", message, {"claims": claims}))
     return said
+
+
+def _claim_devices(prepared: Prepared) -> list[Remark]:
+    """Makes the claims of pods that name templates, where nobody had the chance to yet."""
+    templates = {obj.key: obj for obj in prepared.objects if isinstance(obj, ResourceClaimTemplate)}
+    if not templates:
+        return []
+    known = {obj.key: obj for obj in prepared.objects if isinstance(obj, ResourceClaim)}
+    before, new = len(known), {id(pod) for pod in prepared.made}
+    for pod in (obj for obj in prepared.objects if isinstance(obj, Pod)):
+        if not pod.terminated and (pod.typed or id(pod) in new):
+            for claim in device_claims.make(pod, templates, known):
+                known[claim.key] = claim
+    made = list(known.values())[before:]
+    if not made:
+        return []
+    prepared.objects += made
+    names = some([claim.name for claim in made], SHOWN)
+    message = f"{count(len(made), 'ResourceClaim')} made of templates for pods that have none yet: {names}."
+    return [Remark("device-claims", message, {"claims": len(made)})]

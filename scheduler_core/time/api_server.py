@@ -17,6 +17,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.journal import GONE, POD
 from scheduler_core.cluster.lifecycle import Lifecycle
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.controllers.controller import Controller
 from scheduler_core.errors import InputError
@@ -83,6 +84,8 @@ class ApiServer:
         """Creates an object; one that exists already is left as it is. What admission refuses is a warning."""
         if isinstance(obj, Pod):
             if obj.key not in self.pods and not obj.terminated and self._admitted(obj, None):
+                for claim in device_claims.make(obj, self.cluster.claim_templates, self.cluster.device_claims):
+                    self.create(claim)
                 self.appear(PodInfo(obj, self.cluster.release))
             return
         if self.cluster.find(obj) is not None or not self._admitted(obj, None):

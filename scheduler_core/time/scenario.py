@@ -14,7 +14,6 @@ import yaml
 from scheduler_core.api.duration import seconds
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST
 
 API_VERSION = "kubesched.dev/v1alpha1"
 KIND = "Scenario"
@@ -134,7 +133,7 @@ class Spec(Strict, kw_only=True):
     last thing that is planned."""
 
     description: str = ""
-    kubernetes: str = NEWEST
+    kubernetes: str = "1.34"
     config: str | dict[str, Any] | None = None
     feature_gates: dict[str, bool] = {}
     seed: int = 0

@@ -1,4 +1,5 @@
 // The pod page: steps through extension points with arrow keys, follows a live run, lists thousands of nodes quickly.
+import { showClaims } from "./claims.js";
 import { onKeys } from "./keys.js";
 import { loadParts } from "./load.js";
 import { NodeList } from "./nodelist.js";
@@ -45,7 +46,10 @@ function open(point, push = true) {
     if (point !== "filter") address.searchParams.delete("plugin");
     history.pushState({ own: true }, "", address);
   }
-  if (point === "filter") list?.render();
+  if (point === "filter") {
+    list?.render();
+    showClaims();
+  }
   if (point === "postfilter") showTrials();
 }
 

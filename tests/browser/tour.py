@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from playwright.sync_api import Page, expect
@@ -30,11 +31,15 @@ class Stop(NamedTuple):
         page.evaluate("scrollTo(0, 0)")
 
 
+DEVICES = Path(__file__).parents[2] / "kubesched_ui" / "scenarios" / "samples" / "19-devices.yaml"
 FORK = {"at": 1, "name": "without delta", "changes": [{"delete": {"kind": "Node", "name": "delta"}}]}
 
 
-def stops(scenario: int, run: int, fork: int, timed_scenario: int, timed: int, upgrade: int) -> list[Stop]:
-    """All pages: of a run in one pass of cluster.json, of its FORK, of a run in time of story.yaml, of a preview."""
+def stops(
+    scenario: int, run: int, fork: int, timed_scenario: int, timed: int, upgrade: int, devices: int
+) -> list[Stop]:
+    """All pages: of a run in one pass of cluster.json, of its FORK, of a run in time of story.yaml, of a preview, of a
+    run of DEVICES."""
     pod = f"/runs/{run}/pods/shop"
     scene = f"/scenarios/{scenario}/"
     return [
@@ -79,6 +84,10 @@ def stops(scenario: int, run: int, fork: int, timed_scenario: int, timed: int, u
         Stop("pod in time", f"/runs/{timed}/pods/default/boss/?t=70"),
         Stop("pod in time, preempting", f"/runs/{timed}/pods/default/boss/?point=postfilter&attempt=1"),
         Stop("pod in time, gone", f"/runs/{timed}/pods/default/worker/"),
+        Stop("pod, devices", f"/runs/{devices}/pods/default/huge/?point=filter&node=gpu-b", _see_devices),
+        Stop("pod, devices to be had", f"/runs/{devices}/pods/default/train/claims/?node=gpu-a"),
+        Stop("pod, devices given", f"/runs/{devices}/pods/default/train/?point=reserve"),
+        Stop("node, devices", f"/runs/{devices}/nodes/gpu-b/"),
         Stop("node", f"/runs/{run}/nodes/alpha/"),
         Stop("node in time", f"/runs/{timed}/nodes/n2/"),
         Stop("nothing there", "/nowhere/"),
@@ -115,6 +124,10 @@ def _wrong_template(page: Page) -> None:
 def _start(page: Page) -> None:
     page.get_by_role("button", name="Start the run").click()
     page.wait_for_url("**/run/")
+
+
+def _see_devices(page: Page) -> None:
+    page.locator("#claims [data-node]").wait_for()
 
 
 def _open_words(page: Page) -> None:

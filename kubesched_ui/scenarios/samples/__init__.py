@@ -21,6 +21,7 @@ GROUPS = {
         "Taints": "taints",
         "Host ports": "ports",
         "Volumes": "volumes",
+        "Devices": "devices",
     },
     "Where it goes best": {
         "Spread": "spread",

@@ -8,10 +8,14 @@ from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.scenarios.intime import document
 from kubesched_ui.scenarios.samples import FOLDER, load_samples
+from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.outlook import AS_UPSTREAM
+from scheduler_core.snapshot.prepare import prepare
 from scheduler_core.time.scenario_run import ScenarioRun
 from scheduler_core.time.timeline import Record
 
+RELEASE = get_release(list(RELEASES)[-1])
 FILES = sorted(FOLDER.glob("*.yaml"))
 # Pod -> node, "" for pods that stay pending. Ties go to the first node by name.
 EXPECTED = {
@@ -29,6 +33,7 @@ EXPECTED = {
     "12-pod-affinity": {
         "front-0": "b2", "front-1": "b3", "front-2": "b1", "group-0": "a1", "group-1": "a2", "orphan": "",
     },
+    "19-devices": {"train": "gpu-b", "notebook": "gpu-b", "report": "gpu-a", "huge": "", "any": "gpu-c"},
 }  # fmt: skip
 
 
@@ -49,7 +54,7 @@ def sample(name: str) -> IngestResult:
 
 
 def test_every_sample_is_tested() -> None:
-    assert [path.stem for path in FILES] == [*EXPECTED, *IN_TIME]
+    assert [path.stem for path in FILES] == sorted([*EXPECTED, *IN_TIME])
     assert len({sample(path.stem).name for path in FILES}) == len(FILES)
 
 
@@ -58,7 +63,8 @@ def test_sample(name: str) -> None:
     result = sample(name)
     assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {})
     assert len(result.description) > 200
-    run = Simulation(result.objects, config=result.config or None, tie_break="name").run()
+    prepared = prepare(result.objects, release=RELEASE, schedulers=("default-scheduler",), choices=AS_UPSTREAM)
+    run = Simulation(prepared.objects, release=RELEASE, config=result.config or None, tie_break="name").run()
     assert {trace.pod.partition("/")[2]: trace.node for trace in run} == EXPECTED[name]
 
 

@@ -1,0 +1,64 @@
+"""Devices of a stored run: what a pod's claims were given after a cycle, what a node's are given to at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from kubesched_ui.asking.comparisons import fetcher
+from kubesched_ui.asking.recordings import recording_of
+from kubesched_ui.models import Cycle, Run
+from scheduler_core.api.devices import ResourceClaim, ResourceSlice
+from scheduler_core.api.objects import KINDS, Node, Object
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.claim_shapes import Given, given_of
+from scheduler_core.debugger.columns import Table
+from scheduler_core.debugger.node_devices import PoolThen, pools_of
+from scheduler_core.devices.claims import reserved_for
+from scheduler_core.releases import get_release
+
+
+def given_after(run: Run, cycle: Cycle, pod: PodInfo) -> dict[str, list[Given]]:
+    """Claim -> its devices, as it was when it was first written as the pod's after the cycle; empty if it never was.
+    Raises NotRecorded, InputError."""
+    recording = recording_of(run)
+    others, before = recording.tables["others"], recording.before_cycle(cycle.number)
+    written = _of_kind(others, "ResourceClaim") & (others["at"] > before) & (others["object"] >= 0)
+    fetch, found = fetcher(run), dict[str, list[Given]]()
+    for row in np.flatnonzero(written).tolist():
+        key = others.at("key", row)
+        if key not in found and key.startswith(f"{pod.namespace}/"):
+            claim = msgspec.json.decode(fetch(int(others["object"][row]))[1], type=ResourceClaim)
+            if reserved_for(claim, pod):
+                found[key] = given_of(claim.status.allocation)
+    return found
+
+
+def devices_then(run: Run, node: Node, moment: int) -> list[PoolThen]:
+    """The devices of a node at a moment. Raises NotRecorded, InputError."""
+    slices = [obj for obj in _then(run, "ResourceSlice", moment) if isinstance(obj, ResourceSlice)]
+    if not slices:
+        return []
+    claims = [obj for obj in _then(run, "ResourceClaim", moment) if isinstance(obj, ResourceClaim)]
+    return pools_of(get_release(run.release), node, slices, claims)
+
+
+def _then(run: Run, kind: str, moment: int) -> Iterator[Object]:
+    """The objects of a kind as they were at a moment."""
+    others = recording_of(run).tables["others"]
+    rows = np.flatnonzero(_of_kind(others, kind) & (others["at"] <= moment)).tolist()
+    last = {others.at("key", row): int(others["object"][row]) for row in rows}
+    decoder = msgspec.json.Decoder(KINDS[kind])
+    fetch = fetcher(run)
+    for number in last.values():
+        if number >= 0:
+            yield decoder.decode(fetch(number)[1])
+
+
+def _of_kind(others: Table, kind: str) -> npt.NDArray[np.bool_]:
+    """Rows of a kind, whose name each block of a recording has for itself."""
+    numbers = [number for number, name in enumerate(others.texts["kind"]) if name == kind]
+    return np.isin(others["kind"], numbers)

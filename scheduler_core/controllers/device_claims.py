@@ -1,0 +1,49 @@
+"""What the resource claim controller makes of templates: a ResourceClaim per pod that names one, which the pod owns.
+
+Source: pkg/controller/resourceclaim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from scheduler_core.api.devices import ResourceClaim, ResourceClaimTemplate
+from scheduler_core.api.objects import Metadata, OwnerReference, Pod, PodResourceClaimStatus
+
+POD_CLAIM = "resource.kubernetes.io/pod-claim-name"  # annotation: the pod's name for the claim
+
+
+def make(
+    pod: Pod, templates: Mapping[str, ResourceClaimTemplate], known: Mapping[str, ResourceClaim]
+) -> Iterator[ResourceClaim]:
+    """The claims that the pod still needs; its status says their names from then on. `templates`, `known`: by key. A
+    template that is not there makes none, and the pod waits for it.
+
+    Upstream's names end in five random letters; here there is a number at the end if the name is taken.
+    """
+    made = {status.name for status in pod.status.resource_claim_statuses}
+    for used in pod.spec.resource_claims:
+        template = templates.get(f"{pod.namespace}/{used.resource_claim_template_name}")
+        if used.name in made or template is None:
+            continue
+        name, number = f"{pod.name}-{used.name}", 0
+        while f"{pod.namespace}/{name}" in known:
+            number += 1
+            name = f"{pod.name}-{used.name}-{number}"
+        owner = OwnerReference("v1", "Pod", pod.name, pod.metadata.uid, controller=True)
+        more = template.spec.metadata
+        yield ResourceClaim(
+            Metadata(
+                name,
+                pod.namespace,
+                f"claim-of-{pod.metadata.uid}-{used.name}" if pod.metadata.uid else "",
+                labels=dict(more.labels),
+                annotations={**more.annotations, POD_CLAIM: used.name},
+                owner_references=[owner],
+            ),
+            template.spec.spec,
+        )
+        told = [*pod.status.resource_claim_statuses, PodResourceClaimStatus(used.name, name)]
+        pod.status = msgspec.structs.replace(pod.status, resource_claim_statuses=told)  # pods of a template share it

@@ -1,0 +1,241 @@
+"""The claims of a pod in one cycle, device by device: what each request wants, what is against which device of a node.
+
+A trace keeps that a node was refused; the devices are looked at again when asked for, in the cluster before the cycle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api.devices import Allocation, ResourceClaim
+from scheduler_core.api.objects import PodResourceClaim
+from scheduler_core.api.selectors import any_term_matches
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger import claim_shapes as shapes
+from scheduler_core.debugger.claim_shapes import Claim, Device, Entries, Group, OneNode, Request, Short
+from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.devices.claims import ClaimProblem, claim_name, problem_of
+from scheduler_core.devices.devices import Devices
+from scheduler_core.devices.explain import ClaimLook, RequestLook, look
+from scheduler_core.errors import InputError
+from scheduler_core.framework.runtime import Framework
+
+PLUGIN = "DynamicResources"
+PAGE = 20  # groups of nodes that are listed at once
+NAMED = 100  # nodes of a group that are named
+SHOWN = 200  # devices of a request
+DIFFERENT = 2000  # nodes that are looked at device by device, each for all that are like it
+WANTED, ALLOCATED, MISSING = "wanted", "allocated", "missing"
+
+
+@dataclass(slots=True)
+class Used:
+    """A claim of the pod."""
+
+    uses: PodResourceClaim
+    claim: ResourceClaim | None
+    problem: str
+
+
+@dataclass(slots=True)
+class Claims:
+    """One cycle's. `framework`: the profile's, of the cluster as it was before the cycle. `pod`: as it was then. Raises
+    NotThere if the pod has none, or nobody asked for them."""
+
+    framework: Framework
+    pod: PodInfo
+    trace: CycleTrace
+    used: list[Used] = field(init=False)
+    wanted: list[ResourceClaim] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if all(plugin.name != PLUGIN for plugin in self.framework.filter):
+            raise NotThere("plugin", "", f"{PLUGIN} is not at filter in the pod's profile")
+        self.used = [self._used(uses) for uses in self.pod.pod.spec.resource_claims]
+        if not self.used:
+            raise NotThere("pod", "", "it uses no resource claims")
+        self.framework.cluster.nodes.refresh()
+        found = (one.claim for one in self.used if not one.problem)
+        self.wanted = [claim for claim in found if claim is not None and claim.status.allocation is None]
+
+    def _used(self, uses: PodResourceClaim) -> Used:
+        known = self.framework.cluster.device_claims
+        try:
+            name = claim_name(self.pod, uses)[0]
+        except ClaimProblem as problem:
+            return Used(uses, None, str(problem))
+        return Used(uses, known.get(f"{self.pod.namespace}/{name}"), problem_of(self.pod, uses, known))
+
+    @property
+    def devices(self) -> Devices:
+        return Devices.of(self.framework.cluster)
+
+    def told(self, node: str = "", page: int = 1) -> dict[str, Any]:
+        """{pod, attempt, said, groups, nodes, total, page, pages, node} as docs/debugger.md has it. `node`: ""
+        for the one that was chosen, else the one that lacks least. Raises NotThere, InputError."""
+        groups = self.groups()
+        pages = max(1, -(-len(groups) // PAGE))
+        if not 1 <= page <= pages:
+            raise InputError("page", "", f"must be from 1 to {pages}, got {page}")
+        first = groups[0].nodes[0] if groups else ""
+        shown = node or self.trace.node or self.trace.nominated_node or first
+        return {
+            "pod": self.pod.key,
+            "attempt": self.trace.attempt,
+            "said": self._said(),
+            "groups": groups[(page - 1) * PAGE : page * PAGE],
+            "nodes": len(self.framework.cluster.nodes),
+            "total": len(groups),
+            "page": page,
+            "pages": pages,
+            "node": self.of(shown) if shown else None,
+        }
+
+    def _said(self) -> str:
+        """What kept Filter from being asked, if something of the claims did."""
+        early = (self.trace.preenqueue, self.trace.prefilter)
+        return next((one.message for one in early if one is not None and one.plugin == PLUGIN), "")
+
+    # ---- one node
+
+    def of(self, node: str) -> OneNode:
+        """A node, device by device. Raises NotThere."""
+        row = self.framework.cluster.nodes.rows.get(node, -1)
+        if row < 0:
+            raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")
+        seen = look(self.devices, row, self.wanted)
+        allocations = self._allocations(row)
+        entries = {entry.id: entry for pool in self.devices.pools(row) for entry in pool.entries}
+        claims = []
+        for one in self.used:
+            place = next((i for i, claim in enumerate(self.wanted) if claim is one.claim), -1)
+            given = allocations[place] if place >= 0 and allocations else None
+            claims.append(self._claim(one, row, seen.claims[place] if place >= 0 else None, given, entries))
+        fits, said = self._verdict(row)
+        fitting = {
+            (device.driver, device.pool, device.device)
+            for claim in seen.claims
+            for request in shapes.requests_of(claim)
+            for device in request.devices
+            if not device.objections
+        }
+        return OneNode(node, fits, said, shapes.wanted_of(seen.claims), len(fitting), claims, seen.pools)
+
+    def _verdict(self, row: int) -> tuple[bool, str]:
+        verdict = self.trace.verdicts.get(PLUGIN)
+        status = verdict.at(row) if verdict is not None else None
+        said = status.message if status is not None else self._said()
+        return not said, said
+
+    def _allocations(self, row: int) -> list[Allocation]:
+        """What the search gives each wanted claim; none if not all of them can be had."""
+        if not self.wanted:
+            return []
+        column = self.devices.column(self.wanted)
+        return self.devices.allocate(column, row, self.wanted) if row in column.found else []
+
+    def _claim(self, used: Used, row: int, seen: ClaimLook | None, given: Allocation | None, entries: Entries) -> Claim:
+        claim, template = used.claim, used.uses.resource_claim_template_name or ""
+        if claim is None or used.problem:
+            key = claim.key if claim is not None else ""
+            return Claim(key, used.uses.name, template, MISSING, used.problem, [], [], [], "", False, [])
+        allocation = claim.status.allocation or given
+        terms = allocation.node_selector if allocation is not None else None
+        here = terms is None or any_term_matches(terms.node_selector_terms, self.framework.cluster.nodes.nodes[row])
+        taken = {(one.request, *one.id) for one in given.devices.results} if given is not None else set()
+        requests = [
+            [self._request(claim, j, k, request, taken, entries) for k, request in enumerate(alternatives)]
+            for j, alternatives in enumerate(seen.requests if seen is not None else ())
+        ]
+        return Claim(
+            claim.key,
+            used.uses.name,
+            template,
+            ALLOCATED if claim.status.allocation is not None else WANTED,
+            "",
+            requests,
+            list(shapes.constraints_of(claim, seen, entries)) if seen is not None else [],
+            shapes.given_of(allocation),
+            shapes.terms_text(terms.node_selector_terms) if terms is not None else "",
+            here,
+            [one.name for one in claim.status.reserved_for if one.uid != self.pod.pod.metadata.uid],
+        )
+
+    def _request(
+        self,
+        claim: ResourceClaim,
+        j: int,
+        k: int,
+        seen: RequestLook,
+        taken: set[tuple[str, str, str, str]],
+        entries: Entries,
+    ) -> Request:
+        request = claim.spec.devices.requests[j]
+        asked = request.exactly or request.first_available[k]
+        provider = self.framework.cluster.device_classes.get(asked.device_class_name)
+        devices = [
+            Device(
+                one.driver,
+                one.pool,
+                one.device,
+                shapes.facts_of(entries[one.driver, one.pool, one.device]),
+                shapes.of_class(seen, one),
+                one.objections,
+                (seen.name, one.driver, one.pool, one.device) in taken,
+            )
+            for one in seen.devices
+        ]
+        devices.sort(key=lambda one: (not one.taken, len(one.objections) > 0, not one.of_class))
+        return Request(
+            seen.name,
+            seen.device_class,
+            seen.mode,
+            seen.wanted,
+            seen.fitting,
+            len(seen.devices),
+            shapes.out_of(seen),
+            shapes.selectors_of(provider, asked),
+            [f"{one.key or '*'}:{one.effect or '*'}" for one in asked.tolerations],
+            devices[:SHOWN],
+        )
+
+    # ---- all nodes
+
+    def groups(self) -> list[Group]:
+        """The nodes, alike ones together: first where the claims can be had, then where least is lacking."""
+        if self._said():
+            return []
+        names = self.framework.cluster.nodes.names
+        rows: dict[tuple[Any, ...], list[int]] = {}
+        for row in range(len(names)):
+            rows.setdefault((self._verdict(row), self._shape(row)), []).append(row)
+        merged: dict[tuple[Any, ...], tuple[list[Short], list[int]]] = {}
+        for number, ((verdict, _), alike) in enumerate(rows.items()):
+            requests = list(shapes.short_of(look(self.devices, alike[0], self.wanted))) if number < DIFFERENT else []
+            key = verdict, msgspec.json.encode(requests)
+            merged.setdefault(key, (requests, []))[1].extend(alike)
+        found = []
+        for ((fits, said), _), (requests, alike) in merged.items():
+            alike.sort()
+            found.append(Group(fits, said, len(alike), [names[row] for row in alike[:NAMED]], requests))
+        found.sort(key=lambda group: (not group.fits, shapes.lacking(group), -group.count))
+        return found
+
+    def _shape(self, row: int) -> tuple[Any, ...]:
+        """Equal for nodes whose devices look alike and are in use alike."""
+        used = self.devices.in_use
+        shape: list[Any] = []
+        for pool in self.devices.pools(row):
+            if pool.counters or any(piece.spec.per_device_node_selection for piece in pool.pieces):
+                return (row,)
+            shape.append((pool.id[0], pool.problem, pool.incomplete))
+            for entry in pool.entries:
+                shared = tuple(sorted(used.consumed.get(entry.id, {}).items()))
+                taints = tuple((taint.key, taint.value, taint.effect) for taint in entry.device.taints)
+                binds = bool(entry.device.binding_conditions)
+                shape.append((id(entry.content), entry.id in used.devices, shared, taints, binds))
+        return tuple(shape)

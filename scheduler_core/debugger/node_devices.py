@@ -1,0 +1,72 @@
+"""The devices of a node at a moment, and who has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from scheduler_core.api.devices import ResourceClaim, ResourceSlice
+from scheduler_core.api.objects import Node
+from scheduler_core.debugger.claim_shapes import facts_of
+from scheduler_core.devices.inventory import DeviceID, Inventory, is_for_device
+from scheduler_core.releases import Release
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """A claim that has the device. `pods`: for which it is reserved. `admin`: it only looks after it. `amounts`: of a
+    device that many may share."""
+
+    claim: str
+    request: str
+    pods: list[str]
+    admin: bool
+    amounts: dict[str, str]
+
+
+class DeviceThen(msgspec.Struct, frozen=True):
+    name: str
+    facts: dict[str, str]
+    taints: list[str]
+    holders: list[Holder]
+
+
+class PoolThen(msgspec.Struct, frozen=True):
+    """`state`: "", or why nothing is taken from it. `used`: how many devices somebody has."""
+
+    driver: str
+    pool: str
+    state: str
+    used: int
+    devices: list[DeviceThen]
+
+
+def pools_of(
+    release: Release, node: Node, slices: Iterable[ResourceSlice], claims: Iterable[ResourceClaim]
+) -> list[PoolThen]:
+    """The pools that the node sees, with what each device is allocated to."""
+    holders = _holders(claims)
+    found = []
+    for pool in Inventory(release, slices).pools(node):
+        devices = []
+        for entry in pool.entries:
+            if entry.piece.spec.per_device_node_selection and not is_for_device(entry.device, node):
+                continue
+            taints = [f"{taint.key}={taint.value}:{taint.effect}" for taint in entry.device.taints]
+            devices.append(DeviceThen(entry.device.name, facts_of(entry), taints, holders.get(entry.id, [])))
+        state = f"invalid: {pool.problem}" if pool.problem else "being updated" if pool.incomplete else ""
+        used = sum(any(not one.admin for one in device.holders) for device in devices)
+        found.append(PoolThen(*pool.id, state, used, devices))
+    return found
+
+
+def _holders(claims: Iterable[ResourceClaim]) -> dict[DeviceID, list[Holder]]:
+    found: dict[DeviceID, list[Holder]] = {}
+    for claim in claims:
+        allocation = claim.status.allocation
+        pods = [f"{claim.namespace}/{one.name}" for one in claim.status.reserved_for if one.resource == "pods"]
+        for given in allocation.devices.results if allocation is not None else ():
+            amounts = {name: str(amount) for name, amount in given.consumed_capacity.items()}
+            holder = Holder(claim.key, given.request, pods, bool(given.admin_access), amounts)
+            found.setdefault(given.id, []).append(holder)
+    return found

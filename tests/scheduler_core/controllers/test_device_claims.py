@@ -1,0 +1,92 @@
+"""Claims made of templates: at the beginning of a run, and for pods that come later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler_core.api.devices import ResourceClaim
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.outlook import AS_UPSTREAM
+from scheduler_core.snapshot.prepare import Prepared, prepare
+from tests.scheduler_core.devices.made import device, device_class, exactly, node, piece
+from tests.scheduler_core.timed import Played
+
+Raw = dict[str, Any]
+V36 = get_release("1.36")
+TEMPLATE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "one", "namespace": "default"},
+    "spec": {
+        "metadata": {"labels": {"team": "ml"}},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly()}]}},
+    },
+}
+SPEC = {
+    "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "gpu"}]}}],
+    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}],
+}
+CLUSTER = (node("n1"), device_class(), piece("s1", device("d0"), device("d1"), on="n1"), TEMPLATE)
+
+
+def wanting(name: str, **meta: Any) -> Raw:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default", **meta}, "spec": SPEC}
+
+
+def prepared(*objects: Raw) -> Prepared:
+    return prepare([*CLUSTER, *objects], release=V36, schedulers=("default-scheduler",), choices=AS_UPSTREAM)
+
+
+def placed(found: Prepared) -> dict[str, str]:
+    return {trace.pod.partition("/")[2]: trace.node for trace in Simulation(found.objects, release=V36).run()}
+
+
+def test_a_pod_that_somebody_wrote_gets_a_claim_of_its_own() -> None:
+    found = prepared(wanting("a"), wanting("b"), wanting("c"))
+    claims = {obj.name: obj for obj in found.objects if isinstance(obj, ResourceClaim)}
+    assert sorted(claims) == ["a-gpu", "b-gpu", "c-gpu"]
+    assert claims["a-gpu"].metadata.labels == {"team": "ml"}
+    assert [(o.kind, o.name, o.controller) for o in claims["a-gpu"].metadata.owner_references] == [("Pod", "a", True)]
+    assert "3 ResourceClaims made of templates for pods that have none yet" in " ".join(found.warnings)
+    assert placed(found) == {"a": "n1", "b": "n1", "c": ""}
+
+
+def test_a_name_that_is_taken_gets_a_number() -> None:
+    taken = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "a-gpu", "namespace": "default", "uid": "x"},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly()}]}},
+    }
+    found = prepared(taken, wanting("a"))
+    assert {obj.name for obj in found.objects if isinstance(obj, ResourceClaim)} == {"a-gpu", "a-gpu-1"}
+    assert placed(found) == {"a": "n1"}
+
+
+def test_pods_of_a_cluster_are_left_as_they_are() -> None:
+    found = prepared(wanting("a", uid="from-a-cluster"))
+    assert not any(isinstance(obj, ResourceClaim) for obj in found.objects)
+    (trace,) = Simulation(found.objects, release=V36).run()
+    assert trace.preenqueue is not None
+    assert "ResourceClaim not created yet" in trace.preenqueue.message
+
+
+def test_pods_of_workloads_each_have_their_own() -> None:
+    workload = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": SPEC},
+        },
+    }
+    assert list(placed(prepared(workload)).values()) == ["n1", "n1"]
+
+
+def test_in_time_a_pod_that_comes_later_gets_one_too() -> None:
+    timeline = [{"at": 10, "create": wanting("b")}]
+    played = Played(*CLUSTER, wanting("a"), kubernetes="1.36", timeline=timeline, until=60)
+    assert (played.node_of("a"), played.node_of("b")) == ("n1", "n1")

@@ -1,0 +1,137 @@
+"""The claims of a pod, device by device: in keeping with what the cycle decided, and with what Reserve gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.debugger.claims import Claims
+from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.errors import InputError
+from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.scheduler_core.devices.made import claim, device, device_class, exactly, given, node, piece, pod
+from tests.scheduler_core.provenance.cases import cycles_of
+
+Raw = dict[str, Any]
+GOLDEN = ROOT / "tests" / "golden"
+CASES = [
+    pytest.param(case, id=f"{where}-{case['name']}")
+    for where in ("areas", "areas-1.36")
+    for case in golden_cases(GOLDEN / where / "dra" / "cases.jsonl.gz")
+][::4]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_they_come_to_what_the_cycle_decided(case: dict[str, Any]) -> None:
+    for provenance, trace, names in cycles_of(case):
+        try:
+            claims = Claims(provenance.framework, provenance.pod, trace)
+        except NotThere:
+            continue
+        if "DynamicResources" not in trace.verdicts:
+            continue
+        groups = claims.groups()
+        assert sum(group.count for group in groups) == len(names)
+        for group in groups:
+            for name in group.nodes[:2]:
+                one = claims.of(name)
+                assert (one.fits, one.said) == (group.fits, group.said)
+                wanted = [found for found in one.claims if found.state == "wanted" and found.requests]
+                for found in wanted:
+                    taken = [d for some in found.requests for request in some for d in request.devices if d.taken]
+                    assert len(taken) == len(found.given)
+                    assert not any(d.objections for d in taken)
+                    assert bool(found.given) <= one.fits
+
+
+def asked(*objects: Raw, release: str = "1.36") -> Claims:
+    """Of the last pod, before its cycle."""
+    pods = [f"default/{one['metadata']['name']}" for one in objects if one["kind"] == "Pod"]
+    case = {"kubernetes": release, "objects": objects, "pods": [key for key in pods if "old" not in key]}
+    *_, (provenance, trace, _) = cycles_of(case)
+    return Claims(provenance.framework, provenance.pod, trace)
+
+
+def reasons(claims: Claims, name: str) -> dict[str, list[str]]:
+    """Device -> what is against it for the first request on a node."""
+    devices = claims.of(name).claims[0].requests[0][0].devices
+    return {one.device: [f"{said.kind}: {said.text}" for said in one.objections] for one in devices}
+
+
+def test_each_device_says_what_is_against_it() -> None:
+    large = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0'
+    taint = {"key": "hot", "value": "very", "effect": "NoSchedule"}
+    claims = asked(
+        node("n1"),
+        device_class(),
+        piece(
+            "s1",
+            device("held", memory="80Gi"),
+            device("tainted", memory="80Gi", taints=[taint]),
+            device("small", memory="16Gi"),
+            device("good", memory="40Gi"),
+            on="n1",
+        ),
+        claim("old", exactly(), status=given("held", pool="n1", on="n1", to="old")),
+        claim("new", exactly(2, large)),
+        pod("p", "new"),
+    )
+    assert reasons(claims, "n1") == {
+        "good": [],
+        "held": ["taken: given to default/old"],
+        "tainted": ["taint: hot=very:NoSchedule"],
+        "small": [f"selector: selector #0: {large}"],
+    }
+    (group,) = claims.groups()
+    (short,) = group.requests
+    assert (group.fits, short.wanted, short.fitting, short.seen) == (False, 2, 1, 4)
+    assert short.out == {"taken": 1, "taint": 1, "selector": 1}
+
+
+def test_what_devices_must_have_in_common_is_counted() -> None:
+    claims = asked(
+        node("n1"),
+        device_class(),
+        piece("s1", device("a", index=0), device("b", index=1), device("c", model="x"), on="n1"),
+        claim("new", exactly(2), constraints=[{"requests": ["r0"], "matchAttribute": "gpu.example.com/index"}]),
+        pod("p", "new"),
+    )
+    one = claims.of("n1")
+    assert (one.fits, one.wanted, one.fitting) == (False, 2, 3)
+    (constraint,) = one.claims[0].constraints
+    assert (constraint.same, constraint.wanted) == (True, 2)
+    assert {value.value: value.devices for value in constraint.values} == {"0": 1, "1": 1, "": 1}
+
+
+def test_nodes_alike_are_one_group_and_the_nearest_comes_first() -> None:
+    objects = [node(f"n{i}") for i in range(30)]
+    objects += [piece(f"s{i}", *(device(f"d{k}") for k in range(i % 3)), on=f"n{i}") for i in range(30)]
+    claims = asked(*objects, device_class(), claim("new", exactly(4)), pod("p", "new"))
+    groups = claims.groups()
+    assert [(group.count, group.requests[0].fitting) for group in groups] == [(10, 2), (10, 1), (10, 0)]
+    told = claims.told()
+    assert told["node"].node == groups[0].nodes[0] == "n2"
+    assert (told["total"], told["pages"]) == (3, 1)
+    with pytest.raises(InputError, match="page: must be from 1 to 1, got 2"):
+        claims.told(page=2)
+    with pytest.raises(NotThere, match="no node 'nowhere'"):
+        claims.of("nowhere")
+
+
+def test_claims_that_are_not_there_and_pods_without_any() -> None:
+    waiting = asked(node("n1"), pod("p", "absent"))
+    told = waiting.told()
+    assert told["said"] == 'could not find ResourceClaim "default/absent"'
+    assert (told["groups"], told["node"]) == ([], None)
+    with pytest.raises(NotThere, match="uses no resource claims"):
+        asked(node("n1"), pod("p"))
+    kept = asked(
+        node("n1"),
+        node("n2"),
+        claim("old", exactly(), status=given("d", pool="n1", on="n1", to="other")),
+        pod("p", "old"),
+    )
+    (held,) = kept.of("n2").claims
+    assert (held.state, held.here, held.shared_with) == ("allocated", False, ["other"])
+    assert [one.device for one in held.given] == ["d"]
