@@ -93,7 +93,7 @@ def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     explain.add_argument(
         "snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for stdin"
     )
-    explain.add_argument("--release", default="1.34", help="Kubernetes release whose scheduler decides (default: 1.34)")
+    explain.add_argument("--release", help="Kubernetes release whose scheduler decides (default: the newest)")
     _add_gates(explain)
     explain.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
     explain.add_argument("--pod", metavar="NS/NAME", help="only this pod; if it runs, as if it were pending again")
@@ -220,7 +220,7 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def _add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for stdin")
     command.add_argument("--one-pass", action="store_true", help="one cycle a pod, also of a Scenario")
-    command.add_argument("--release", help="Kubernetes release (default: 1.34, or the scenario's)")
+    command.add_argument("--release", help="Kubernetes release (default: the newest, or the scenario's)")
     _add_gates(command)
     command.add_argument("--config", metavar="FILE", help="a KubeSchedulerConfiguration (YAML or JSON)")
     command.add_argument("--seed", type=int, help="for ties (default: the first by name, or the scenario's)")
@@ -262,11 +262,12 @@ def _choices(args: argparse.Namespace) -> "Choices":
 
 def _explain(args: argparse.Namespace) -> int:
     from scheduler_core.commands.explain import run
+    from scheduler_core.releases import NEWEST
 
     return run(
         args.snapshot,
         sys.stdout,
-        release=f"{args.release} {args.feature_gates}".strip(),
+        release=f"{args.release or NEWEST} {args.feature_gates}".strip(),
         config=args.config,
         pod=args.pod,
         plugins=args.plugins,

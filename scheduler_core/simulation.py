@@ -17,12 +17,15 @@ from scheduler_core.config import Configuration, Unknown, load_configuration
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
-from scheduler_core.framework.interface import CycleState, Plugin
+from scheduler_core.framework.interface import SUCCESS, CycleState, Plugin
 from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import timeout_message
+from scheduler_core.groups.group_cycle import GroupScheduler, order_of
+from scheduler_core.groups.trace import GroupTrace, condition_of
 from scheduler_core.plugins import PLUGINS, known_plugins
-from scheduler_core.releases import Release, get_release
+from scheduler_core.plugins.gang_scheduling import is_member
+from scheduler_core.releases import NEWEST, Release, get_release
 
 EPOCH = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod counts as started k seconds later
 
@@ -56,7 +59,7 @@ class Simulation:
         self,
         objects: Sequence[Any],
         *,
-        release: str | Release = "1.34",
+        release: str | Release = NEWEST,
         config: str | bytes | dict[str, Any] | Configuration | None = None,
         seed: int = 0,
         tie_break: str = "seed",
@@ -97,8 +100,11 @@ class Simulation:
         self.to_try = self._chosen(pending, pods)  # in order
         self.stages: dict[int, Callable[[], None]] = {}  # number of a cycle -> what is done before it
         self._held: dict[str, _Held] = {}
+        self._first_tried: dict[str, int] = {}  # pods of groups, in the order in which they were first tried
+        self._scheduled_groups: dict[str, dict[str, str]] = {}  # group -> its condition, once it is scheduled
         self.placed = 0  # cycles that placed a pod
         self._retry_preemptors = retry_preemptors
+        self._named = pods is not None  # which pods are tried, so that a group is tried again for its next pod
 
     def frameworks(self, seed: int | None, percentage: int | None) -> dict[str, Framework]:
         """The profiles of the configuration, by name. `seed`: None for ties by name."""
@@ -148,7 +154,19 @@ class Simulation:
         return ({pod.key: pod for pod in self.pending} | self.cluster.pods).values()
 
     def run(self) -> Iterator[CycleTrace]:
-        """One cycle per pod. Between cycles placed pods run, victims are gone, preemptors are nominated."""
+        """One cycle per pod. Between cycles placed pods run, victims are gone, preemptors are nominated. The members of
+        a group come one after the other."""
+        for told in self.attempts():
+            if isinstance(told, GroupTrace):
+                for number, member in enumerate(told.members):
+                    if number:
+                        self.cluster.journal.note(TRIED, member.trace.pod)
+                    yield member.trace
+            else:
+                yield told
+
+    def attempts(self) -> Iterator[CycleTrace | GroupTrace]:
+        """As `run`, the cycle of a group as one thing."""
         done = 0
         while True:
             if done == len(self.to_try):
@@ -161,6 +179,11 @@ class Simulation:
                 break
             pod = self.to_try[done]
             done += 1
+            if pod.key in self.cluster.pods:
+                continue  # its group was placed before
+            if self.release.pod_groups and pod.pod.spec.scheduling_group is not None:
+                yield from self._try_group_of(pod)
+                continue
             trace = yield from self._try(pod, 1)
             if self._retry_preemptors and trace.nominated_node:
                 yield from self._try(pod, 2)
@@ -180,6 +203,54 @@ class Simulation:
         if self._held:
             yield from self._decided()
         return trace
+
+    def _try_group_of(self, pod: PodInfo) -> Iterator[CycleTrace | GroupTrace]:
+        if pod.key in self._first_tried and not self._named:
+            return  # its group was tried before, with it
+        told = self._try_group(pod)
+        yield told
+        if self._retry_preemptors and isinstance(told, GroupTrace) and told.waits_for_preemption:
+            yield self._try_group(pod)
+
+    def _try_group(self, popped: PodInfo) -> CycleTrace | GroupTrace:
+        """A cycle of the pod's group; of a pod that is held back its own."""
+        self.cluster.journal.note(TRIED, popped.key)
+        framework = self.scheduler.framework_of(popped)
+        named = popped.pod.spec.scheduling_group
+        assert named is not None
+        key = f"{popped.namespace}/{named.pod_group_name}"
+        group = self.cluster.scheduling_groups.get(key)
+        held = framework.run_pre_enqueue(popped)
+        if held is not None or group is None:
+            trace = self.scheduler.begin(popped, 1)
+            trace.preenqueue, trace.result = held, "gated"
+            return trace
+        told = GroupTrace(key, popped.key)
+        waiting = [p for p in self.pending if p.key not in self.cluster.pods and not p.terminating]
+        members = sorted((p for p in waiting if is_member(p, group)), key=lambda p: (p is not popped, p.key))
+        told.held = {p.key: status for p in members if (status := framework.run_pre_enqueue(p)) is not None}
+        members = [pod for pod in members if pod.key not in told.held]
+        for pod in members:
+            self._first_tried.setdefault(pod.key, len(self._first_tried))
+        scheduling = GroupScheduler(self.scheduler, framework, group, self._evict)
+        for one in scheduling.schedule_group(order_of(members, self._first_tried), told):
+            trace = one.told.trace
+            if trace.result == "scheduled":
+                self.placed += 1
+                one.pod.start_time = EPOCH + self.placed
+                continue
+            self.cluster.nominator.forget(one.pod)
+            one.pod.nominated_node = one.told.nominated
+            if one.told.nominated:
+                self.cluster.nominator.nominate(one.pod, one.told.nominated)
+        if told.status.code == SUCCESS:
+            self._scheduled_groups[key] = condition_of(told.status)
+        told.condition = self._scheduled_groups.get(key) or condition_of(told.status)  # once true it stays so
+        return told
+
+    def _evict(self, key: str) -> None:
+        self.cluster.remove_pod(self.cluster.pods[key])
+        self.cluster.journal.note(GONE, key)
 
     def _decided(self) -> Iterator[CycleTrace]:
         """The pods that need not wait for Permit any longer; rejecting one may take others along."""

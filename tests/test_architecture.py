@@ -18,6 +18,7 @@ FLOORS = {
         ("devices",),
         ("preemption",),
         ("plugins", "cycle"),
+        ("groups",),
         ("simulation", "queue"),
         ("controllers", "explain"),
         ("snapshot",),

@@ -26,7 +26,12 @@ class RunIn(Schema):
     model_config = {"extra": "forbid"}
 
     name: Text = Field("", max_length=MAX_NAME, description="What to call the run.")
-    release: Text = Field("1.34", max_length=MAX_RELEASE, examples=["1.34", "1.27"])
+    release: Text | None = Field(
+        None,
+        max_length=MAX_RELEASE,
+        examples=["1.34", "1.27"],
+        description="null: the cluster's own, where it is known and among those there are, else the newest.",
+    )
     feature_gates: dict[Text, bool] = Field(
         {},
         description="Gates that are not as in the release by default.",
@@ -138,6 +143,8 @@ def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[R
     """Checks the settings, queues a run and answers at once."""
     scenario = find(Scenario, scenario_id)
     given = wanted.model_dump(exclude_unset=True)
+    if wanted.release is None:
+        given.pop("release", None)
     values = wanted.model_dump() | lifecycle.defaults(scenario, given.pop("in_time", None)) | given
     values["in_time"] = bool(values["in_time"])
     values["release"] = with_gates(get_release(values["release"]), values.pop("feature_gates")).name

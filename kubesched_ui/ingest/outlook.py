@@ -15,14 +15,14 @@ from scheduler_core.config import load_configuration
 from scheduler_core.controllers.workload import KINDS as WORKLOADS
 from scheduler_core.errors import InputError
 from scheduler_core.plugins import PLUGINS, known_plugins
-from scheduler_core.releases import get_release
+from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.snapshot.defaults import Filled, is_typed
 from scheduler_core.snapshot.outlook import AS_UPSTREAM, DEFAULT_SCHEDULER, Outlook
 from scheduler_core.snapshot.remarks import OF_SNAPSHOTS, Remark, remarks
 
 MAKERS = (*WORKLOADS, "CronJob")
 SEEN = ("Pod", "Node", "PersistentVolumeClaim", "PriorityClass", "StorageClass")
-RELEASE = get_release("1.34")  # releases do not differ in what is said here
+RELEASE = get_release(NEWEST)  # releases do not differ in what is said here
 
 _DECODERS = {kind: msgspec.json.Decoder(CORE[kind]) for kind in SEEN}
 

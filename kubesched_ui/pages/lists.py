@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.digest import digest
+from scheduler_core.releases import NEWEST
 
 ROWS = 50
 MODES = {"once": False, "time": True}
@@ -55,7 +56,7 @@ def scenarios(request: HttpRequest) -> HttpResponse:
     values = asked(request, "q", "origin", "sort")
     rows = Scenario.objects.matching(values["q"], values["origin"]).annotate(run_count=Count("runs"))
     page = Paginator(rows.order_by(*order(values["sort"], SCENARIO_SORTS)), ROWS).get_page(request.GET.get("page"))
-    lines = [(scenario, digest(scenario.config, "1.34", "leave_out")) for scenario in page.object_list]
+    lines = [(scenario, digest(scenario.config, NEWEST, "leave_out")) for scenario in page.object_list]
     context: dict[str, Any] = {"page": page, "lines": lines, "origins": Scenario.Origin.values}
     context["any"] = lines or Scenario.objects.exists()
     return render(request, "scenarios.html", context | values)

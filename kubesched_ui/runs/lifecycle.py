@@ -20,7 +20,7 @@ from kubesched_ui.scenarios import intime
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
-from scheduler_core.releases import get_release
+from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.releases.gates import spelled
 from scheduler_core.snapshot.outlook import Choices
 
@@ -42,7 +42,7 @@ class RunSettings:
     Choices.
     """
 
-    release: str = "1.34"
+    release: str = NEWEST
     config: str | None = None
     unknown_plugins: Unknown = "error"
     seed: int = 0
@@ -62,14 +62,15 @@ class RunSettings:
 def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     """What a run of the scenario has where nothing else is said, as arguments of RunSettings.
 
-    `in_time`: None for what suits the scenario. A run in time has what a Scenario document says of the scheduler.
+    `in_time`: None for what suits the scenario. A run in time has what a Scenario document says of the scheduler. The
+    release is the cluster's own, else the newest.
     """
     in_time = bool(scenario.time) if in_time is None else in_time
-    if not in_time:
-        return {}
-    spec = intime.document(scenario.time).spec
     named = own_release(scenario)
-    release = f"{named} {spelled(spec.feature_gates)}".strip() if named else "1.34"
+    if not in_time:
+        return {"release": named or NEWEST}
+    spec = intime.document(scenario.time).spec
+    release = f"{named} {spelled(spec.feature_gates)}".strip() if named else NEWEST
     return {
         "in_time": True,
         "release": release,

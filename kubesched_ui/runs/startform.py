@@ -17,7 +17,7 @@ from scheduler_core.api.duration import seconds
 from scheduler_core.config import UnknownPlugins
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES, gates
+from scheduler_core.releases import NEWEST, RELEASES, gates
 from scheduler_core.releases.patches import held_to
 
 WHICH = [
@@ -75,7 +75,7 @@ class StartForm(forms.Form):
         makes = any(remark["code"] == "workloads" for remark in outlook.of_snapshot(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
         which = "pending" if waiting else "unbind" if "bound" in states else "template"
-        release = own_release(scenario) or "1.34"
+        release = own_release(scenario) or NEWEST
         first = {"which": which, "template": TEMPLATE, "copies": 3, "release": release, "config": scenario.config}
         first |= {"seed": 0, "tie_break": Run.TieBreak.SEED, "preemption": True, "mode": "once"}
         if scenario.time:

@@ -19,7 +19,7 @@ from scheduler_core.cluster import resources
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.errors import InputError
 from scheduler_core.explain.words import amount
-from scheduler_core.releases import get_release
+from scheduler_core.releases import NEWEST, get_release
 
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 MOST_EXTENDED = 4  # resources with a place of their own in lists and charts
@@ -127,7 +127,7 @@ def asks(requests: dict[str, int]) -> str:
 
 def pod_requests(pod: Pod) -> dict[str, int]:
     """What a pod asks of its node, itself (`pods`: 1) included; cpu in thousandths, else plain units."""
-    nano = resources.pod_requests(pod, get_release("1.34"), nonzero=False)
+    nano = resources.pod_requests(pod, get_release(NEWEST), nonzero=False)
     requests = {name: resources.amount(name, number) for name, number in nano.items() if resources.counted(name)}
     return requests | {"pods": 1}
 

@@ -1,6 +1,7 @@
 """Fields that the API does not know: `nodeSelectorr` is left out by an API server, silently, and by us.
 
-Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`), of the kinds that matter to scheduling.
+Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`), of the kinds that matter to scheduling, and
+`schedulingGroup` of 1.36.
 """
 
 from __future__ import annotations

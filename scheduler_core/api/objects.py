@@ -262,6 +262,10 @@ class PodResourceClaimStatus(Named):
     resource_claim_name: str | None = None
 
 
+class SchedulingGroup(Struct):
+    pod_group_name: str = ""
+
+
 class PodSpec(Struct):
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
@@ -281,6 +285,7 @@ class PodSpec(Struct):
     resource_claims: list[PodResourceClaim] = []
     host_network: bool = False
     host_users: bool | None = None
+    scheduling_group: SchedulingGroup | None = None
     termination_grace_period_seconds: int | None = None
 
 
@@ -597,6 +602,15 @@ def register(
         CLUSTER_SCOPED.add(cls.__name__)
 
 
+def register_as(cls: type[Any], group: str, check: Callable[[Any, str], None]) -> None:
+    """As `register`, of a namespaced kind whose name a kind of another API group has, too."""
+    NAMESAKES[cls.__name__, group] = cls
+    _CHECKS[f"{cls.__name__}.{group}"] = check
+
+
+NAMESAKES: dict[tuple[str, str], type[Object]] = {}
+"""(kind, API group) -> the struct, where the kind alone does not tell."""
+
 _T = TypeVar("_T")
 _PATH = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$?\.?(.*)`)?$", re.S)
 _MAX_LABEL = 4096  # characters; the API server allows 63, real snapshots keep to that
@@ -666,15 +680,16 @@ def decode(raw: Any) -> Object | None:
     kind = raw.get("kind")
     if not isinstance(kind, str) or not kind:
         raise InputError(where, "kind", "is missing")
-    cls = KINDS.get(kind)
-    if cls is None or not _in_group(raw.get("apiVersion"), kind):
+    namesake = NAMESAKES.get((kind, str(raw.get("apiVersion")).rpartition("/")[0]))
+    cls = namesake or KINDS.get(kind)
+    if cls is None or not (namesake or _in_group(raw.get("apiVersion"), kind)):
         return None
     obj = convert(raw, cls, where)
     try:
         msgspec.json.encode(obj)  # what this refuses (half of a surrogate pair, a circle), nobody could be shown later
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _unreadable(where, error) from None
-    _check(obj, kind, where)
+    _check(obj, f"{kind}.{str(raw.get('apiVersion')).rpartition('/')[0]}" if namesake else kind, where)
     return obj
 
 

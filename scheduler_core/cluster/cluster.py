@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from scheduler_core.api import workloads
 from scheduler_core.api.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from scheduler_core.api.objects import (
     CSIDriver,
@@ -66,6 +67,7 @@ class Cluster:
         self.budgets: Table[PodDisruptionBudget] = Table()
         self.priority_classes: Table[PriorityClass] = Table()
         self.pod_groups: Table[PodGroup] = Table()
+        self.scheduling_groups: Table[workloads.PodGroup] = Table()  # of scheduling.k8s.io
         self.device_claims: Table[ResourceClaim] = Table()
         self.claim_templates: Table[ResourceClaimTemplate] = Table()
         self.device_classes: Table[DeviceClass] = Table()
@@ -86,6 +88,7 @@ class Cluster:
             PodDisruptionBudget: self.budgets,
             PriorityClass: self.priority_classes,
             PodGroup: self.pod_groups,
+            workloads.PodGroup: self.scheduling_groups,
             ResourceClaim: self.device_claims,
             ResourceClaimTemplate: self.claim_templates,
             DeviceClass: self.device_classes,

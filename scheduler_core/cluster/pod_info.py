@@ -91,6 +91,10 @@ class PodInfo:
     def preferred_anti_affinity(self) -> tuple[Term, ...]:
         return self.terms()[3]
 
+    def show_terms(self, terms: tuple[tuple[Term, ...], ...]) -> None:
+        """Has the pod be counted with these terms from now on; while it is on no node."""
+        self._terms, self.term_columns = terms, None
+
     def terms(self) -> tuple[tuple[Term, ...], ...]:
         """The four kinds of (anti-)affinity terms, in the order of the properties above; NO_TERMS without any."""
         if self._terms is None:

@@ -30,7 +30,7 @@ from scheduler_core.debugger.recording import (
 from scheduler_core.errors import InputError
 from scheduler_core.explain import words
 from scheduler_core.plugins import PLUGINS, known_plugins
-from scheduler_core.releases import get_release, with_gates
+from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.gates import parse
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import objects_in, read_bytes
@@ -79,7 +79,7 @@ def play(
     if not one_pass and is_scenario(data):
         return _in_time(data, path, release, parse(gates), config, seed, unknown, choices, keep, stages)
     raws = objects_in(data, path)
-    name = with_gates(get_release(release or "1.34"), parse(gates)).name
+    name = with_gates(get_release(release or NEWEST), parse(gates)).name
     load = partial(load_configuration, release=get_release(name), known=known_plugins(PLUGINS), unknown=unknown)
     configuration = load(read_config(config)) if config else configuration_of(raws, load)
     found = prepared(path, raws, name, configuration, choices)

@@ -23,7 +23,7 @@ from scheduler_core.explain.render import render
 from scheduler_core.explain.words import count, some
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.plugins.out_of_tree import enabling, with_plugins
-from scheduler_core.releases import get_release
+from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
 from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
@@ -44,7 +44,7 @@ def run(
     path: str,
     out: IO[str],
     *,
-    release: str = "1.34",
+    release: str = NEWEST,
     config: str | None = None,
     pod: str | None = None,
     plugins: Sequence[str] = (),

@@ -48,7 +48,7 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
         pods=case["pods"],
     )
     with _extenders(simulation, case.get("extenders")):
-        cycles = [trace.golden(simulation.nodes) | _claims(simulation, trace.pod) for trace in simulation.run()]
+        cycles = [told.golden(simulation.nodes) | _claims(simulation, told.pod) for told in simulation.attempts()]
     return {
         "name": case["name"],
         "kubernetes": case["kubernetes"],

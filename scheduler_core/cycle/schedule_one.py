@@ -74,9 +74,9 @@ class Scheduler:
 
     def try_pod(self, pod: PodInfo, attempt: int = 1) -> tuple[Framework, CycleState, CycleTrace]:
         """The scheduling cycle alone, for a caller who has the binding cycle take its time."""
-        framework = self._framework(pod)
+        framework = self.framework_of(pod)
         framework.picker.begin(pod.key, attempt)
-        trace = self._begin(pod, attempt)
+        trace = self.begin(pod, attempt)
         state = CycleState()
         trace.preenqueue = framework.run_pre_enqueue(pod)
         if trace.preenqueue is not None:
@@ -86,14 +86,14 @@ class Scheduler:
             self.scheduling_cycle(framework, state, pod, trace)
         return framework, state, trace
 
-    def _framework(self, pod: PodInfo) -> Framework:
+    def framework_of(self, pod: PodInfo) -> Framework:
         framework = self.own_frameworks.get(pod.key) or self.profiles.get(pod.pod.spec.scheduler_name)
         if framework is None:
             problem = f"no profile of that name; there are {', '.join(self.profiles)}"
             raise InputError(f"Pod {pod.key}", "spec.schedulerName", problem)
         return framework
 
-    def _begin(self, pod: PodInfo, attempt: int) -> CycleTrace:
+    def begin(self, pod: PodInfo, attempt: int) -> CycleTrace:
         self.cluster.nodes.refresh()
         self.cycles += 1
         return CycleTrace(
@@ -156,6 +156,8 @@ class Scheduler:
             self._narrow(names, narrowing, trace)
             if trace.error:
                 return
+        if trace.placement is not None:
+            trace.subset = trace.placement if trace.subset is None else np.intersect1d(trace.subset, trace.placement)
         start = self.timer()
         trace.verdicts = framework.run_filter(state, pod)
         if self.batches and not self.extenders:
@@ -270,7 +272,7 @@ class Scheduler:
             told = status.message and status.message + self.cluster.release.postfilter_stop
         prefilter = trace.prefilter.message if trace.prefilter is not None else ""
         reasons = {} if prefilter else trace.reasons()
-        trace.message = fit_error_message(trace.nodes, reasons, prefilter, told)
+        trace.message = fit_error_message(trace.there, reasons, prefilter, told)
 
     # ---- something fits
 

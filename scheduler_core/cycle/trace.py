@@ -74,7 +74,8 @@ class CycleTrace:
     all nodes, in running order, without nominated pods. `nominated`: rows where nominated pods were taken into account
     -> the status that gave (None: fits). `subset`: the rows PreFilter left to look at, None for all. `looked`: bool
     over nodes, which ones upstream would have looked at, None for all (of the subset). `feasible`: intp rows, None
-    for every node. `batch_hint`: the node that batching had be tried first. `durations`: extension point ->
+    for every node. `batch_hint`: the node that batching had be tried first.
+    `group`: of a member, `placement`: the nodes on which its group was tried. `durations`: extension point ->
     nanoseconds.
     """
 
@@ -85,11 +86,13 @@ class CycleTrace:
     profile: str = ""
     time: float = 0.0
     start_index: int = 0
+    group: str = ""
     result: str = ""
     message: str = ""
     error: str = ""
     preenqueue: Status | None = None
     prefilter: Status | None = None
+    placement: Rows | None = None
     subset: Rows | None = None
     subset_status: Status | None = None
     skipped_filter: list[str] = field(default_factory=list)
@@ -118,6 +121,11 @@ class CycleTrace:
     _total: Int64 | None = None
 
     # ---- what follows from the columns
+
+    @property
+    def there(self) -> int:
+        """How many nodes there are for the pod: all, or those of its group's placement."""
+        return self.nodes if self.placement is None else len(self.placement)
 
     def decisive(self) -> npt.NDArray[np.uint8] | None:
         """The 1-based number of the first Filter plugin (in the order of `verdicts`) that refuses each node.
@@ -220,9 +228,9 @@ class CycleTrace:
             explicit += len(rows)
             for reason in status.reasons:
                 reasons[reason] = reasons.get(reason, 0) + len(rows)
-        if self.subset_status is not None and explicit < self.nodes:
+        if self.subset_status is not None and explicit < self.there:
             for reason in self.subset_status.reasons:
-                reasons[reason] = reasons.get(reason, 0) + self.nodes - explicit
+                reasons[reason] = reasons.get(reason, 0) + self.there - explicit
         return reasons
 
     def potential_rows(self, absent_unresolvable: bool) -> Rows:
@@ -304,7 +312,7 @@ class CycleTrace:
                 statuses[names[row]] = said
         if self.subset is not None and self.subset_status is not None and self.prefilter is None:
             inside = set(self.subset.tolist())
-            for row, name in enumerate(names):
+            for row, name in enumerate(names) if self.placement is None else ((r, names[r]) for r in self.placement):
                 if row not in inside:
                     statuses[name] = _golden_status(self.subset_status)
         return statuses
@@ -315,7 +323,9 @@ class CycleTrace:
             if verdict.codes is None or plugin == EXTENDER:
                 continue
             told = [{"code": s.code, "reasons": list(s.reasons)} for s in verdict.statuses]
-            for row in np.flatnonzero(verdict.codes).tolist():
+            rows = np.flatnonzero(verdict.codes)
+            rows = rows if self.placement is None else np.intersect1d(rows, self.placement)
+            for row in rows.tolist():
                 refusals.setdefault(names[row], {})[plugin] = told[int(verdict.codes[row]) - 1]
         return refusals
 
@@ -345,6 +355,8 @@ class CycleTrace:
                 self.durations,
                 self.permit_waits,
                 self.batch_hint,
+                self.group,
+                None if self.placement is None else _pack(self.placement),
             ],
             [
                 _pack_status(s)
@@ -374,6 +386,13 @@ class CycleTrace:
         )
         return bytes((VERSION,)) + zlib.compress(_ENCODER.encode(document), 1)
 
+    def _note_more(self, more: list[Any]) -> None:
+        """What recordings of older times have not: a hint of batching, and what a group's member has."""
+        self.batch_hint = str(more[0]) if more else ""
+        if len(more) > 2:
+            self.group = str(more[1])
+            self.placement = None if more[2] is None else _unpack(more[2]).astype(np.intp)
+
     @staticmethod
     def decode(data: bytes) -> CycleTrace:
         """The cycle that `encode` packed. Raises InputError for anything else."""
@@ -399,7 +418,7 @@ class CycleTrace:
                 trace.permit_waits,
                 *more,
             ) = head[7:]
-            trace.batch_hint = str(more[0]) if more else ""  # recordings of before 1.35 was there have none
+            trace._note_more(more)
             trace.preenqueue, trace.prefilter, trace.subset_status, trace.reserve = map(_unpack_status, statuses[:4])
             trace.permit, trace.prebind, trace.bind = map(_unpack_status, statuses[4:])
             trace.subset = None if subset is None else _unpack(subset).astype(np.intp)

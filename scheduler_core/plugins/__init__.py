@@ -7,6 +7,7 @@ from scheduler_core.plugins.coscheduling import Coscheduling
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.plugins.dynamic_resources import DynamicResources
+from scheduler_core.plugins.gang_scheduling import GangScheduling
 from scheduler_core.plugins.image_locality import ImageLocality
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.node_affinity import NodeAffinity
@@ -50,6 +51,7 @@ REGISTRY: dict[str, type[Plugin]] = {
     "ImageLocality": ImageLocality,
     "DefaultBinder": DefaultBinder,
     "NodeDeclaredFeatures": NodeDeclaredFeatures,
+    "GangScheduling": GangScheduling,
 }
 
 PLUGINS: dict[str, type[Plugin]] = {**REGISTRY, Coscheduling.name: Coscheduling}

@@ -87,6 +87,8 @@ class DefaultPreemption(PostFilterPlugin):
 
     def _not_eligible(self, pod: PodInfo, filtered: Filtered) -> str:
         """Why the pod may not preempt now; "" if it may."""
+        if self.cluster.release.group_preemption and pod.pod.spec.scheduling_group is not None:
+            return "not eligible due to workload aware preemption enabled"
         if pod.pod.spec.preemption_policy == "Never":
             return "not eligible due to preemptionPolicy=Never."
         node = pod.nominated_node

@@ -4,13 +4,16 @@ import re
 
 from scheduler_core.errors import InputError
 from scheduler_core.releases import v1_27, v1_28, v1_29, v1_30, v1_31, v1_32, v1_33, v1_34, v1_35, v1_36
-from scheduler_core.releases.gates import parse, with_gates
+from scheduler_core.releases.gates import numbered, parse, with_gates
 from scheduler_core.releases.release import Release
 
-__all__ = ["RELEASES", "Release", "get_release", "with_gates"]
+__all__ = ["NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
 
 _PAGES = (v1_27, v1_28, v1_29, v1_30, v1_31, v1_32, v1_33, v1_34, v1_35, v1_36)
 RELEASES: dict[str, Release] = {page.RELEASE.name: page.RELEASE for page in _PAGES}
+
+NEWEST: str = max(RELEASES, key=numbered)
+"""What is taken where nobody says which release."""
 
 _VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+]\S*)?(?:\s+(.*))?")
 

@@ -38,10 +38,18 @@ GATES: Mapping[str, Gate] = {
     "DRADeviceTaints": Gate(since="1.36", on="1.36", switches=("device_taints",)),
     "DRAExtendedResource": Gate(since="1.36", on="1.36", switches=("extended_resources",)),
     "DRAPartitionableDevices": Gate(since="1.36", on="1.36", switches=("shared_counters",)),
+    "GenericWorkload": Gate(since="1.36", switches=("pod_groups",)),
     "InPlacePodVerticalScaling": Gate(since="1.33", on="1.33", locked="1.35", switches=("in_place_resize",)),
     "MatchLabelKeysInPodAffinity": Gate(since="1.29", on="1.31", locked="1.33", switches=("affinity_label_keys",)),
     "NodeDeclaredFeatures": Gate(
         since="1.35", on="1.36", switches=("node_declared_features",), plugins=(("NodeDeclaredFeatures", 0),)
+    ),
+    "GangScheduling": Gate(
+        since="1.36", switches=("gang_scheduling",), plugins=(("GangScheduling", 0),), needs=("GenericWorkload",)
+    ),
+    "TopologyAwareWorkloadScheduling": Gate(since="1.36", switches=("group_placements",), needs=("GenericWorkload",)),
+    "WorkloadAwarePreemption": Gate(
+        since="1.36", switches=("group_preemption",), needs=("GenericWorkload", "GangScheduling")
     ),
     "OpportunisticBatching": Gate(since="1.35", on="1.35", switches=("opportunistic_batching",)),
     "PodLevelResources": Gate(since="1.32", on="1.34", switches=("pod_level_resources",)),

@@ -30,7 +30,7 @@ RELEASE = replace(
         ("ImageLocality", 1),
         ("DefaultBinder", 0),
     ),
-    removed_plugins=frozenset({"NodeDeclaredFeatures"}),
+    removed_plugins=frozenset({"GangScheduling", "NodeDeclaredFeatures"}),
     affinity_label_keys=False,
     portworx_migrates=False,
     rbd_migratable=True,

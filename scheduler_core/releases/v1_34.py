@@ -43,5 +43,10 @@ RELEASE = Release(
         ("DefaultBinder", 0),
     ),
     absent_points={"DynamicResources": frozenset({"score"})},
-    removed_plugins=frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits", "NodeDeclaredFeatures"}),
+    removed_plugins=frozenset(
+        {
+            *("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
+            *("GangScheduling", "NodeDeclaredFeatures"),
+        }
+    ),
 )

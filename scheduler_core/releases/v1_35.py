@@ -17,5 +17,5 @@ RELEASE = replace(
         (name, 2 if name == "DynamicResources" else weight) for name, weight in v1_34.RELEASE.default_plugins
     ),
     absent_points={},
-    removed_plugins=v1_34.RELEASE.removed_plugins - {"NodeDeclaredFeatures"},
+    removed_plugins=v1_34.RELEASE.removed_plugins - {"GangScheduling", "NodeDeclaredFeatures"},
 )

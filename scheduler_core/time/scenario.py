@@ -14,6 +14,7 @@ import yaml
 from scheduler_core.api.duration import seconds
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
+from scheduler_core.releases import NEWEST
 
 API_VERSION = "kubesched.dev/v1alpha1"
 KIND = "Scenario"
@@ -133,7 +134,7 @@ class Spec(Strict, kw_only=True):
     last thing that is planned."""
 
     description: str = ""
-    kubernetes: str = "1.34"
+    kubernetes: str = NEWEST
     config: str | dict[str, Any] | None = None
     feature_gates: dict[str, bool] = {}
     seed: int = 0

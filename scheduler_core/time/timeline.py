@@ -67,6 +67,8 @@ class Timeline:
         bind_failures: Mapping[str, int] | None = None,
         extenders: Extenders | None = None,
     ) -> None:
+        if simulation.release.pod_groups:
+            raise InputError("featureGates", "GenericWorkload", "pod groups are scheduled in one pass alone so far")
         self.scheduler = simulation.scheduler
         self.extenders = extenders
         self.scheduler.ask(extenders)

@@ -18,6 +18,7 @@ from kubesched_ui.recording.lanes import LANES
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
+from scheduler_core.releases import NEWEST
 from scheduler_core.time.scenario_run import ScenarioRun
 from tests.kubesched_ui.clusters import as_list, node, pod
 
@@ -416,9 +417,10 @@ def test_only_what_unfolds_has_time() -> None:
     assert not ingest_files([("s.json", as_list(node("n"), workload))]).time
 
 
-def test_runs_defaults_of_a_snapshot_are_none() -> None:
-    scenario = Scenario.objects.create(name="s")
-    assert lifecycle.defaults(scenario) == {}
+@pytest.mark.parametrize(("cluster", "release"), [("", NEWEST), ("v1.29.3", "1.29"), ("1.7", NEWEST)])
+def test_the_default_release_is_the_clusters_own(cluster: str, release: str) -> None:
+    scenario = Scenario.objects.create(name="s", kubernetes=cluster)
+    assert lifecycle.defaults(scenario) == {"release": release}
     assert lifecycle.defaults(scenario, True)["until"] == 600
 
 

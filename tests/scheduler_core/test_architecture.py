@@ -11,6 +11,7 @@ import pytest
 from scheduler_core.framework.interface import POINTS
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import RELEASES
+from scheduler_core.releases.gates import GATES
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "scheduler_core"
@@ -78,5 +79,6 @@ def test_every_default_plugin_of_a_release_is_there(release: str) -> None:
     assert not set(made.removed_plugins) & {name for name, _ in made.default_plugins}
 
 
-def test_every_registered_plugin_is_a_default_of_some_release() -> None:
-    assert set(REGISTRY) == {name for release in RELEASES.values() for name, _ in release.default_plugins}
+def test_every_registered_plugin_is_a_default_of_some_release_or_gate() -> None:
+    gated = {name for gate in GATES.values() for name, _ in gate.plugins}
+    assert set(REGISTRY) == gated | {name for release in RELEASES.values() for name, _ in release.default_plugins}

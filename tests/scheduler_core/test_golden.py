@@ -24,7 +24,7 @@ SETS = sorted(
 FIELDS = (
     *("pod", "preenqueue", "prefilter", "skipped_filter", "filter", "filter_all", "feasible", "skipped_score", "score"),
     *("total", "best", "selected", "reserve", "fit_error", "unschedulable_plugins", "postfilter", "error"),
-    *("extender_score", "claims", "batch_hint"),
+    *("extender_score", "claims", "batch_hint", "group"),
 )
 KINDS = {
     *("affinity", "defaultspread", "fitconfig", "gates", "images", "mixed", "podaffinity", "ports", "preemptaff"),
@@ -37,13 +37,17 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(msgspec.json.decode, stream)
 
 
+def by_text(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="sorted")
+
+
 def plain(value: Any, key: str = "") -> Any:
     """The form that is compared: nothing empty; lists without order, but for victims."""
     if isinstance(value, dict):
         said = {k: plain(v, k) for k, v in value.items()}
         return {k: v for k, v in said.items() if v not in (None, "", [], {})}
     if isinstance(value, list):
-        return value if key == "victims" else sorted(map(plain, value), key=msgspec.json.encode)
+        return value if key == "victims" else sorted(map(plain, value), key=by_text)
     return value
 
 

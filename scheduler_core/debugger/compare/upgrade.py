@@ -174,10 +174,11 @@ def step(
     try:
         for one in found.changed:
             search.explain(one)
-        # That nothing less does is worth as much time again.
+        # That nothing less does is worth as much time again, where it is about more than words.
         search.deadline = min(search.deadline, max(2 * clock() - began, clock() + LEAST_SECONDS))
         for one in found.changed:
-            search.prove(one)
+            if one.change in DECISIONS:
+                search.prove(one)
     except _Over:
         left = sum(one.cause is None for one in found.changed)
         if left:

@@ -14,6 +14,7 @@ from django.test import Client
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.reading.recorded import warnings_of
 from kubesched_ui.runs.tasks import execute_run
+from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import node, pod
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,7 +74,7 @@ def test_the_api_says_that_another_was_given(client: Client, given: str) -> None
 
 @pytest.mark.parametrize(
     ("config", "says"),
-    [(UNKNOWN, "2 plugins are not part of kube-scheduler 1.34"), (WRONG, "unknown field enable")],
+    [(UNKNOWN, f"2 plugins are not part of kube-scheduler {NEWEST}"), (WRONG, "unknown field enable")],
 )
 def test_one_that_cannot_be_used_is_left_out_and_it_is_said(client: Client, config: dict[str, Any], says: str) -> None:
     answer = start(client, config)

@@ -13,7 +13,7 @@ CONFIG = {
     "kind": "KubeSchedulerConfiguration",
     "profiles": [{"plugins": {"filter": {"enabled": [{"name": "Dynamic"}, {"name": "DeviceShare"}]}}}],
 }
-SAYS = "2 plugins are not part of kube-scheduler 1.34: 'Dynamic' (Crane: "
+SAYS = "2 plugins are not part of kube-scheduler 1.36: 'Dynamic' (Crane: "
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_they_are_named_and_can_be_left_out(arguments: list[str], capsys: pytest
     assert said.endswith("; --leave-out-unknown goes on without them\n")
     assert main([*arguments, "--leave-out-unknown"]) == 0
     printed = capsys.readouterr()
-    assert "'DeviceShare' is not part of kube-scheduler 1.34 (Koordinator: shares GPUs" in printed.err
+    assert "'DeviceShare' is not part of kube-scheduler 1.36 (Koordinator: shares GPUs" in printed.err
     assert "n1" in printed.out
 
 

@@ -111,6 +111,8 @@ def full_trace() -> CycleTrace:
         time=12.5,
         start_index=2,
         batch_hint="n2",
+        group="default/g",
+        placement=rows[:2],
         result="unschedulable",
         message="0/3 nodes",
         error="what",
@@ -271,7 +273,7 @@ def test_a_cycle_of_5000_uneven_nodes_stays_small() -> None:
     }
     pending = [pod("scored", **wants), pod("refused", **refused)]  # type: ignore[arg-type]
     scored, rejected = Simulation([*large_cluster(5000), *pending], percentage=100).run()
-    assert (scored.result, len(scored.scores)) == ("scheduled", 7)
+    assert (scored.result, len(scored.scores)) == ("scheduled", 8)
     assert sum(score.raw.min() < score.raw.max() for score in scored.scores.values()) == 7
     assert rejected.result == "unschedulable"
     assert sum(verdict.codes is not None for verdict in rejected.verdicts.values()) >= 5

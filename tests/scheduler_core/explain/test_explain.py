@@ -43,9 +43,7 @@ def test_no_node_fits():
         *(pod(f"p{i}", on=f"n{i}", requests={"cpu": f"{750 + (0 if i == 4 else i)}m"}) for i in range(1, 6)),
         pod("new", requests={"cpu": "500m"}),
     )
-    assert answer.sentence == (
-        "No node fits: 5 lack cpu (closest: n4, short by 250m cpu), 4 refuse it by taint dedicated=a."
-    )
+    assert answer.sentence == ("No node fits: 5 lack cpu (closest: n4, short by 250m cpu), 4 refuse it by a taint.")
     assert answer.result == "unschedulable"
     assert [(g.plugin, g.count) for g in answer.groups] == [("NodeResourcesFit", 5), ("TaintToleration", 4)]
     assert answer.groups[1].nodes == ["t0", "t1", "t2", "t3"]

@@ -1,0 +1,50 @@
+"""Members that are assumed while the rest of their group is tried.
+
+Upstream notes the nodes that have pods with (anti-)affinity when it takes its snapshot, and not again when it assumes a
+member in it (1.36): the terms of an assumed member count only on nodes that had pods with such terms before.
+
+Source: pkg/scheduler/backend/cache/snapshot.go (AssumePod), pkg/scheduler/framework/plugins/interpodaffinity.
+"""
+
+from __future__ import annotations
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.counted import Term
+from scheduler_core.cluster.pod_info import PodInfo
+
+Terms = tuple[tuple[Term, ...], ...]
+
+
+class Assumed:
+    """The members assumed so far. Made when the snapshot is taken."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._with_anti = {pod.node for pod in cluster.pods.values() if pod.required_anti_affinity}
+        self._with_terms = {pod.node for pod in cluster.pods.values() if any(pod.terms())}
+        self._there: list[tuple[PodInfo, str]] = []
+        self._own: dict[str, Terms] = {}
+
+    def add(self, pod: PodInfo, node: str) -> None:
+        self._own[pod.key] = pod.terms()
+        self._there.append((pod, node))
+        self._put(pod, node, scored=node in self._with_terms)
+
+    def regard(self, pod: PodInfo) -> None:
+        """Before a member is tried: one with preferred terms of its own looks at the pods of all nodes in scoring."""
+        all_nodes = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
+        for other, node in self._there:
+            if node not in self._with_terms and any(self._own[other.key]):
+                self._cluster.remove_pod(other)
+                self._put(other, node, scored=all_nodes)
+
+    def _put(self, pod: PodInfo, node: str, scored: bool) -> None:
+        near, far, *preferred = self._own[pod.key]
+        shown = (near if scored else (), far if node in self._with_anti else ())
+        pod.show_terms((*shown, *(preferred if scored else ((), ()))))
+        self._cluster.add_pod(pod, node)
+
+    def remove(self, pod: PodInfo) -> None:
+        self._there = [(other, node) for other, node in self._there if other is not pod]
+        self._cluster.remove_pod(pod)
+        pod.show_terms(self._own.pop(pod.key))

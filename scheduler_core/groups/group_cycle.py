@@ -1,0 +1,235 @@
+"""A pod group, from the queue to its nodes: every member is tried with those before it assumed where they were placed.
+
+    schedule_group -> place_members (once, or in one topology domain after the other) -> preempt -> bind, or give back
+
+Source: pkg/scheduler/schedule_one_podgroup.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from scheduler_core.api.workloads import PodGroup
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.schedule_one import Scheduler
+from scheduler_core.cycle.trace import Rows
+from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, WAIT, CycleState, Status
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.groups.assumed import Assumed
+from scheduler_core.groups.placements import Placement, best_placement, placements
+from scheduler_core.groups.preemption import make_room
+from scheduler_core.groups.trace import ASKED_TO_WAIT, GroupTrace, MemberTrace
+
+FAILED = "pod group is unschedulable"
+WAITS = "pod group is waiting for preemption to complete"
+NO_PLACEMENTS, GENERATOR = "no feasible placements found", "TopologyPlacementGenerator"
+_UNSCHEDULABLE = Status(UNSCHEDULABLE, (FAILED,))
+
+Evict = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Tried:
+    """A member, and what its cycle left."""
+
+    pod: PodInfo
+    state: CycleState
+    told: MemberTrace
+
+
+@dataclass(slots=True)
+class Placed:
+    """What trying all members came to; afterwards none of them is assumed."""
+
+    members: list[Tried] = field(default_factory=list)
+    status: Status = _UNSCHEDULABLE
+    waits: bool = False
+    placement: Placement | None = None
+
+
+class GroupScheduler:
+    """`evict`: takes a pod off its node for good. `group`: whose members are scheduled."""
+
+    def __init__(self, scheduler: Scheduler, framework: Framework, group: PodGroup, evict: Evict) -> None:
+        self.scheduler, self.framework, self.group = scheduler, framework, group
+        self.cluster = scheduler.cluster
+        self._evict = evict
+
+    def schedule_group(self, pods: Sequence[PodInfo], told: GroupTrace) -> list[Tried]:
+        """Tries the members in order and binds them, or says why not. Who is bound has the result `scheduled`."""
+        self.cluster.nodes.refresh()
+        release, cycles = self.cluster.release, self.scheduler.cycles
+        self.scheduler.attempts += self.scheduler.batches
+        placed = self._place(pods, self.scheduler.preemption, told.victims)
+        told.members = [one.told for one in placed.members]
+        told.status, told.waits_for_preemption = placed.status, placed.waits
+        told.placement = placed.placement.name if placed.placement is not None else ""
+        if release.group_preemption and self.scheduler.preemption and placed.status.code == UNSCHEDULABLE:
+            told.preempted_as_whole = True
+            self._preempt(pods, told)
+        for victim in told.victims:
+            self._evict(victim)
+        if told.status.code == SUCCESS:
+            self._bind(placed.members)
+        for number, one in enumerate(placed.members, cycles + 1):
+            self._tell(one, told)
+            one.told.trace.number, one.told.trace.group = number, told.name
+        self.scheduler.cycles = cycles + len(placed.members)
+        return placed.members
+
+    # ---- where the members go
+
+    def _place(self, pods: Sequence[PodInfo], preempt: bool, victims: list[str]) -> Placed:
+        if not self.cluster.release.group_placements:
+            return self.place_members(pods, None, preempt, victims)
+        found = placements(self.cluster, self.group)
+        if not found:
+            return Placed([self._nowhere(pod) for pod in pods], Status(UNSCHEDULABLE, (NO_PLACEMENTS,), GENERATOR))
+        tried = []
+        for placement in found:
+            # nothing is evicted for one of several placements
+            unbound = placement.rows is None
+            placed = self.place_members(pods, placement.rows, preempt and unbound, victims)
+            placed.placement = placement
+            tried.append(placed)
+        good = [placed for placed in tried if placed.status.code == SUCCESS or placed.waits]
+        if good:
+            return good[0] if len(good) == 1 else self._best(good)
+        first = tried[0]
+        told = f"0/{len(tried)} placements are available, first placement status: {first.status.message.split(', ')[0]}"
+        first.status = Status(UNSCHEDULABLE, (told,))
+        return first
+
+    def _nowhere(self, pod: PodInfo) -> Tried:
+        trace = self.scheduler.begin(pod, 1)
+        trace.message = NO_PLACEMENTS
+        return Tried(pod, CycleState(), MemberTrace(trace, said=NO_PLACEMENTS))
+
+    def _best(self, good: list[Placed]) -> Placed:
+        assignments = [[(one.pod, one.told.node) for one in placed.members if one.told.node] for placed in good]
+        where = [placed.placement for placed in good if placed.placement is not None]
+        return good[best_placement(self.cluster, self.framework, self.group, where, assignments)]
+
+    def place_members(
+        self, pods: Sequence[PodInfo], rows: Rows | None, preempt: bool, victims: list[str] | None = None
+    ) -> Placed:
+        """Each member in turn, on the nodes of `rows` (None: all). What was assumed is given back at the end."""
+        placed, assumed = Placed(), Assumed(self.cluster)
+        allowed = False
+        for pod in pods:
+            assumed.regard(pod)
+            one = self._try(pod, rows, preempt, victims, assumed)
+            placed.members.append(one)
+            allowed = allowed or bool(one.told.node and one.told.permit is None)
+        for one in reversed(placed.members):
+            if one.told.node:
+                self.framework.run_unreserve(one.state, one.pod, one.told.node)
+                assumed.remove(one.pod)
+        if allowed and any(one.told.preempts for one in placed.members):
+            placed.waits, placed.status = True, Status(UNSCHEDULABLE, (FAILED, WAITS))
+        elif allowed:
+            placed.status = Status(SUCCESS)
+        return placed
+
+    def _try(
+        self, pod: PodInfo, rows: Rows | None, preempt: bool, victims: list[str] | None, assumed: Assumed
+    ) -> Tried:
+        """A member's cycle up to Permit; assumed where it found a node, or is nominated."""
+        scheduler, framework = self.scheduler, self.framework
+        framework.picker.begin(pod.key, 1)
+        trace, state = scheduler.begin(pod, 1), CycleState()
+        trace.placement = rows
+        scheduler.find_nodes_that_fit(framework, state, pod, trace)
+        told = MemberTrace(trace)
+        if trace.feasible is None or len(trace.feasible):
+            scheduler.prioritize(framework, state, pod, trace)
+            scheduler.select_host(framework, trace)
+            told.node = trace.node
+        else:
+            was, scheduler.preemption = scheduler.preemption, preempt
+            scheduler.post_filter(framework, state, pod, trace)
+            scheduler.preemption = was
+            if trace.nominated_node:
+                told.node, told.preempts = trace.nominated_node, True
+                if victims is not None:  # they count in this cycle still, which has one snapshot
+                    victims += [victim for victim in trace.victims if victim not in victims]
+                self._take_over(pod, trace.nominated_node)
+        told.said = trace.message
+        if told.node:
+            assumed.add(pod, told.node)
+            self.cluster.nominator.forget(pod)
+            status = framework.run_reserve(state, pod, told.node)
+            if status is not None:
+                framework.run_unreserve(state, pod, told.node)
+                assumed.remove(pod)
+                told.node, trace.reserve, trace.message = "", status, status.message
+            else:
+                told.permit = self._permit(state, pod, told.node)
+        return Tried(pod, state, told)
+
+    def _take_over(self, pod: PodInfo, node: str) -> None:
+        """Pods of lower priority are no longer nominated where this one is."""
+        for other in self.cluster.nominator.on(node):
+            if other.priority < pod.priority:
+                self.cluster.nominator.forget(other)
+                other.nominated_node = ""
+
+    def _permit(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        for plugin in self.framework.permit:
+            status, _ = plugin.permit(state, pod, node)
+            if status is not None:
+                return Status(WAIT, (*status.reasons, ASKED_TO_WAIT)) if status.code == WAIT else status
+        return None
+
+    # ---- nothing fits
+
+    def _preempt(self, pods: Sequence[PodInfo], told: GroupTrace) -> None:
+        """The group makes room as a whole, in the whole cluster."""
+        if self.group.spec.topology_key:
+            said = "workload aware preemption is not supported for pod groups with scheduling constraints"
+            told.status = Status(UNSCHEDULABLE, (*told.status.reasons, said))
+            return
+        victims, refusal = make_room(
+            self.cluster, self.group, pods, lambda: self.place_members(pods, None, preempt=False).status
+        )
+        if refusal:
+            told.status = Status(UNSCHEDULABLE, (*told.status.reasons, refusal))
+            return
+        told.waits_for_preemption = True
+        told.victims += [victim.key for victim in victims]
+
+    # ---- what becomes of the members
+
+    def _bind(self, members: list[Tried]) -> None:
+        for one in members:
+            if not one.told.fits:
+                continue
+            trace, node = one.told.trace, one.told.node
+            self.cluster.add_pod(one.pod, node)
+            self.cluster.nominator.forget(one.pod)
+            trace.reserve = self.framework.run_reserve(one.state, one.pod, node)
+            trace.result = "scheduled"
+            self.scheduler.binding_cycle(self.framework, one.state, one.pod, trace)
+
+    def _tell(self, one: Tried, group: GroupTrace) -> None:
+        """Message and nomination of a member that stays pending."""
+        told, trace = one.told, one.told.trace
+        if trace.result == "scheduled":
+            return
+        trace.result = "unschedulable"
+        told.message, told.rejected_by = trace.message, trace.unschedulable_plugins
+        nominated = trace.nominated_node
+        if told.node and not group.waits_for_preemption:
+            # it could be placed, or with victims gone; the others could not
+            told.message, told.rejected_by = ", ".join((FAILED, *(told.permit.reasons if told.permit else ()))), []
+            nominated = ""
+        elif told.fits:
+            told.message, told.rejected_by, nominated = group.status.message, [], told.node
+        told.nominated = trace.nominated_node = nominated
+        trace.message = told.message
+
+
+def order_of(pods: Sequence[PodInfo], first_tried: dict[str, int]) -> list[PodInfo]:
+    """By priority, then by when they were first tried."""
+    return sorted(pods, key=lambda pod: (-pod.priority, first_tried[pod.key]))

@@ -1,0 +1,106 @@
+"""What is recorded of a group's cycle: the members' cycles, and what became of the group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, Status
+
+ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
+_OF_A_CYCLE = (
+    *("skipped_filter", "filter", "filter_all", "feasible", "skipped_score", "score", "total", "best", "selected"),
+    *("prefilter", "unschedulable_plugins", "postfilter"),
+)
+
+
+@dataclass(slots=True)
+class MemberTrace:
+    """A member's cycle. `node`: where it was assumed, or is nominated. `permit`: what Permit said there. `preempts`: it
+    fits only once victims are gone. `said`: of why no node fits. `message`, `rejected_by`: of one that stays pending,
+    with regard to the group. `nominated`: in its status afterwards."""
+
+    trace: CycleTrace
+    node: str = ""
+    permit: Status | None = None
+    preempts: bool = False
+    said: str = ""
+    message: str = ""
+    rejected_by: list[str] = field(default_factory=list)
+    nominated: str = ""
+
+    @property
+    def fits(self) -> bool:
+        return bool(self.node) and not self.preempts
+
+    @property
+    def status(self) -> Status:
+        return Status(SUCCESS) if self.fits else Status(UNSCHEDULABLE, (self.said,))
+
+    def golden(self, names: Sequence[str]) -> dict[str, Any]:
+        cycle = self.trace.golden(names)
+        told = {"pod": self.trace.pod} | {key: cycle[key] for key in _OF_A_CYCLE if key in cycle}
+        told["status"] = _golden(self.status)
+        if self.node:
+            told["node"] = self.node
+            told["permit"] = _golden(self.permit or Status(SUCCESS))
+        if self.preempts:
+            told["requires_preemption"] = True
+        if self.trace.result != "scheduled":
+            told |= {"reason": "Unschedulable", "message": self.message, "rejected_by": self.rejected_by}
+            told["nominated_node"] = self.nominated
+        return told
+
+
+@dataclass(slots=True)
+class GroupTrace:
+    """One cycle of a pod group. `held`: members that PreEnqueue holds back. `victims`: pods evicted in it, whatever
+    became of the group. `placement`: the topology domain chosen or told of, "" for the whole cluster."""
+
+    name: str
+    pod: str = ""
+    held: dict[str, Status] = field(default_factory=dict)
+    members: list[MemberTrace] = field(default_factory=list)
+    status: Status = field(default_factory=lambda: Status(SUCCESS))
+    waits_for_preemption: bool = False
+    preempted_as_whole: bool = False
+    victims: list[str] = field(default_factory=list)
+    placement: str = ""
+    condition: dict[str, str] = field(default_factory=dict)
+
+    def golden(self, names: Sequence[str]) -> dict[str, Any]:
+        """The cycle with the keys of the conformance cases."""
+        group: dict[str, Any] = {
+            "name": self.name,
+            "order": [member.trace.pod for member in self.members],
+            "members": [member.golden(names) for member in self.members],
+            "status": _golden(self.status),
+            "condition": self.condition,
+            "bound": {m.trace.pod: m.trace.node for m in self.members if m.trace.result == "scheduled"},
+            "victims": sorted(self.victims),
+        }
+        if self.held:
+            group["held"] = {pod: _golden(status) for pod, status in self.held.items()}
+        if self.waits_for_preemption:
+            group["waiting_on_preemption"] = True
+        if self.preempted_as_whole:
+            group["workload_preemption"] = True
+        return {"pod": self.pod, "group": group, "filter": {}, "feasible": []}
+
+
+def _golden(status: Status) -> dict[str, Any]:
+    told: dict[str, Any] = {"code": status.code}
+    if status.plugin:
+        told["plugin"] = status.plugin
+    if status.reasons:
+        told["reasons"] = list(status.reasons)
+    return told
+
+
+def condition_of(status: Status) -> dict[str, str]:
+    """What the condition PodGroupScheduled says then."""
+    if status.code == SUCCESS:
+        return {"status": "True", "reason": "Scheduled"}
+    return {"status": "False", "reason": "Unschedulable", "message": status.message}

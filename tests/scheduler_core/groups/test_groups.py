@@ -1,0 +1,134 @@
+"""Pod groups of 1.36 in one pass: all or none, held back, in one domain, making room as a whole."""
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.objects import decode_all
+from scheduler_core.debugger.recording import Recorder
+from scheduler_core.errors import InputError
+from scheduler_core.groups.trace import GroupTrace
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.timeline import Timeline
+from tests.scheduler_core.build import ZONE, node, pod
+
+RELEASE = "1.36 GangScheduling=true,GenericWorkload=true"
+TOPOLOGY = "1.36 GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+WHOLE = "1.36 GangScheduling=true,GenericWorkload=true,WorkloadAwarePreemption=true"
+IN_ZONE = {"topology": [{"key": ZONE}]}
+
+
+def group(name: str, at_least: int = 0, **spec: Any) -> dict[str, Any]:
+    policy: dict[str, Any] = {"gang": {"minCount": at_least}} if at_least else {"basic": {}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedulingPolicy": policy, **spec},
+    }
+
+
+def members(name: str, count: int, cpu: str = "2", **more: Any) -> list[dict[str, Any]]:
+    named = {"schedulingGroup": {"podGroupName": name}}
+    return [pod(f"{name}-{number}", requests={"cpu": cpu}, **more, **named) for number in range(count)]
+
+
+def run(objects: list[Any], release: str = RELEASE) -> list[Any]:
+    return list(Simulation(objects, release=release, tie_break="name").attempts())
+
+
+def places(told: GroupTrace) -> list[str]:
+    return [member.trace.node if member.trace.result == "scheduled" else "" for member in told.members]
+
+
+def test_a_gang_is_bound_as_a_whole_or_stays_pending() -> None:
+    nodes = [node("n1", cpu="4"), node("n2", cpu="4")]
+    (fits,) = run([*nodes, group("g", 3), *members("g", 4)])
+    assert places(fits) == ["n1", "n2", "n1", "n2"]
+    assert fits.condition == {"status": "True", "reason": "Scheduled"}
+    (none,) = run([*nodes, group("g", 5), *members("g", 5)])
+    assert places(none) == [""] * 5
+    assert none.condition["reason"] == "Unschedulable"
+    assert none.members[0].message.startswith("pod group is unschedulable, waiting for minCount pods")
+
+
+def test_of_a_group_without_a_minimum_those_are_bound_that_fit() -> None:
+    (told,) = run([node("n1", cpu="4"), group("g"), *members("g", 3)])
+    assert places(told) == ["n1", "n1", ""]
+
+
+def test_a_pod_is_held_back_until_its_group_is_there_and_large_enough() -> None:
+    missing, few = (run([node("n1"), *groups, *members("g", 1)])[0] for groups in ([], [group("g", 2)]))
+    assert 'pod group "g" to appear' in missing.preenqueue.message
+    assert few.preenqueue.message == "waiting for minCount pods from a gang to appear in scheduling queue"
+
+
+def test_members_that_run_already_count() -> None:
+    there = {**members("g", 1)[0]}
+    there["spec"] = {**there["spec"], "nodeName": "n1"}
+    (told,) = run([node("n1", cpu="4"), group("g", 2), there, *members("g", 2)[1:]])
+    assert places(told) == ["n1"]
+
+
+def test_a_group_goes_to_one_domain() -> None:
+    zones = [node("a1", zone="a", cpu="2"), *(node(f"b{n}", zone="b", cpu="2") for n in (1, 2))]
+    (told,) = run([*zones, group("g", schedulingConstraints=IN_ZONE), *members("g", 2)], TOPOLOGY)
+    assert (told.placement, places(told)) == ("b", ["b1", "b2"])
+
+
+def test_no_node_has_the_label_of_the_domain() -> None:
+    (told,) = run([node("n1"), group("g", schedulingConstraints=IN_ZONE), *members("g", 2)], TOPOLOGY)
+    assert places(told) == ["", ""]
+    assert told.condition["message"] == told.members[1].message == "no feasible placements found"
+
+
+def test_a_group_makes_room_as_a_whole() -> None:
+    small = [pod(f"s{number}", on=f"n{number}", requests={"cpu": "2"}) for number in (1, 2)]
+    objects = [node("n1", cpu="2"), node("n2", cpu="2"), *small, group("g", 2, priority=10)]
+    (told,) = run([*objects, *members("g", 2, priority=10)], WHOLE)
+    assert (sorted(told.victims), told.waits_for_preemption) == (["default/s1", "default/s2"], True)
+    (never,) = run([*objects, *members("g", 2, priority=10, preemptionPolicy="Never")], WHOLE)
+    assert never.victims == []
+    assert "preemptionPolicy=Never" in never.condition["message"]
+
+
+def test_pods_that_are_evicted_together_are_all_victims() -> None:
+    olds = [{**old, "spec": {**old["spec"], "nodeName": "n1"}} for old in members("old", 2, "1")]
+    objects = [node("n1", cpu="2"), group("old", 2, disruptionMode="PodGroup"), *olds, group("g", 1, priority=10)]
+    (told,) = run([*objects, *members("g", 1, "1", priority=10)], WHOLE)
+    assert sorted(told.victims) == ["default/old-0", "default/old-1"]
+
+
+def test_the_gates_are_off_by_default() -> None:
+    traces = list(Simulation([node("n1"), group("g", 9), *members("g", 2)], release="1.36", tie_break="name").run())
+    assert [trace.node for trace in traces] == ["n1", "n1"]
+
+
+def test_a_groups_cycles_are_recorded_one_by_one() -> None:
+    objects = [node("n1", cpu="4"), group("g", 2), *members("g", 3), pod("p", requests={"cpu": "1"})]
+    simulation = Simulation(objects, release=RELEASE, tie_break="name")
+    recorder = Recorder(simulation)
+    told = []
+    for trace in simulation.run():
+        recorder.cycle(trace)
+        told.append((trace.number, trace.pod, trace.group, trace.node))
+    recorder.rest()
+    assert [number for number, *_ in told] == [1, 2, 3, 4]
+    assert [member for _, _, member, _ in told] == ["default/g"] * 3 + [""]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"schedulingPolicy": {"gang": {"minCount": 0}}}, "minCount: must be 1 or more"),
+        ({"disruptionMode": "Never"}, "'Never' is not one of Pod, PodGroup"),
+    ],
+)
+def test_what_a_group_may_not_be(spec: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        decode_all([group("g", **spec)])
+
+
+def test_not_in_time_so_far() -> None:
+    with pytest.raises(InputError, match="GenericWorkload: pod groups are scheduled in one pass alone so far"):
+        Timeline(Simulation([node("n1")], release=RELEASE))
