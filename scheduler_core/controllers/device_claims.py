@@ -1,4 +1,5 @@
-"""What the resource claim controller makes of templates: a ResourceClaim per pod that names one, which the pod owns.
+"""What the resource claim controller does: it makes a ResourceClaim per pod that names a template, which the pod owns,
+and has a claim let its devices go when the last pod is gone that it was reserved for.
 
 Source: pkg/controller/resourceclaim.
 """
@@ -9,8 +10,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from scheduler_core.api.devices import ResourceClaim, ResourceClaimTemplate
+from scheduler_core.api.devices import ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from scheduler_core.api.objects import Metadata, OwnerReference, Pod, PodResourceClaimStatus
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.devices.claims import claims_used, owned, reserved_for, with_status
 
 POD_CLAIM = "resource.kubernetes.io/pod-claim-name"  # annotation: the pod's name for the claim
 
@@ -47,3 +50,14 @@ def make(
         )
         told = [*pod.status.resource_claim_statuses, PodResourceClaimStatus(used.name, name)]
         pod.status = msgspec.structs.replace(pod.status, resource_claim_statuses=told)  # pods of a template share it
+
+
+def let_go(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> Iterator[tuple[ResourceClaim, ResourceClaim | None]]:
+    """What becomes of the claims of a pod that is gone: (as it is, as it is then; None for one that goes with it)."""
+    for claim in claims_used(pod, known):
+        if owned(claim, pod):
+            yield claim, None
+        elif reserved_for(claim, pod):
+            left = [one for one in claim.status.reserved_for if one.uid != pod.pod.metadata.uid]
+            allocation = claim.status.allocation if left else None
+            yield claim, with_status(claim, ResourceClaimStatus(allocation, left, claim.status.devices if left else []))

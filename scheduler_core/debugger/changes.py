@@ -30,6 +30,7 @@ from scheduler_core.api import edits
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
 from scheduler_core.cluster.journal import BOUND, GONE, POD
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.controllers import device_claims
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
@@ -223,6 +224,11 @@ class Edit:
         else:
             self.cluster.nominator.forget(pod)
             self._swap(pod, None)
+        for claim, left in list(device_claims.let_go(pod, self.cluster.device_claims)):
+            if left is None:
+                self.cluster.remove(claim)
+            else:
+                self.cluster.apply(left)
         self.cluster.journal.note(GONE, pod.key)
 
     def find(self, kind: str, key: str) -> Object | PodInfo | None:

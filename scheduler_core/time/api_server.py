@@ -258,6 +258,11 @@ class ApiServer:
                 self.abandon(pod.key)
             for controller in self.controllers:
                 controller.pod_gone(pod, finished)
+            for claim, left in list(device_claims.let_go(pod, self.cluster.device_claims)):
+                if left is None:
+                    self.delete(claim)
+                else:
+                    self.update(left)
 
     # ---- told
 

@@ -172,9 +172,12 @@ class Search:
         remedy = plan.remedy(self.trial.document, node)
         if len(remedy.changes) > 1 and not self._minimal(plan.changes(self.trial.document)):
             return
-        self.found.setdefault(_key(remedy), remedy)
-        if elsewhere:
-            self._elsewhere.add(_key(remedy))
+        key = _key(remedy)
+        if not elsewhere:
+            self._elsewhere.discard(key)
+        elif key not in self.found:
+            self._elsewhere.add(key)
+        self.found.setdefault(key, remedy)
 
     def _fits(self, plan: Plan) -> str:
         try:

@@ -13,6 +13,7 @@ from scheduler_core.api.objects import Object, Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import Change, Edit
+from scheduler_core.devices.claims import claims_used
 from scheduler_core.errors import InputError
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.simulation import Simulation
@@ -149,11 +150,18 @@ class Trial:
         if not isinstance(was, PodInfo):
             return lambda: self.cluster.apply(was)
         node, key = was.node, was.key
+        claims = claims_used(was, self.cluster.device_claims)
+
+        def claim_again() -> None:
+            for claim in claims:
+                self.cluster.apply(claim)
+
         if not node:
             pending, to_try = list(self.simulation.pending), list(self.simulation.to_try)
             promised = self.cluster.nominator.node_of(was)
 
             def wait_again() -> None:
+                claim_again()
                 self.simulation.pending, self.simulation.to_try = pending, to_try
                 if promised:
                     self.cluster.nominator.nominate(was, promised)
@@ -162,6 +170,7 @@ class Trial:
         order = list(self.cluster.nodes.entries[node].pods)
 
         def run_again() -> None:
+            claim_again()
             now = self.cluster.pods.get(key)
             if now is not None:
                 self.cluster.remove_pod(now)

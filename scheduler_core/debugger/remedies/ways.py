@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scheduler_core.debugger.remedies import evicting, labels, neighbours, requests, volumes
+from scheduler_core.debugger.remedies import devices, evicting, labels, neighbours, requests, volumes
 from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import POD, Raw, Step
 
@@ -19,16 +19,6 @@ def _gates(spot: Spot) -> list[Step]:
         document["spec"].pop("schedulingGates", None)
 
     return [Step(f"remove scheduling gate{'s' if len(gates) > 1 else ''} {named}", POD, 0.5, edit)] if gates else []
-
-
-def _devices(spot: Spot) -> list[Step]:
-    def edit(document: Raw) -> None:
-        document["spec"].pop("resourceClaims", None)
-        for container in [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]:
-            container.get("resources", {}).pop("claims", None)
-
-    found = spot.pod.pod.spec.resource_claims
-    return [Step("run without resource claims (devices)", POD, 6.0, edit)] if found else []
 
 
 def _group(spot: Spot) -> list[Step]:
@@ -58,7 +48,7 @@ WAYS: dict[str, tuple[Ways, ...]] = {
     "GCEPDLimits": (volumes.fewer_volumes, volumes.volumes),
     "AzureDiskLimits": (volumes.fewer_volumes, volumes.volumes),
     "CinderLimits": (volumes.fewer_volumes, volumes.volumes),
-    "DynamicResources": (_devices,),
+    "DynamicResources": (devices.steps,),
     "Coscheduling": (_group,),
     "": (labels.affinity, volumes.volumes),
 }

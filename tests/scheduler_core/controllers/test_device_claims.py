@@ -90,3 +90,15 @@ def test_in_time_a_pod_that_comes_later_gets_one_too() -> None:
     timeline = [{"at": 10, "create": wanting("b")}]
     played = Played(*CLUSTER, wanting("a"), kubernetes="1.36", timeline=timeline, until=60)
     assert (played.node_of("a"), played.node_of("b")) == ("n1", "n1")
+
+
+def test_devices_come_free_when_their_pods_go() -> None:
+    timeline = [
+        {"at": 10, "create": wanting("late")},
+        {"at": 20, "delete": {"kind": "Pod", "namespace": "default", "name": "a"}},
+    ]
+    played = Played(*CLUSTER, wanting("a"), wanting("b"), kubernetes="1.36", timeline=timeline, until=600)
+    (attempt, *_) = played.of("attempt", "late")
+    assert attempt.data["result"] == "unschedulable"
+    assert played.node_of("late") == "n1"
+    assert "default/a-gpu" not in played.run.simulation.cluster.device_claims
