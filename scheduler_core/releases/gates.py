@@ -21,13 +21,15 @@ from scheduler_core.releases.release import PluginWeights, Release
 class Gate:
     """`since`: the release from which on the gate is reproduced. `on`: the one from which on it is on by default, and
     `locked`: from which on it cannot be changed; "" for none so far. `switches`: the fields of a Release that have its
-    value. `plugins`: what it adds to the default plugins, at the end. `needs`: gates that must be on with it.
+    value, `opposite`: those that are off while it is on. `plugins`: what it adds to the default plugins, at the end.
+    `needs`: gates that must be on with it.
     """
 
     since: str
     on: str = ""
     locked: str = ""
     switches: tuple[str, ...] = ()
+    opposite: tuple[str, ...] = ()
     plugins: PluginWeights = ()
     needs: tuple[str, ...] = ()
 
@@ -55,7 +57,7 @@ GATES: Mapping[str, Gate] = {
     "PodLevelResources": Gate(since="1.32", on="1.34", switches=("pod_level_resources",)),
     "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33", switches=("pop_from_backoff",)),
     "SchedulerQueueingHints": Gate(since="1.32", on="1.32", locked="1.34", switches=("queueing_hints",)),
-    "SidecarContainers": Gate(since="1.29", on="1.29", locked="1.33", switches=("sidecar_containers",)),
+    "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", opposite=("sidecars_refused",)),
     "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36", switches=("volume_attributes_class",)),
     # These concern when the scheduler writes what, and how long it waits for it. Here that takes no time.
     "NominatedNodeNameForExpectation": Gate(since="1.34", on="1.35"),
@@ -131,6 +133,7 @@ def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
             raise InputError(WHERE, name, f"needs {' and '.join(missing)} to be on, too")
     set_ = {name: on for name, on in wanted.items() if on != usual[name]}
     values: dict[str, Any] = {field: wanted[name] for name in wanted for field in GATES[name].switches}
+    values |= {field: not wanted[name] for name in wanted for field in GATES[name].opposite}
     return replace(
         release,
         name=" ".join(filter(None, (release.number, spelled(set_)))),

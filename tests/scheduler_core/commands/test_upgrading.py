@@ -59,10 +59,13 @@ def test_in_time(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_feature_gates_count_where_a_release_has_them(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
-    gates = "SidecarContainers=false"  # which 1.33 locked
-    assert main(["upgrade", snapshot, "--from", "1.27", "--to", "1.30", "--feature-gates", gates]) == 0
-    assert main(["upgrade", snapshot, "--from", "1.27", "--to", "1.34", "--feature-gates", gates]) == 1
-    capsys.readouterr()
+    gates = ["--feature-gates", "SidecarContainers=true"]  # which 1.28 has off, 1.30 on, and 1.34 for good
+    assert main(["upgrade", snapshot, "--from", "1.28", "--to", "1.30", *gates, "--json"]) == 0
+    (step,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (step["a"], step["b"]) == ("1.28 SidecarContainers=true", "1.30")
+    assert main(["upgrade", snapshot, "--from", "1.28", "--to", "1.34", "--json"]) in (0, 1)
+    (step,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert ["default/chatty", "words"] in [[one["pod"], one["change"]] for one in step["changed"]]
 
 
 @pytest.mark.parametrize(

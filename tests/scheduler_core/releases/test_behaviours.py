@@ -51,12 +51,14 @@ def test_sidecars_in_what_a_pod_asks_for(release: str) -> None:
     assert found.nonzero_incoming == (summed[0], 1024**3 + default * (release in since("1.28")))
 
 
-@pytest.mark.parametrize("release", ORDER)
-def test_sidecars_are_refused_by_1_28_alone(release: str) -> None:
+@pytest.mark.parametrize("release", [*ORDER, "1.28 SidecarContainers=true", "1.31 SidecarContainers=false"])
+def test_sidecars_are_refused_where_their_gate_is_off(release: str) -> None:
+    """By default in 1.28 alone."""
     trace = one(release, node("a"), with_sidecar())
+    refused = release in ("1.28", "1.31 SidecarContainers=false")
     said = trace.prefilter.message if trace.prefilter is not None else ""
-    assert said == (SIDECARS if release == "1.28" else "")
-    assert (trace.node == "a") == (release != "1.28")
+    assert said == (SIDECARS if refused else "")
+    assert (trace.node == "a") == (not refused)
 
 
 @pytest.mark.parametrize("release", ORDER)
