@@ -161,14 +161,14 @@ def by_page(case: Case) -> Answer:
         return Answer(refusal(response.context))
     scenario_id = int(response["Location"].rstrip("/").rpartition("/")[2])
     shown = html.unescape(" ".join(client.get(response["Location"]).content.decode().split()))
-    came_along = client.get(response["Location"]).context["form"].initial["config"]
+    offered = client.get(response["Location"]).context["form"].initial
     form = {
         "which": "unbind" if case.unbind else "pending",
         "unbind": "\n".join(case.unbind),
         "mode": "once",
-        "release": "1.34",
+        "release": offered["release"],
         "preemption": "on",
-        "config": came_along if case.config is None else case.config,
+        "config": offered["config"] if case.config is None else case.config,
         "unknown_plugins": "leave_out" if case.leave_out else "error",
     }
     started = client.post(f"/scenarios/{scenario_id}/run/", form)
@@ -247,7 +247,7 @@ def refusal(context: Any) -> str:
     if form.unknown:
         from scheduler_core.config import UnknownPlugins
 
-        return str(UnknownPlugins("1.34", form.unknown, None))
+        return str(UnknownPlugins(form.data["release"], form.unknown, None))
     return "; ".join(str(error) for errors in form.errors.values() for error in errors) or "no reason is shown"
 
 

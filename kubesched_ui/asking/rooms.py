@@ -1,37 +1,63 @@
-"""The numbers behind `Insufficient cpu`: what a cycle's pod asked for, and what nodes had when it began."""
+"""What reasons leave out: how much a cycle's pod asked for and nodes had when it began, and which taint they have."""
 
 from __future__ import annotations
 
-from kubesched_ui.asking.recordings import NotRecorded, recording_of
+from collections.abc import Sequence
+
+import msgspec
+
+from kubesched_ui.asking.recordings import NotRecorded, recording_of, stored_object
 from kubesched_ui.models import Cycle, Run
+from scheduler_core.api.objects import Pod, Toleration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.node_history import NodeHistory
-from scheduler_core.debugger.room import FIT, Room, told_of
+from scheduler_core.debugger.recording import Recording
+from scheduler_core.debugger.room import FIT, TAINTS, TOLD, Room, row_of, told_of
+from scheduler_core.releases import get_release
 
 
 def room_of(run: Run, row: Cycle, trace: CycleTrace) -> Room | None:
-    """The nodes before a cycle; None if none of them lacks anything, or if that was not recorded. Raises InputError."""
+    """The nodes before a cycle; None if none of them lacks anything or has a taint that its release does not name, or
+    if that was not recorded. Raises InputError."""
     promised = [
         node
         for number, status in trace.nominated.items()
         if status and status.plugin == FIT
         for node in row.nodes[number : number + 1]
     ]
-    verdict = trace.verdicts.get(FIT)
-    if not promised and (verdict is None or verdict.codes is None):
+    unnamed = _refuses(trace, TAINTS) and not get_release(run.release).taint_named
+    if not promised and not unnamed and not _refuses(trace, FIT):
         return None
     try:
         recording = recording_of(run)
     except NotRecorded:
         return None
-    return Room(recording, recording.before_cycle(row.number), f"{row.namespace}/{row.name}", promised)
+    moment, pod = recording.before_cycle(row.number), f"{row.namespace}/{row.name}"
+    tolerations = _tolerations(run, recording, moment, pod) if unnamed else None
+    return Room(recording, moment, pod, promised, tolerations)
+
+
+def _refuses(trace: CycleTrace, plugin: str) -> bool:
+    verdict = trace.verdicts.get(plugin)
+    return verdict is not None and verdict.codes is not None
+
+
+def _tolerations(run: Run, recording: Recording, moment: int, pod: str) -> Sequence[Toleration] | None:
+    row = row_of(recording, pod, moment)
+    if row is None:
+        return None
+    _, text = stored_object(run, int(recording.tables["pods"]["object"][row]))
+    return msgspec.json.decode(text, type=Pod).spec.tolerations
 
 
 def reasons_on(run: Run, history: NodeHistory, row: Cycle, trace: CycleTrace, at: int) -> list[str]:
     """Why a node, the one of row `at` in the cycle, refused the pod, with its numbers. Raises NotRecorded."""
     status = trace.status_at(at)
-    if status is None or status.plugin != FIT:
+    if status is None or status.plugin not in TOLD:
         return list(status.reasons) if status else []
     recording = recording_of(run)
     moment, pod = recording.before_cycle(row.number), f"{row.namespace}/{row.name}"
-    return told_of(recording, history, moment, pod, status.reasons, nominated=trace.nominated.get(at) is not None)
+    nominated = trace.nominated.get(at) is not None
+    unnamed = status.plugin == TAINTS and not get_release(run.release).taint_named
+    tolerations = _tolerations(run, recording, moment, pod) if unnamed else None
+    return told_of(recording, history, moment, pod, status.reasons, nominated, tolerations)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.room import FIT, Room
+from scheduler_core.debugger.room import FIT, TOLD, UNNAMED, Room
 from scheduler_core.explain import Answer, explain, sentences
+from scheduler_core.explain.words import listing
 
 
 def answer(trace: CycleTrace, nodes: list[str], room: Room | None) -> Answer:
-    """What the trace tells, and the node that lacks least: without building the cluster again."""
+    """What the trace tells, the node that lacks least and the taints: without building the cluster again."""
     told = explain(trace, names=nodes)
-    lacking = [group for group in told.groups if group.plugin == FIT]
-    if lacking and room is not None:
-        for group in lacking:
-            group.closest = room.closest(group.nodes)
+    unclear = [group for group in told.groups if group.plugin in TOLD]
+    if unclear and room is not None:
+        for group in unclear:
+            if group.plugin == FIT:
+                group.closest = room.closest(group.nodes)
+            elif group.reasons == [UNNAMED] and (taints := room.taints(group.nodes)):
+                group.words = f"refuse it by {'taint' if len(taints) == 1 else 'taints'} {listing(taints)}"
         told.sentence = sentences.answer(trace, told)
     return told

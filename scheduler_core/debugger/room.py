@@ -1,12 +1,18 @@
-"""How much room nodes had for a pod when a cycle began: the numbers behind `Insufficient cpu`, from the recording."""
+"""How much room nodes had for a pod when a cycle began: the numbers behind `Insufficient cpu`, from the recording.
+
+And the taints behind `node(s) had untolerated taint(s)`, which releases from 1.35 on do not name.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Taint, Toleration
 from scheduler_core.cluster.amounts import amount, balance, free_amount
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
@@ -14,24 +20,30 @@ from scheduler_core.debugger.state import Int64, State, nominated_at
 from scheduler_core.explain.answer import Shortfall
 from scheduler_core.explain.objections import short_by
 from scheduler_core.explain.scene import PODS, asked
+from scheduler_core.explain.words import count, listing
 
-FIT = "NodeResourcesFit"
+FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
+TOLD = (FIT, TAINTS)  # plugins whose reasons leave out what the recording knows
+UNNAMED = "node(s) had untolerated taint(s)"
 COUNTED = ", counting pods that are nominated to the node"
 Amounts = Mapping[str, int]  # resource -> amount, in the scheduler's units
 Has = Mapping[str, Collection[tuple[int, int]]]  # resource -> what is free and of how much, of some nodes
 
 
-def asks_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
-    """(what a pod asks for, `pods` included, its priority) at a moment; None if there is no such pod."""
+def row_of(recording: Recording, pod: str, moment: int) -> int | None:
+    """The row of the recording's pods that tells of a pod at a moment; None if there is no such pod."""
     pods, places = recording.tables["pods"], recording.tables["places"]
     named = [number for number, key in enumerate(pods.texts["key"]) if key == pod]
     mine = np.isin(pods["key"], named)
     end = int(np.searchsorted(places["at"], moment, "right"))
     told = np.flatnonzero(mine[places["pod"][:end]] & (places["state"][:end] != GONE))
-    if not len(told):
-        return None
-    row = int(places["pod"][told[-1]])
-    return {PODS: 1, **pods.at("requests", row)}, int(pods["priority"][row])
+    return int(places["pod"][told[-1]]) if len(told) else None
+
+
+def asks_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
+    """(what a pod asks for, `pods` included, its priority) at a moment; None if there is no such pod."""
+    pods, row = recording.tables["pods"], row_of(recording, pod, moment)
+    return None if row is None else ({PODS: 1, **pods.at("requests", row)}, int(pods["priority"][row]))
 
 
 def promised(recording: Recording, pod: str, moment: int) -> dict[str, dict[str, int]]:
@@ -50,10 +62,18 @@ def promised(recording: Recording, pod: str, moment: int) -> dict[str, dict[str,
 class Room:
     """The nodes as they were before a cycle, against what a pod asked for.
 
-    `counted`: nodes where the pods that are nominated to them count as well.
+    `counted`: nodes where the pods that are nominated to them count as well. `tolerations`: the pod's; None leaves
+    taints unnamed.
     """
 
-    def __init__(self, recording: Recording, moment: int, pod: str, counted: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        moment: int,
+        pod: str,
+        counted: Sequence[str] = (),
+        tolerations: Sequence[Toleration] | None = None,
+    ) -> None:
         found = asks_of(recording, pod, moment)
         self.asks: Amounts = found[0] if found else {}
         self._state = state = State(recording, moment)
@@ -62,6 +82,8 @@ class Room:
         told = promised(recording, pod, moment) if counted else {}
         self._promised = {self._rows[node]: told[node] for node in counted if node in told and node in self._rows}
         self._known: dict[str, tuple[Int64, Int64]] = {}
+        self._tolerations = tolerations
+        self._taints: dict[int, str] = {}
 
     def columns(self, resource: str) -> tuple[Int64, Int64]:
         """(what is free, what is allocatable) of a resource, over the state's rows."""
@@ -78,7 +100,9 @@ class Room:
         return self._known[resource]
 
     def told(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
-        """NodeResourcesFit's reasons with the numbers of these nodes, which all have them."""
+        """Reasons of a plugin of TOLD with the numbers, or the taints, of these nodes, which all have them."""
+        if list(reasons) == [UNNAMED]:
+            return [_named(listing(self.taints(nodes)))]
         rows = [self._rows[node] for node in nodes if node in self._rows]
         has = {}
         for resource in asked(reasons):
@@ -88,6 +112,8 @@ class Room:
 
     def each(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
         """The same of each node by itself, its reasons in one text."""
+        if list(reasons) == [UNNAMED]:
+            return [_named(self._first_taint(node)) for node in nodes]
         rows = [self._rows.get(node, -1) for node in nodes]
         resources = asked(reasons)
         columns = [self.columns(resource) for resource in resources]
@@ -101,6 +127,23 @@ class Room:
                 known[key] = "; ".join(told(reasons, self.asks, has, row in self._promised))
             texts.append(known[key])
         return texts
+
+    def taints(self, nodes: Sequence[str], most: int = 3) -> list[str]:
+        """What keeps the pod off some nodes, each node's first, those of most nodes first: `dedicated=a:NoSchedule`."""
+        found = Counter(map(self._first_taint, nodes))
+        found.pop("", None)
+        names = [taint for taint, _ in found.most_common(most)]
+        rest = len(found) - len(names)
+        return [*names, count(rest, "other")] if rest else names
+
+    def _first_taint(self, node: str) -> str:
+        if self._tolerations is None or node not in self._rows:
+            return ""
+        nodes, version = self._state.recording.tables["nodes"], int(self._state.versions[self._rows[node]])
+        number = int(nodes["taints"][version])
+        if number not in self._taints:
+            self._taints[number] = first_untolerated(nodes.at("taints", version), self._tolerations)
+        return self._taints[number]
 
     def closest(self, nodes: Sequence[str]) -> str:
         """Of some nodes the one that lacks least, as a share of what is asked for: `n4, short by 250m cpu`."""
@@ -125,14 +168,36 @@ class Room:
         return found
 
 
+def first_untolerated(taints: Sequence[str], tolerations: Sequence[Toleration]) -> str:
+    """Of taints as the recording writes them the first that keeps a pod with these tolerations away; "" for none."""
+    for text in taints:
+        name, _, effect = text.rpartition(":")
+        key, _, value = name.partition("=")
+        if selectors.first_untolerated([Taint(key, value, effect)], tolerations, selectors.NO_SCHEDULE) is not None:
+            return text
+    return ""
+
+
+def _named(taints: str) -> str:
+    return f"{UNNAMED}: {taints}" if taints else UNNAMED
+
+
 def told_of(
-    recording: Recording, history: NodeHistory, moment: int, pod: str, reasons: Sequence[str], nominated: bool
+    recording: Recording,
+    history: NodeHistory,
+    moment: int,
+    pod: str,
+    reasons: Sequence[str],
+    nominated: bool,
+    tolerations: Sequence[Toleration] | None = None,
 ) -> list[str]:
     """The same of one node, by its history. `nominated`: pods that are nominated to it count as well."""
     found, version = asks_of(recording, pod, moment), history.version(moment)
     if found is None or version is None or version < 0:
         return list(reasons)
     nodes = recording.tables["nodes"]
+    if list(reasons) == [UNNAMED]:
+        return [_named("" if tolerations is None else first_untolerated(nodes.at("taints", version), tolerations))]
     allocatable, used = nodes.at("allocatable", version), history.used(moment)
     name = recording.names[int(nodes["name"][version])]
     more = promised(recording, pod, moment).get(name, {}) if nominated else {}

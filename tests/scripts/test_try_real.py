@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scheduler_core.releases import NEWEST
+
 CONFIG = """apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
@@ -29,7 +31,7 @@ def test_a_cluster_and_a_configuration(tmp_path: Path, checkout: Path) -> None:
     lines = [line for line in done.stdout.splitlines() if line.startswith(("| cluster.json", "| config", "| …"))]
     assert lines[0].startswith("| cluster.json | accepted, 1 of 1 placed | agree | The upload has 1 ResourceQuota: ")
     assert "| refused: " in lines[2]
-    assert "'NodeMetadata' is not part of kube-scheduler 1.34" in lines[2]
+    assert f"'NodeMetadata' is not part of kube-scheduler {NEWEST}" in lines[2]
     assert [line.split(" | ")[:3] for line in lines[3:]] == [
         ["| … left out", "accepted, 5 of 5 placed", "agree"],
         ["| … in the upload", "accepted, 5 of 5 placed", "agree"],

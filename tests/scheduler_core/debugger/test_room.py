@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from scheduler_core.api.objects import Toleration
 from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.room import COUNTED, FIT, Room, told_of
+from scheduler_core.debugger.room import COUNTED, FIT, TAINTS, UNNAMED, Room, told_of
+from scheduler_core.framework.interface import Status
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
@@ -16,6 +18,7 @@ from tests.scheduler_core.debugger.live import SAMPLES, Raw, Watched, scenario_a
 from tests.scheduler_core.debugger.test_state import cases, recorded_once, recorded_time
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "v1.34"
+NONE = Status("Success")
 IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
 
 
@@ -108,3 +111,43 @@ def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
     number = next(i for i, trace in enumerate(watched.traces, start=1) if trace.pod == "default/new")
     room = Room(recording, recording.before_cycle(number), "default/new", ["n1"])
     assert room.told(["Insufficient cpu"], ["n1"]) == [f"Insufficient cpu: asks 1, 500m of 2 free{COUNTED}"]
+
+
+def test_taints_that_the_release_does_not_name() -> None:
+    """The first that the pod does not tolerate, those of most nodes first; 1.34 names the same key and value."""
+    own = [
+        {"key": "team", "operator": "Exists"},
+        {"key": "x", "operator": "Equal", "value": "1", "effect": "NoSchedule"},
+    ]
+    nodes = [
+        node("n1", taints=(("team", "a", "NoSchedule"), ("gpu", "", "NoExecute"))),
+        node("n2", taints=(("x", "1", "NoSchedule"), ("x", "2", "NoSchedule"))),
+        node("n3", taints=(("gpu", "", "NoExecute"), ("x", "2", "NoSchedule"))),
+        node("soft", taints=(("gpu", "", "PreferNoSchedule"),), cpu="1"),
+    ]
+    objects = [*nodes, pod("new", requests={"cpu": "2"}, tolerations=own)]
+    recording, watched = recorded_once(Simulation(objects, release="1.36", tie_break="name"))
+    names, trace = watched.orders[0], watched.traces[0]
+    tolerations = [Toleration(**entry) for entry in own]
+    room = Room(recording, 0, "default/new", tolerations=tolerations)
+    refused = [name for row, name in enumerate(names) if (trace.status_at(row) or NONE).plugin == TAINTS]
+    assert refused == ["n1", "n2", "n3"]
+    assert room.taints(refused) == ["gpu:NoExecute", "x=2:NoSchedule"]
+    assert room.told([UNNAMED], refused) == [f"{UNNAMED}: gpu:NoExecute and x=2:NoSchedule"]
+    each = [f"{UNNAMED}: gpu:NoExecute", f"{UNNAMED}: x=2:NoSchedule", f"{UNNAMED}: gpu:NoExecute"]
+    assert room.each([UNNAMED], refused) == each
+    assert room.taints(refused, most=1) == ["gpu:NoExecute", "1 other"]
+    for name, text in zip(refused, each, strict=True):
+        history = history_of(recording, name)
+        assert history is not None
+        assert told_of(recording, history, 0, "default/new", [UNNAMED], False, tolerations) == [text]
+    assert Room(recording, 0, "default/new").told([UNNAMED], refused) == [UNNAMED], (
+        "without tolerations nothing is said"
+    )
+    _, before = recorded_once(Simulation(objects, release="1.34", tie_break="name"))
+    words = {name: before.traces[0].status_at(row) for row, name in enumerate(names)}
+    assert [(words[name] or NONE).reasons for name in refused] == [
+        ("node(s) had untolerated taint {gpu: }",),
+        ("node(s) had untolerated taint {x: 2}",),
+        ("node(s) had untolerated taint {gpu: }",),
+    ]
