@@ -24,9 +24,10 @@ class PodInfo:
     """A pod as the scheduler sees it.
 
     `requests`: resource -> amount (millicores of cpu, else whole units). `nonzero`: (cpu, memory) with defaults for
-    containers that ask for nothing; `nonzero_incoming`: the same while it is the pod to be placed. `node`: where it
-    runs or is assumed to, "" while it is pending. `node_selection`, `tolerations`: equal values mean the same
-    nodeSelector and required node affinity (None: there is none), the same tolerations; results are remembered by them.
+    containers that ask for nothing; `nonzero_incoming`: the same while it is the pod to be placed; `slip`: what
+    scoring its cpu counts too much then. `node`: where it runs or is assumed to, "" while it is pending.
+    `node_selection`, `tolerations`: equal values mean the same nodeSelector and required node affinity (None: there is
+    none), the same tolerations; results are remembered by them.
     """
 
     __slots__ = (
@@ -46,6 +47,7 @@ class PodInfo:
         "priority",
         "release",
         "requests",
+        "slip",
         "start_time",
         "term_columns",
         "terminating",
@@ -64,7 +66,7 @@ class PodInfo:
         self.nominated_node = pod.status.nominated_node_name
         self.terminating = bool(pod.metadata.deletion_timestamp)
         self.start_time = timestamp(pod.status.start_time)
-        self.requests, self.nonzero, self.nonzero_incoming = resources.requests_of(pod, release)
+        self.requests, self.nonzero, self.nonzero_incoming, self.slip = resources.requests_of(pod, release)
         self.host_ports = _host_ports(pod, release)
         self.node_selection = _node_selection(pod)
         self.tolerations = tuple([(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations])

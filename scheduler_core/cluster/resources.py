@@ -104,11 +104,13 @@ def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStat
 class Requests(NamedTuple):
     """What a pod asks for, as the scheduler counts it. `counted`: resource -> amount, not to be changed; pods that ask
     alike share it. `nonzero`: (cpu, memory) with the defaults that scoring uses, of a pod on its node.
-    `nonzero_incoming`: of the pod that is to be placed, which some releases count otherwise."""
+    `nonzero_incoming`: of the pod that is to be placed, which some releases count otherwise. `slip`: millicores that
+    these releases have scoring count more of that pod than it asks for, a negative number where it is less."""
 
     counted: dict[str, int]
     nonzero: tuple[int, int]
     nonzero_incoming: tuple[int, int]
+    slip: int = 0
 
 
 def requests_of(pod: Pod, release: Release) -> Requests:
@@ -118,7 +120,17 @@ def requests_of(pod: Pod, release: Release) -> Requests:
     if alone and not _statuses(pod, False, release):
         return _plain(tuple([tuple(container.resources.requests.items()) for container in spec.containers]))
     requests = _requests(pod_requests(pod, release, nonzero=False), pod_requests(pod, release, nonzero=True))
-    return requests if release.nonzero_sums_sidecars else requests._replace(nonzero=_nonzero_of_peaks(pod, release))
+    if not release.nonzero_sums_sidecars:
+        requests = requests._replace(nonzero=_nonzero_of_peaks(pod, release))
+    return _with_cores(requests, spec.overhead[CPU]) if release.overhead_in_cores and CPU in spec.overhead else requests
+
+
+def _with_cores(requests: Requests, overhead: str | int | float) -> Requests:
+    """As old releases score a pod: its overhead's cores, rounded up, are taken for millicores."""
+    nano = quantity.nano_value(overhead)
+    slip = -(-nano // 10**9) - amount(CPU, nano)
+    cpu, memory = requests.nonzero_incoming
+    return requests._replace(nonzero_incoming=(cpu + slip, memory), slip=slip)
 
 
 @lru_cache(maxsize=16384)

@@ -142,7 +142,8 @@ class Scheduler:
         if not self.cluster.release.prefilter_blames:
             narrowing = []
         trace.unschedulable_plugins = sorted(narrowing)
-        if status is None or self.cluster.release.prefilter_collects:
+        release = self.cluster.release
+        if release.skips and (status is None or release.prefilter_collects):
             trace.skipped_filter = sorted(state.skip_filter)
         if status is not None:
             if status.code == ERROR:
@@ -159,7 +160,7 @@ class Scheduler:
         if trace.placement is not None:
             trace.subset = trace.placement if trace.subset is None else np.intersect1d(trace.subset, trace.placement)
         start = self.timer()
-        trace.verdicts = framework.run_filter(state, pod)
+        trace.verdicts, trace.merges = framework.run_filter(state, pod), framework.merges
         if self.batches and not self.extenders:
             state.signature = framework.batching.sign(pod)
             nodes = self.cluster.nodes
@@ -272,6 +273,8 @@ class Scheduler:
             told = status.message and status.message + self.cluster.release.postfilter_stop
         prefilter = trace.prefilter.message if trace.prefilter is not None else ""
         reasons = {} if prefilter else trace.reasons()
+        if trace.prefilter is not None and self.cluster.release.prefilter_counted:
+            prefilter, reasons = "", dict.fromkeys(trace.prefilter.reasons, trace.there)
         trace.message = fit_error_message(trace.there, reasons, prefilter, told)
 
     # ---- something fits

@@ -28,6 +28,7 @@ from scheduler_core.framework.interface import (
     Status,
     Verdict,
 )
+from scheduler_core.framework.merging import merged_verdict
 
 VERSION = 3
 
@@ -71,7 +72,8 @@ class CycleTrace:
     """One scheduling cycle of one pod, from PreEnqueue to PostBind. Rows index the run's list of nodes.
 
     `result`: scheduled, unschedulable, gated, error or waiting (in Permit). `verdicts`: Filter plugin -> Verdict over
-    all nodes, in running order, without nominated pods. `nominated`: rows where nominated pods were taken into account
+    all nodes, in running order, without nominated pods. `merges`: all that refuse a node decide, not the first alone.
+    `nominated`: rows where nominated pods were taken into account
     -> the status that gave (None: fits). `subset`: the rows PreFilter left to look at, None for all. `looked`: bool
     over nodes, which ones upstream would have looked at, None for all (of the subset). `feasible`: intp rows, None
     for every node. `batch_hint`: the node that batching had be tried first.
@@ -98,6 +100,7 @@ class CycleTrace:
     skipped_filter: list[str] = field(default_factory=list)
     skipped_score: list[str] = field(default_factory=list)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    merges: bool = False
     nominated: dict[int, Status | None] = field(default_factory=dict)
     looked: Bool | None = None
     feasible: Rows | None = field(default_factory=lambda: np.zeros(0, np.intp))
@@ -117,6 +120,7 @@ class CycleTrace:
     durations: dict[str, int] = field(default_factory=dict)
     _decisive: npt.NDArray[np.uint8] | None = None
     _decided: bool = False
+    _merged: Verdict | None = None
     _statuses: list[tuple[Status, Rows]] | None = None
     _total: Int64 | None = None
 
@@ -130,8 +134,14 @@ class CycleTrace:
     def decisive(self) -> npt.NDArray[np.uint8] | None:
         """The 1-based number of the first Filter plugin (in the order of `verdicts`) that refuses each node.
 
-        uint8 over nodes, 0 where all pass; None when every node passes. Nominated pods are not regarded.
+        uint8 over nodes, 0 where all pass; None when every node passes. Nominated pods are not regarded. Where
+        statuses are merged it is the plugin that the merged one names.
         """
+        if not self._decided and self.merges:
+            verdict, numbers = self.merged(), {name: i for i, name in enumerate(self.verdicts, 1)}
+            if verdict.codes is not None:
+                self._decisive = np.array([0, *(numbers[s.plugin] for s in verdict.statuses)], np.uint8)[verdict.codes]
+            self._decided = True
         if not self._decided:
             for number, verdict in enumerate(self.verdicts.values(), 1):
                 if verdict.codes is None:
@@ -143,17 +153,23 @@ class CycleTrace:
             self._decided = True
         return self._decisive
 
+    def merged(self) -> Verdict:
+        """What all Filter plugins together say of each node, where `merges`."""
+        if self._merged is None:
+            self._merged = merged_verdict(self.verdicts)
+        return self._merged
+
     def refuse(self, plugin: str, verdict: Verdict) -> None:
         """Notes what came after the Filter plugins had been asked."""
         self.verdicts[plugin] = verdict
-        self._decisive, self._decided, self._statuses = None, False, None
+        self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
 
     def forget(self, plugin: str) -> None:
         """As if the plugin had not been asked."""
         if self.verdicts.pop(plugin, None) is not None:
             mine = [row for row, status in self.nominated.items() if status is not None and status.plugin == plugin]
             self.nominated.update(dict.fromkeys(mine))
-            self._decisive, self._decided, self._statuses = None, False, None
+            self._decisive, self._decided, self._merged, self._statuses = None, False, None, None
 
     def passing(self) -> Bool | None:
         """Nodes that pass all filters, nominated pods regarded; bool over nodes, None when all do."""
@@ -173,6 +189,8 @@ class CycleTrace:
             return self.subset_status if not self.in_subset(row) else None
         if row in self.nominated:
             return self.nominated[row]
+        if self.merges:
+            return self.merged().at(row)
         decisive = self.decisive()
         if decisive is None or not decisive[row]:
             return None
@@ -207,7 +225,13 @@ class CycleTrace:
         for row in self.nominated:
             looked = looked if looked is not self.looked else looked.copy()
             looked[row] = False
-        if decisive is not None:
+        if decisive is not None and self.merges:
+            merged = self.merged()
+            for code, status in enumerate(merged.statuses, 1):
+                rows = np.flatnonzero(looked & (merged.codes == code))
+                if len(rows):
+                    yield status, rows
+        elif decisive is not None:
             for number, (plugin, verdict) in enumerate(self.verdicts.items(), 1):
                 mine = (decisive == number) & looked
                 if verdict.codes is None or not mine.any():
@@ -357,6 +381,7 @@ class CycleTrace:
                 self.batch_hint,
                 self.group,
                 None if self.placement is None else _pack(self.placement),
+                self.merges,
             ],
             [
                 _pack_status(s)
@@ -387,11 +412,13 @@ class CycleTrace:
         return bytes((VERSION,)) + zlib.compress(_ENCODER.encode(document), 1)
 
     def _note_more(self, more: list[Any]) -> None:
-        """What recordings of older times have not: a hint of batching, and what a group's member has."""
+        """What recordings of older times have not: a hint of batching, what a group's member has, and whether statuses
+        are merged."""
         self.batch_hint = str(more[0]) if more else ""
         if len(more) > 2:
             self.group = str(more[1])
             self.placement = None if more[2] is None else _unpack(more[2]).astype(np.intp)
+        self.merges = len(more) > 3 and bool(more[3])
 
     @staticmethod
     def decode(data: bytes) -> CycleTrace:

@@ -148,6 +148,7 @@ def _counts(scene: Scene, spread: Spread) -> dict[str, int]:
             continue
         here = int(spread.column.counts[row]) - (spread.own and node.name == scene.own_node)
         here += sum(map(spread.column.matches, scene.further.get(row, ())))
-        # upstream counts nobody for an empty selector
-        counts[value] = counts.get(value, 0) + (here if constraint.selector.key != () else 0)
+        # upstream counts nobody for an empty selector, since 1.27
+        counted = constraint.selector.key != () or scene.cluster.release.empty_selectors_count
+        counts[value] = counts.get(value, 0) + (here if counted else 0)
     return counts

@@ -15,6 +15,7 @@ from scheduler_core.config import Profile
 from scheduler_core.framework import interface as api
 from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
+from scheduler_core.framework.merging import merged
 from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
 from scheduler_core.provenance.tree import Tree
@@ -59,6 +60,7 @@ class Framework:
         self.pre_bind = self._at("preBind", api.PreBindPlugin)
         self.bind = self._at("bind", api.BindPlugin)
         self.post_bind = self._at("postBind", api.PostBindPlugin)
+        self.merges = cluster.release.filters_merge
         self.batching = Batching([*self.pre_filter, *self.filter, *self.pre_score, *self.score])
         self.waiting_pods = WaitingPods()
         self.list_pods: Callable[[], Iterable[PodInfo]] = cluster.pods.values
@@ -154,24 +156,31 @@ class Framework:
     def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
         """What each Filter plugin that takes part says of all nodes, by plugin in running order."""
         skipped = state.skip_filter
+        if not self.cluster.release.skips:
+            return {p.name: api.PASSES if p.name in skipped else p.filter(state, pod) for p in self.filter}
         return {plugin.name: plugin.filter(state, pod) for plugin in self.filter if plugin.name not in skipped}
 
     def check_node(
         self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
     ) -> Status | None:
-        """The first Filter plugin's status that refuses one node under a change; None if the pod fits."""
+        """The first Filter plugin's status that refuses one node under a change, or those of all as one; None if the
+        pod fits."""
         if state.deciding is None:
             taking_part = [plugin for plugin in self.filter if plugin.name not in state.skip_filter]
             state.deciding = [p for p in taking_part if p.filter_node or verdicts[p.name].codes is not None]
         changed = change.added or change.removed
+        said: list[Status] = []
         for plugin in state.deciding:
             if changed and plugin.filter_node is not None:
                 status = plugin.filter_node(state, pod, change)
             else:
                 status = verdicts[plugin.name].at(change.row)
-            if status is not None:
+            if status is None:
+                continue
+            if not self.merges:
                 return status.of(plugin.name)
-        return None
+            said.append(status.of(plugin.name))
+        return merged(said)
 
     def nominated_ahead(self, pod: PodInfo, node: str) -> list[PodInfo]:
         """Other pods nominated to the node that count against this pod: those of equal or higher priority."""
@@ -208,10 +217,11 @@ class Framework:
             if status.code == api.SUCCESS:
                 return said, status
             if status.code == api.UNRESOLVABLE or not status.rejected:
-                return said, status.of(plugin.name)
+                return said, status.of(plugin.name if self.cluster.release.postfilter_named else "")
             result = said if said is not None else result
             reasons.extend(status.reasons)
-        return result, Status(api.UNSCHEDULABLE, tuple(reasons), self.post_filter[0].name)
+        name = self.post_filter[0].name if self.cluster.release.postfilter_named else ""
+        return result, Status(api.UNSCHEDULABLE, tuple(reasons), name)
 
     # ---- Score
 

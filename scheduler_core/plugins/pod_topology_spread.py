@@ -228,9 +228,13 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
                 mask = codes == 0 if mask is None else mask & (codes == 0)
         return mask
 
+    def _counts_nobody(self, constraint: Constraint) -> bool:
+        """Whether its selector is one that is taken for none: an empty one, except in old releases."""
+        return constraint.selector.key == () and not self.cluster.release.empty_selectors_count
+
     def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: Bool | None) -> Int64:
-        """Matching pods on eligible nodes per domain; int64 over domains. An empty selector counts nobody."""
-        if constraint.selector.key == ():
+        """Matching pods on eligible nodes per domain; int64 over domains."""
+        if self._counts_nobody(constraint):
             return np.zeros(len(constraint.topology.values), np.int64)
         return constraint.topology.sums(column.counts, eligible)
 
@@ -314,7 +318,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             considered = domain if scored is None else domain[scored]
             if constraint.topology_key == HOSTNAME:
                 found = len(considered)
-                none = constraint.selector.key == () or self.cluster.nodes.is_bare
+                none = self._counts_nobody(constraint) or self.cluster.nodes.is_bare
                 counts = np.zeros(size, np.int64) if none else column.counts[rows]
             else:
                 # Upstream counts a missing label as one more (empty) value here.
@@ -386,7 +390,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def _matching(self, view: View, compiled: Constraint, rows: Sequence[int]) -> list[PodInfo]:
         """The pods on these nodes that a constraint counts."""
-        if compiled.selector.key == ():
+        if self._counts_nobody(compiled):
             return []
         column = self.cluster.columns.matching(frozenset((view.pod.namespace,)), compiled.selector, terminating=False)
         return [pod for row in rows for pod in view.pods_on(row) if column.matches(pod)]

@@ -49,7 +49,7 @@ def columns(
     allocatable = nodes.allocatable.get(name)
     if name == resources.CPU:
         used = nodes.nonzero_cpu if nonzero else nodes.requested[name]
-        amount = pod.nonzero_incoming[0] if nonzero else pod.requests.get(name, 0)
+        amount = pod.nonzero_incoming[0] if nonzero else pod.requests.get(name, 0) + pod.slip
     elif name == resources.MEMORY:
         used = nodes.nonzero_memory if nonzero else nodes.requested[name]
         amount = pod.nonzero_incoming[1] if nonzero else pod.requests.get(name, 0)

@@ -27,7 +27,7 @@ def asked(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = F
     is the pod to be placed."""
     if nonzero and resource in _DEFAULTS:
         return (pod.nonzero_incoming if incoming else pod.nonzero)[0 if resource == CPU else 1]
-    return pod.requests.get(resource, 0)
+    return pod.requests.get(resource, 0) + (pod.slip if incoming and resource == CPU else 0)
 
 
 def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> Tree:
@@ -35,6 +35,8 @@ def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, inco
     told = _Asked(view, pod, resource, nonzero)
     tree = told.of_peaks() if told.scored and not (incoming or pod.release.nonzero_sums_sidecars) else told.tree()
     amount = asked(pod, resource, nonzero, incoming)
+    if incoming and resource == CPU and pod.slip:
+        tree = total([tree, rest(pod.slip, 0, "cores of overhead count as millicores", unit=tree.unit)], unit=tree.unit)
     if tree.value != amount:  # amounts below one unit are rounded up together
         tree = total([tree, rest(amount - tree.value, 0, "rounded up together", unit=tree.unit)], unit=tree.unit)
     return tree.says(tree.label or f"{resource} of {pod.key}")

@@ -26,6 +26,9 @@ class Cases(NamedTuple):
 
 
 CASES: Mapping[str, Cases] = {
+    "1.24": Cases(210, 1522),
+    "1.25": Cases(210, 1516),
+    "1.26": Cases(210, 1501),
     "1.27": Cases(240, 1747, (128, 1759)),
     "1.28": Cases(210, 1487),
     "1.29": Cases(210, 1574),
@@ -112,7 +115,11 @@ def _words(change: Change) -> str:
     if name == "default_plugins":
         return _plugins(before, after)
     if name == "api_versions":
-        return f"a configuration of {', '.join(v for v in before if v not in after)} is no longer read"
+        return "; ".join(
+            f"a configuration of {version} {'is read' if version in after else 'is no longer read'}"
+            for version in (*after, *before)
+            if version not in before or version not in after
+        )
     if name not in told():
         return ""
     text = _WHEN.sub("", told()[name])

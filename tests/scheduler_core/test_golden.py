@@ -88,7 +88,7 @@ def check(cases: Path, expected: Path) -> Counter[str]:
 def test_the_committed_selection_agrees(name: str) -> None:
     cycles = check(HERE / name / "cases.jsonl.gz", HERE / name / "expected.jsonl.gz")
     if name.startswith("v1."):  # a release has every kind; an area is one
-        assert set(cycles) == KINDS
+        assert set(cycles) == (KINDS if name >= "v1.27" else KINDS - {"gates"})
         assert sum(cycles.values()) > 200
 
 

@@ -64,15 +64,15 @@ def _read_again(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
     cluster = simulation.cluster
     for pod in list(pods):
         new = PodInfo(pod.pod, cluster.release)
-        alike = (new.requests, new.nonzero, new.nonzero_incoming, new.host_ports)
+        alike = (new.requests, new.nonzero, new.nonzero_incoming, new.slip, new.host_ports)
         pod.release = cluster.release
-        if alike == (pod.requests, pod.nonzero, pod.nonzero_incoming, pod.host_ports):
+        if alike == (pod.requests, pod.nonzero, pod.nonzero_incoming, pod.slip, pod.host_ports):
             continue
         node = pod.node
         placed = pod.key in cluster.pods
         if placed:
             cluster.remove_pod(pod)
-        pod.requests, pod.nonzero, pod.nonzero_incoming, pod.host_ports = alike
+        pod.requests, pod.nonzero, pod.nonzero_incoming, pod.slip, pod.host_ports = alike
         if placed:
             cluster.add_pod(pod, node)
 

@@ -1,0 +1,43 @@
+"""All Filter plugins' refusals of a node as one status, where a release or a Policy has all of them asked.
+
+Upstream: PluginToStatus.Merge (pkg/scheduler/framework/interface.go, up to 1.25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.framework.interface import ERROR, UNRESOLVABLE, Status, Verdict
+
+
+def merged(said: Sequence[Status]) -> Status | None:
+    """Of what plugins said of one node, in their order: the reasons of all and the most severe code. An error stands
+    alone. Where several have that code, upstream names any of their plugins; here it is the first by name."""
+    if len(said) < 2:
+        return said[0] if said else None
+    if error := next((status for status in said if status.code == ERROR), None):
+        return error
+    worst = UNRESOLVABLE if any(status.code == UNRESOLVABLE for status in said) else said[0].code
+    plugin = min(status.plugin for status in said if status.code == worst)
+    return Status(worst, tuple(reason for status in said for reason in status.reasons), plugin)
+
+
+def merged_verdict(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """The same for all nodes; the statuses name their plugins."""
+    refusing = {plugin: verdict for plugin, verdict in verdicts.items() if verdict.codes is not None}
+    if not refusing:
+        return Verdict()
+    key: Any = 0
+    for verdict in refusing.values():  # combinations are numbered anew each time, so that numbers stay small
+        key = np.unique(key * (len(verdict.statuses) + 1) + verdict.codes, return_inverse=True)[1]
+    _, first, codes = np.unique(key, return_index=True, return_inverse=True)
+    found = []
+    for row in first.tolist():
+        told = [(plugin, verdict.at(row)) for plugin, verdict in refusing.items()]
+        found.append(merged([status.of(plugin) for plugin, status in told if status is not None]))
+    index: dict[Status | None, int] = {None: 0}
+    numbers = np.array([index.setdefault(status, len(index)) for status in found]).astype(np.uint16)
+    return Verdict(numbers[codes], tuple(status for status in index if status is not None))

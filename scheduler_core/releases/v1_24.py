@@ -1,0 +1,11 @@
+"""Kubernetes 1.24 with the default feature gates."""
+
+from dataclasses import replace
+
+from scheduler_core.releases import v1_25
+
+RELEASE = replace(
+    v1_25.RELEASE,
+    name="1.24",
+    api_versions=("v1beta3", "v1beta2"),
+)
