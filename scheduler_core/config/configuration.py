@@ -92,7 +92,7 @@ def load_configuration(
     Raises InputError that names profile, plugin and field; UnknownPlugins, one of them, names all that are not known.
     """
     if source is None:
-        return _load({"apiVersion": f"{GROUP}/v1", "kind": KIND}, release, known, unknown, [])
+        return _load({"apiVersion": f"{GROUP}/{release.api_versions[0]}", "kind": KIND}, release, known, unknown, [])
     found, warnings = find(source)
     try:
         return _load(found.raw, release, known, unknown, warnings)

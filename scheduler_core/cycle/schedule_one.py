@@ -270,7 +270,8 @@ class Scheduler:
             trace.postfilter = PostFilterTrace.of(result, status)
             trace.nominated_node = trace.postfilter.nominated_node
             trace.victims = [victim.key for victim in result.victims] if result is not None else []
-            told = status.message and status.message + self.cluster.release.postfilter_stop
+            if self.cluster.release.postfilter_told:
+                told = status.message and status.message + self.cluster.release.postfilter_stop
         prefilter = trace.prefilter.message if trace.prefilter is not None else ""
         reasons = {} if prefilter else trace.reasons()
         if trace.prefilter is not None and self.cluster.release.prefilter_counted:

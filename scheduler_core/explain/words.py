@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from scheduler_core.cluster.amounts import amount as amount
 from scheduler_core.cluster.amounts import balance as balance
 
-_TAINT = re.compile(r"node\(s\) had untolerated taint(?:\(s\))?(?: \{(.*?): ?(.*?)\})?$")
+_TAINT = re.compile(
+    r"node\(s\) had (?:untolerated )?taint(?:\(s\))?(?: \{(.*?): ?(.*?)\}(?:, that the pod didn't tolerate)?)?$"
+)
 _LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")
 _PHRASES = {
     "cannot allocate all claims": "lack devices that its claims ask for",

@@ -52,7 +52,7 @@ class DefaultPreemption(PostFilterPlugin):
         """Nominates the node where evicting hurts least, or says why preemption does not help."""
         refusal = self._not_eligible(pod, filtered)
         if refusal:
-            return None, unschedulable(f"preemption: {refusal}")
+            return None, self._unschedulable(refusal)
         candidates, rejected = self._dry_run(state, pod, filtered)
         names = self.cluster.nodes.names
         found = PostFilterResult(
@@ -71,8 +71,11 @@ class DefaultPreemption(PostFilterPlugin):
             if absent:
                 reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + absent
             told = fit_error_message(len(names), reasons)
-            found.nominated_node = ""
-            return found, unschedulable(f"preemption: {told}")
+            if self.cluster.release.failed_preemption_clears:
+                found.nominated_node = ""
+            if not self.cluster.release.postfilter_told:
+                return found, unschedulable(told)
+            return found, self._unschedulable(told)
         if self.handle.extenders:
             candidates, problem = self.handle.extenders.preempt(pod, candidates)
             if problem is not None:
@@ -84,6 +87,10 @@ class DefaultPreemption(PostFilterPlugin):
         found.nominated_node = self.handle.picker.pick(best)
         found.victims = list(next(c for c in candidates if c.node == found.nominated_node).victims)
         return found, Status(SUCCESS)
+
+    def _unschedulable(self, why: str) -> Status:
+        """Preemption does not help; old releases do not say why the pod may not preempt."""
+        return unschedulable(f"preemption: {why}") if self.cluster.release.postfilter_told else unschedulable()
 
     def _not_eligible(self, pod: PodInfo, filtered: Filtered) -> str:
         """Why the pod may not preempt now; "" if it may."""
@@ -109,7 +116,7 @@ class DefaultPreemption(PostFilterPlugin):
         """Candidates, those without budget violations first; and why the other nodes tried do not help."""
         rows = filtered.potential_rows(self.cluster.release.absent_nodes != "")
         if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
-            return [], [(victims.NO_VICTIMS, rows)] if len(rows) else []  # nobody anywhere could be evicted
+            return [], self._nobody(pod, rows)
         budgets = Budgets(list(self.cluster.budgets.values()))
         nodes, handle = self.cluster.nodes, self.handle
         wanted = min(
@@ -138,6 +145,13 @@ class DefaultPreemption(PostFilterPlugin):
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
         return harmless + violating, [(said, np.array(alike, np.intp)) for said, alike in rejected.items()]
+
+    def _nobody(self, pod: PodInfo, rows: npt.NDArray[np.intp]) -> list[tuple[Status, npt.NDArray[np.intp]]]:
+        """Nobody anywhere could be evicted."""
+        if self.cluster.release.reworded_no_victims:
+            return [(victims.NO_VICTIMS, rows)] if len(rows) else []
+        names = self.cluster.nodes.names
+        return [(victims.no_victims(pod, names[row]), np.array([row], np.intp)) for row in rows.tolist()]
 
     # ---- where it comes from
 

@@ -59,7 +59,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         enforced = self.added is not None and self.added.required is not None
         if required is None and not enforced and pod.pod.spec.node_selector is None:
             return SKIPPED
-        if required is None or not required.node_selector_terms:
+        if required is None or not required.node_selector_terms or not self.cluster.release.prefilter_narrows:
             return None
         names: set[str] = set()
         for term in required.node_selector_terms:

@@ -53,7 +53,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         super().__init__(args, cluster)
         self.ignored = frozenset(args.ignored_resources)
         self.ignored_groups = frozenset(args.ignored_resource_groups)
-        self.scorer: ResourceScorer = make_scorer(cluster, args.scoring_strategy)
+        self.scorer: ResourceScorer = make_scorer(
+            cluster, args.scoring_strategy, overhead=not cluster.release.overhead_not_scored
+        )
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         if self.cluster.release.sidecars_refused and _sidecars(pod):
@@ -197,7 +199,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return some(parts).tells(f"{name}: {'; '.join(told) or 'has what the pod asks for'}")
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
-        return explain_strategy(view, self.name, self.args.scoring_strategy)
+        return explain_strategy(
+            view, self.name, self.args.scoring_strategy, overhead=not self.cluster.release.overhead_not_scored
+        )
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return signers.requests(pod)

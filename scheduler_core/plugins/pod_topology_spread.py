@@ -72,6 +72,7 @@ from scheduler_core.provenance.tree import (
     subtract,
     total,
     total_floats,
+    truncated,
 )
 from scheduler_core.provenance.view import View
 
@@ -330,7 +331,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             weight = math.log(found + 2)
             points = counts * weight + float(constraint.max_skew - 1)
             total += points if topology.missing is None else np.where(domain >= 0, points, 0.0)
-        raw = round_half_away(total)
+        raw = round_half_away(total) if self.cluster.release.spread_rounded else total.astype(np.int64)
         if scored is not None:
             raw[~scored] = 0
         return raw
@@ -455,7 +456,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             self._explain_points(view, one, constraint, owner, considered, base)
             for one, (constraint, owner) in zip(compiled, sources, strict=False)
         ]
-        tree = rounded(total_floats(points, "over the constraints"))
+        whole = rounded if self.cluster.release.spread_rounded else truncated
+        tree = whole(total_floats(points, "over the constraints"))
         return tree.tells(f"{tree.value} = matching pods around {view.node.name}, weighted by the number of domains")
 
     def _explain_points(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from scheduler_core.api.quantity import nano_value
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.amounts import exact
 from scheduler_core.cluster.cluster import Cluster
@@ -24,6 +25,7 @@ from scheduler_core.provenance.tree import (
     highest,
     lowest,
     multiply,
+    rest,
     rounded,
     subtract,
     total,
@@ -38,12 +40,12 @@ _SHAPE_SCALE = 10  # a shape's scores are 0..10
 
 
 def columns(
-    cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool
+    cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool, overhead: bool = True
 ) -> tuple[Int64, Int64, Bool | None] | None:
     """(allocatable, requested with the pod, who has any of it) over the rows; None where it does not take part.
 
     int64, int64 and bool, None for all. A node that has none of it is given 1, so that one can divide.
-    `nonzero` counts containers without requests of cpu or memory with their defaults.
+    `nonzero` counts containers without requests of cpu or memory with their defaults; `overhead` counts the pod's.
     """
     nodes = cluster.nodes
     allocatable = nodes.allocatable.get(name)
@@ -60,6 +62,8 @@ def columns(
         used = nodes.requested[name]
     if allocatable is None:
         return None
+    if not overhead:
+        amount -= scored_overhead(pod, name)
     owners = nodes.owners(name)
     if owners is None:
         return allocatable[rows], used[rows] + amount, None
@@ -131,8 +135,15 @@ def round_half_away(values: Any) -> Int64:
     return rounded
 
 
-def make_scorer(cluster: Cluster, strategy: Any) -> ResourceScorer:
-    """The scorer of a NodeResourcesFit scoring strategy: the weighted mean over resources that the node has."""
+def scored_overhead(pod: PodInfo, name: str) -> int:
+    """How much of its overhead is in what a pod to be placed is scored by."""
+    if name not in pod.pod.spec.overhead:
+        return 0
+    return resources.amount(name, nano_value(pod.pod.spec.overhead[name])) + (pod.slip if name == resources.CPU else 0)
+
+
+def make_scorer(cluster: Cluster, strategy: Any, overhead: bool = True) -> ResourceScorer:
+    """The scorer of a scoring strategy: the weighted mean over resources that the node has."""
     weights = [(spec.name, int(spec.weight)) for spec in strategy.resources]
     ratio = strategy.type == "RequestedToCapacityRatio"
     if ratio:
@@ -145,7 +156,7 @@ def make_scorer(cluster: Cluster, strategy: Any) -> ResourceScorer:
         total: Any = 0
         divisor: Any = 0
         for name, weight in weights:
-            found = columns(cluster, pod, name, rows, nonzero=True)
+            found = columns(cluster, pod, name, rows, True, overhead)
             if found is None:
                 continue
             allocatable, requested, counts = found
@@ -172,7 +183,7 @@ def make_scorer(cluster: Cluster, strategy: Any) -> ResourceScorer:
 # ---------------------------------------------------------------- where a score comes from
 
 
-def filled(view: View, resource: str, nonzero: bool) -> tuple[Tree, Tree] | None:
+def filled(view: View, resource: str, nonzero: bool, overhead: bool = True) -> tuple[Tree, Tree] | None:
     """(allocatable, requested with the pod) as trees; None where the resource does not take part (see `columns`)."""
     if resource not in (resources.CPU, resources.MEMORY, resources.EPHEMERAL) and not view.pod.requests.get(resource):
         return None
@@ -183,16 +194,18 @@ def filled(view: View, resource: str, nonzero: bool) -> tuple[Tree, Tree] | None
     if not has.value:
         return None
     with_pod = request(view, view.pod, resource, nonzero, incoming=True)
+    if not overhead and (left_out := scored_overhead(view.pod, resource)):
+        with_pod = total([with_pod, rest(-left_out, 0, "its overhead is not scored", unit=unit)], unit=unit)
     return has, in_use(view, view.row, resource, nonzero, also=with_pod)
 
 
-def explain_strategy(view: View, plugin: str, strategy: Any) -> Tree:
+def explain_strategy(view: View, plugin: str, strategy: Any, overhead: bool = True) -> Tree:
     """The tree of `make_scorer`."""
     points: list[Tree] = []
     weights: list[Tree] = []
     told: list[str] = []
     for i, spec in enumerate(strategy.resources):
-        found = filled(view, spec.name, nonzero=True)
+        found = filled(view, spec.name, True, overhead)
         if found is None:
             continue
         has, used = found

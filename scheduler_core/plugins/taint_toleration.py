@@ -27,6 +27,8 @@ from scheduler_core.provenance.tree import Tree, count, some
 from scheduler_core.provenance.view import View
 
 UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
+NAMED = "node(s) had untolerated taint {}"
+OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
 
 
 class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -42,8 +44,9 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
             return PASSES
         if not self.cluster.release.taint_named:
             return Verdict.reject(codes > 0, UNTOLERATED)
-        statuses = [unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}") for taint in taints]
-        return Verdict(codes, tuple(statuses))
+        words = NAMED if self.cluster.release.reworded_taint else OLD_NAMED
+        named = [f"{{{taint.key}: {taint.value}}}" for taint in taints]
+        return Verdict(codes, tuple(unresolvable(words.format(taint)) for taint in named))
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         return None

@@ -12,6 +12,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import Change, Status, unresolvable
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
+OLD_NO_VICTIMS = "No victims found on node {node} for preemptor pod {pod}"
 
 Fits = Callable[[Change], Status | None]
 
@@ -56,6 +57,13 @@ class Budgets:
         return violating, others
 
 
+def no_victims(pod: PodInfo, node: str) -> Status:
+    """What is said of a node where every pod is at least as important."""
+    if pod.release.reworded_no_victims:
+        return NO_VICTIMS
+    return unresolvable(OLD_NO_VICTIMS.format(node=node, pod=pod.name))
+
+
 def select_victims(
     pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], budgets: Budgets, fits: Fits
 ) -> Candidate | Status:
@@ -66,7 +74,7 @@ def select_victims(
     """
     potential = sorted((p for p in pods if p.priority < pod.priority), key=importance)
     if not potential:
-        return NO_VICTIMS
+        return no_victims(pod, node)
     gone = {p.key: p for p in potential}
     history = [(p, -1) for p in potential]
     status = fits(Change(row, removed=potential, history=history))

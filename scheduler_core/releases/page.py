@@ -26,6 +26,8 @@ class Cases(NamedTuple):
 
 
 CASES: Mapping[str, Cases] = {
+    "1.22": Cases(210, 1548),
+    "1.23": Cases(210, 1551),
     "1.24": Cases(210, 1522),
     "1.25": Cases(210, 1516),
     "1.26": Cases(210, 1501),

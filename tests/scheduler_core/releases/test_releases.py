@@ -4,6 +4,7 @@ import pytest
 
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.gates import numbered
 
 
 @pytest.mark.parametrize(
@@ -30,15 +31,16 @@ def test_default_plugins_of_the_releases_differ_where_upstream_does() -> None:
     assert common == [name for name in new if name in common]
 
 
-def test_default_weights_are_the_same_in_all_releases_but_devices_count_since_135() -> None:
+def test_default_weights_are_the_same_since_1_23_but_devices_count_since_135() -> None:
     for release in RELEASES.values():
+        higher = numbered(release.name) >= (1, 23)
         weights = {name: weight for name, weight in release.default_plugins if weight}
         assert weights.pop("DynamicResources", 0) == (2 if release.name in ("1.35", "1.36") else 0)
         assert weights == {
-            "TaintToleration": 3,
-            "NodeAffinity": 2,
+            "TaintToleration": 3 if higher else 1,
+            "NodeAffinity": 2 if higher else 1,
             "PodTopologySpread": 2,
-            "InterPodAffinity": 2,
+            "InterPodAffinity": 2 if higher else 1,
             "NodeResourcesFit": 1,
             "NodeResourcesBalancedAllocation": 1,
             "ImageLocality": 1,
