@@ -17,7 +17,7 @@ from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
 from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.hints import Hints
-from scheduler_core.queue.scheduling_queue import event_of
+from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
 from scheduler_core.releases import get_release
 
 # What a sentence about a cause is about, where there is an object to look at.
@@ -134,6 +134,7 @@ def _rules(run: Run) -> Rules:
         release.backoff_counts_attempts,
         release.backoff_past_its_end,
         release.queueing_hints,
+        leftover_seconds(release),
         woken_by,
     )
 

@@ -15,7 +15,7 @@ from scheduler_core.framework import events
 from scheduler_core.provenance import tree as t
 from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, POPPED, UNSCHEDULABLE
-from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD, LEFTOVER_SECONDS
+from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD, OLD_LEFTOVER_SECONDS
 
 QUEUE = "queue"  # the point of such a question
 SECONDS = "s"
@@ -55,14 +55,16 @@ class Failed(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Rules:
     """How the run's queue works. `initial`, `maximum`: of the backoff, in seconds. `counts_attempts`, `past_its_end`:
-    of the backoff, as of the release. `with_hints`: else the kind of an event alone wakes. `woken_by`: (a failed
-    attempt, the label of an event) -> the plugins that had rejected the pod and registered the event."""
+    of the backoff, as of the release. `with_hints`: else the kind of an event alone wakes. `leftover_seconds`: after
+    how many nobody stays unschedulable. `woken_by`: (a failed attempt, the label of an event) -> the plugins that had
+    rejected the pod and registered the event."""
 
     initial: Tree
     maximum: Tree
     counts_attempts: bool
     past_its_end: bool
     with_hints: bool
+    leftover_seconds: float
     woken_by: Callable[[Failed, str], list[str]]
 
 
@@ -167,7 +169,10 @@ class QueueTimes:
 
     def _leftover(self, known: _Known) -> Tree:
         """When a pod that nothing wakes is tried all the same."""
-        longest = t.constant(LEFTOVER_SECONDS, "DefaultPodMaxInUnschedulablePodsDuration", SECONDS)
+        name = "DefaultPodMaxInUnschedulablePodsDuration"
+        if self._rules.leftover_seconds == OLD_LEFTOVER_SECONDS:
+            name = "unschedulableQTimeInterval"
+        longest = t.constant(self._rules.leftover_seconds, name, SECONDS)
         end = t.total_floats([known.since, longest], "the longest that a pod stays unschedulable").measured(SECONDS)
         period = t.constant(LEFTOVER_PERIOD, "flushUnschedulablePodsLeftover runs every 30 s", SECONDS)
         rounds = t.truncated(t.divide(end, period, "rounds until then"))

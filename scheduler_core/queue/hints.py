@@ -19,6 +19,7 @@ from scheduler_core.releases import Release
 
 # Those that always asked for the updates of nodes that can help, no others.
 _PARTICULAR = frozenset({"InterPodAffinity", "PodTopologySpread", "VolumeBinding", "VolumeRestrictions", "VolumeZone"})
+_PARTICULAR_ONCE = _PARTICULAR | {"NodeAffinity", "NodeUnschedulable", "TaintToleration"}
 
 
 class Strategy(IntEnum):
@@ -50,7 +51,8 @@ class Hints:
         if any(action & events.ADD for action in node_actions):
             # Upstream distrusts its own pre-check of new nodes: who wants these hears of taints, too
             # (kubernetes/kubernetes#109437); before hints, most plugins ask for every update.
-            if not self._use_hints and plugin.name not in _PARTICULAR:
+            particular = _PARTICULAR if self._release.hears_any_update else _PARTICULAR_ONCE
+            if not self._use_hints and plugin.name not in particular:
                 registered.append(events.registered(events.NODE, events.UPDATE))
             elif self._release.hears_node_taints:
                 registered.append(events.registered(events.NODE, events.UPDATE_NODE_TAINT))

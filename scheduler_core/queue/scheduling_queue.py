@@ -31,6 +31,7 @@ from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED
 from scheduler_core.releases import Release
 
 LEFTOVER_SECONDS = 300.0  # longer nobody stays unschedulable without being tried again
+OLD_LEFTOVER_SECONDS = 60.0
 LEFTOVER_PERIOD = 30.0
 
 # (pod, where it was, where it went, the label of what caused it)
@@ -61,6 +62,11 @@ class _InFlightEvent:
     event: ClusterEvent
     old: Any
     new: Any
+
+
+def leftover_seconds(release: Release) -> float:
+    """How long a pod may stay unschedulable without being tried again."""
+    return LEFTOVER_SECONDS if release.leftovers_wait_long else OLD_LEFTOVER_SECONDS
 
 
 class SchedulingQueue:
@@ -302,9 +308,10 @@ class SchedulingQueue:
             self._to_active(pod, events.BACKOFF_COMPLETE, passed=self.pops_early)
 
     def flush_leftovers(self) -> None:
-        """Pods that have been unschedulable for more than five minutes are tried again. Due every 30 seconds."""
-        now = self.clock.now
-        left = [pod for pod in self.unschedulable.values() if now - pod.timestamp > LEFTOVER_SECONDS]
+        """Pods that have been unschedulable for more than five minutes, in old releases for more than one, are tried
+        again. Due every 30 seconds."""
+        now, longest = self.clock.now, leftover_seconds(self.release)
+        left = [pod for pod in self.unschedulable.values() if now - pod.timestamp > longest]
         if left:
             self._move(left, events.UNSCHEDULABLE_TIMEOUT, None, None)
 

@@ -15,4 +15,6 @@ RELEASE = replace(
     reworded_no_victims=False,
     failed_preemption_clears=False,
     reworded_taint=False,
+    leftovers_wait_long=False,
+    hears_any_update=False,
 )

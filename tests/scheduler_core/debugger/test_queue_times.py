@@ -15,7 +15,7 @@ from scheduler_core.debugger.provenance import DISAGREES, NotThere
 from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.queue.hints import Hints
-from scheduler_core.queue.scheduling_queue import event_of
+from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.timeline import Record, Timeline
@@ -63,6 +63,7 @@ def rules_of(simulation: Simulation) -> Rules:
         release.backoff_counts_attempts,
         release.backoff_past_its_end,
         release.queueing_hints,
+        leftover_seconds(release),
         woken_by,
     )
 
