@@ -23,6 +23,10 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import timeout_message
 from scheduler_core.groups.group_cycle import GroupScheduler, order_of
 from scheduler_core.groups.trace import GroupTrace, condition_of
+from scheduler_core.legacy.configuration import load_legacy
+from scheduler_core.legacy.framework import LegacyFramework
+from scheduler_core.legacy.generic_scheduler import GenericScheduler
+from scheduler_core.legacy.registry import ALGORITHMS
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.plugins.gang_scheduling import is_member
 from scheduler_core.releases import NEWEST, Release, get_release
@@ -77,8 +81,12 @@ class Simulation:
         if percentage is not None and not 0 <= percentage <= 100:
             raise InputError("run", "percentage", f"must be in 0..100, got {percentage}")
         self.release = get_release(release)
+        if self.release.predicates and registry is PLUGINS:
+            registry = ALGORITHMS
         if isinstance(config, Configuration):
             self.configuration = config
+        elif self.release.predicates:
+            self.configuration = load_legacy(config, self.release)
         else:
             known = known_plugins(registry)
             self.configuration = load_configuration(config, self.release, known=known, unknown=unknown_plugins)
@@ -90,7 +98,8 @@ class Simulation:
         pending = self.cluster.load(typed)
         self.registry = registry
         profiles = self.frameworks(seed if tie_break == "seed" else None, percentage)
-        self.scheduler = Scheduler(self.cluster, profiles, preemption, timer)
+        make = GenericScheduler if self.release.predicates else Scheduler
+        self.scheduler = make(self.cluster, profiles, preemption, timer)
         for pod in pending:
             if pod.nominated_node:
                 self.cluster.nominator.nominate(pod, pod.nominated_node)
@@ -111,7 +120,8 @@ class Simulation:
         picker, profiles = Picker(seed), {}
         for profile in self.configuration.profiles:
             share = percentage if percentage is not None else self.configuration.percentage_of_nodes_to_score
-            framework = Framework(profile, self.registry, self.cluster, picker, share)
+            make = LegacyFramework if self.release.predicates else Framework
+            framework = make(profile, self.registry, self.cluster, picker, share)
             if percentage is not None:
                 framework.percentage = percentage
             profiles[profile.scheduler_name] = framework
@@ -292,6 +302,8 @@ class Simulation:
             else:
                 self.cluster.remove_pod(self.cluster.pods[key])
                 self.cluster.journal.note(GONE, key)
+        for key in trace.postfilter.cleared:
+            self._clear_nomination(key)
         if trace.nominated_node:
             for other in nominator.on(trace.nominated_node):
                 if other.priority < pod.priority:
@@ -302,3 +314,9 @@ class Simulation:
         elif trace.postfilter.status is not None and trace.postfilter.status.rejected and pod.nominated_node:
             pod.nominated_node = ""
             nominator.forget(pod)
+
+    def _clear_nomination(self, key: str) -> None:
+        pod = next((pod for pod in self.pending if pod.key == key), None)
+        if pod is not None:
+            pod.nominated_node = ""
+            self.cluster.nominator.forget(pod)

@@ -18,7 +18,7 @@ FLOORS = {
         ("devices",),
         ("preemption",),
         ("plugins", "cycle"),
-        ("groups",),
+        ("groups", "legacy"),
         ("simulation", "queue"),
         ("controllers", "explain"),
         ("snapshot",),

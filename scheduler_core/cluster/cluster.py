@@ -48,7 +48,7 @@ class Cluster:
         self.journal = Journal()
         self.namespaces: dict[str, dict[str, str]] = {}  # name -> labels
         self.columns = PodColumns(self.namespaces)
-        self.nodes = NodeTable(self.columns)
+        self.nodes = NodeTable(self.columns, release.zone_labels_stable)
         self.pods: dict[str, PodInfo] = {}  # bound and assumed ones
         self.priorities: dict[int, int] = {}  # priority -> how many of them have it
         self.volume_users = VolumeUsers()

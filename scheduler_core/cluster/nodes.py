@@ -33,11 +33,11 @@ ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 
 
-def zone_key(node: Node) -> str:
-    """Upstream GetZoneKey: the beta labels win where both are there."""
+def zone_key(node: Node, stable: bool = True) -> str:
+    """Upstream GetZoneKey: the beta labels win where both are there. `stable`: whether the others count at all."""
     labels = node.metadata.labels
-    zone = labels.get(_BETA_ZONE, labels.get(ZONE, ""))
-    region = labels.get(_BETA_REGION, labels.get(REGION, ""))
+    zone = labels.get(_BETA_ZONE, labels.get(ZONE, "") if stable else "")
+    region = labels.get(_BETA_REGION, labels.get(REGION, "") if stable else "")
     return f"{region}:\0:{zone}" if zone or region else ""
 
 
@@ -61,8 +61,9 @@ class NodeTable:
     `pod_count`, `allowed_pods`: int64. `unschedulable`: bool.
     """
 
-    def __init__(self, pods: PodColumns) -> None:
+    def __init__(self, pods: PodColumns, stable_labels: bool = True) -> None:
         self.pods = pods
+        self._stable_labels = stable_labels  # of zones and regions
         self.entries: dict[str, NodeEntry] = {}
         self._zones: dict[str, list[str]] = {}  # zone -> node names, both in order of arrival
         self._stale = False
@@ -91,7 +92,7 @@ class NodeTable:
         entry = self.entries.get(node.name)
         if entry is None:
             entry = self.entries[node.name] = NodeEntry()
-        zone = zone_key(node)
+        zone = zone_key(node, self._stable_labels)
         if entry.node is None or entry.zone != zone:
             if entry.node is not None:
                 self._leave_zone(node.name, entry.zone)
@@ -221,7 +222,7 @@ class NodeTable:
         if entry is None:
             entry = self.entries[node] = NodeEntry()
         entry.pods[pod.key] = pod
-        for name in pod.requests:
+        for name in pod.held:
             if name not in self.allocatable:
                 self._resource(name)
         for ip, protocol, port in pod.host_ports:
@@ -249,7 +250,7 @@ class NodeTable:
         self._tally(pod, row, step)
 
     def _tally(self, pod: PodInfo, row: int, step: int) -> None:
-        for name, amount in pod.requests.items():
+        for name, amount in pod.held.items():
             self.requested[name][row] += step * amount
         cpu, memory = pod.nonzero
         self.nonzero_cpu[row] += step * cpu
@@ -261,9 +262,9 @@ class NodeTable:
         if not placed:
             return
         kinds: dict[int, tuple[int, PodInfo]] = {}
-        which = [kinds.setdefault(id(pod.requests), (len(kinds), pod))[0] for _, pod in placed]
+        which = [kinds.setdefault(id(pod.held), (len(kinds), pod))[0] for _, pod in placed]
         rows = [row for row, _ in placed]
-        asked = [pod.requests for _, pod in kinds.values()]
+        asked = [pod.held for _, pod in kinds.values()]
         for name in {name for requests in asked for name in requests}:
             np.add.at(self.requested[name], rows, np.array([one.get(name, 0) for one in asked], np.int64)[which])
         np.add.at(self.nonzero_cpu, rows, np.array([pod.nonzero[0] for _, pod in placed], np.int64))

@@ -23,15 +23,16 @@ NO_TERMS: tuple[tuple[Term, ...], ...] = ((), (), (), ())
 class PodInfo:
     """A pod as the scheduler sees it.
 
-    `requests`: resource -> amount (millicores of cpu, else whole units). `nonzero`: (cpu, memory) with defaults for
-    containers that ask for nothing; `nonzero_incoming`: the same while it is the pod to be placed; `slip`: what
-    scoring its cpu counts too much then. `node`: where it runs or is assumed to, "" while it is pending.
-    `node_selection`, `tolerations`: equal values mean the same nodeSelector and required node affinity (None: there is
-    none), the same tolerations; results are remembered by them.
+    `requests`: resource -> amount (millicores of cpu, else whole units); `held`: what it takes of its node, in old
+    releases less. `nonzero`: (cpu, memory) with defaults for containers that ask for nothing; `nonzero_incoming`: the
+    same while it is the pod to be placed; `slip`: what scoring its cpu counts too much then. `node`: where it runs or
+    is assumed to, "" while it is pending. `node_selection`, `tolerations`: equal values mean the same nodeSelector and
+    required node affinity (None: there is none), the same tolerations; results are remembered by them.
     """
 
     __slots__ = (
         "_terms",
+        "held",
         "host_ports",
         "key",
         "label_class",
@@ -67,6 +68,7 @@ class PodInfo:
         self.terminating = bool(pod.metadata.deletion_timestamp)
         self.start_time = timestamp(pod.status.start_time)
         self.requests, self.nonzero, self.nonzero_incoming, self.slip = resources.requests_of(pod, release)
+        self.held = resources.held_of(pod, release, self.requests)
         self.host_ports = _host_ports(pod, release)
         self.node_selection = _node_selection(pod)
         self.tolerations = tuple([(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations])
@@ -116,14 +118,15 @@ class PodInfo:
         return required, preferred
 
     def _term(self, term: PodAffinityTerm, weight: int) -> Term:
-        if not term.namespaces and term.namespace_selector is None:
+        selector = term.namespace_selector if self.release.affinity_namespace_selectors else None
+        if not term.namespaces and selector is None:
             namespaces = frozenset((self.namespace,))
         else:
             namespaces = frozenset(term.namespaces)
         return Term(
             selectors.compile_selector(term.label_selector),
             namespaces,
-            selectors.compile_selector(term.namespace_selector),
+            selectors.compile_selector(selector),
             term.topology_key,
             weight,
         )

@@ -118,7 +118,10 @@ def requests_of(pod: Pod, release: Release) -> Requests:
     spec = pod.spec
     alone = not (spec.init_containers or spec.overhead or spec.resources is not None)
     if alone and not _statuses(pod, False, release):
-        return _plain(tuple([tuple(container.resources.requests.items()) for container in spec.containers]))
+        return _of_containers(pod)
+    if not release.nodes_hold_peaks:
+        counted = _requests(pod_requests(pod, release, nonzero=False), {}).counted
+        return _of_containers(pod)._replace(counted=counted)
     requests = _requests(pod_requests(pod, release, nonzero=False), pod_requests(pod, release, nonzero=True))
     if not release.nonzero_sums_sidecars:
         requests = requests._replace(nonzero=_nonzero_of_peaks(pod, release))
@@ -131,6 +134,16 @@ def _with_cores(requests: Requests, overhead: str | int | float) -> Requests:
     slip = -(-nano // 10**9) - amount(CPU, nano)
     cpu, memory = requests.nonzero_incoming
     return requests._replace(nonzero_incoming=(cpu + slip, memory), slip=slip)
+
+
+def held_of(pod: Pod, release: Release, counted: dict[str, int]) -> dict[str, int]:
+    """What the pod takes of the node on which it is; `counted`: what it asks for. Old releases forget init containers
+    there. Raises QuantityError."""
+    return counted if release.nodes_hold_peaks or not pod.spec.init_containers else _of_containers(pod).counted
+
+
+def _of_containers(pod: Pod) -> Requests:
+    return _plain(tuple([tuple(container.resources.requests.items()) for container in pod.spec.containers]))
 
 
 @lru_cache(maxsize=16384)
@@ -205,6 +218,6 @@ def pod_requests(pod: Pod, release: Release, nonzero: bool) -> Nano:
         for name, text in pod.spec.resources.requests.items():
             if name in (CPU, MEMORY) or name.startswith("hugepages-"):
                 total[name] = quantity.nano_value(text)
-    if pod.spec.overhead:
+    if pod.spec.overhead and release.pod_overhead:
         _add(total, _nano(pod.spec.overhead))
     return total

@@ -24,9 +24,18 @@ class Topology:
     __slots__ = ("ids", "missing", "unique", "values")
 
     def __init__(self, key: str, nodes: Iterable[Node]) -> None:
+        self._take(n.metadata.labels.get(key) for n in nodes)
+
+    @classmethod
+    def of_values(cls, values: Iterable[str | None]) -> Topology:
+        """Of something else than a label; None stands for a node that has none."""
+        made = cls.__new__(cls)
+        made._take(values)
+        return made
+
+    def _take(self, found: Iterable[str | None]) -> None:
         index: dict[str, int] = {}
-        ids = [-1 if (v := n.metadata.labels.get(key)) is None else index.setdefault(v, len(index)) for n in nodes]
-        self.ids = np.array(ids, np.int32)
+        self.ids = np.array([-1 if value is None else index.setdefault(value, len(index)) for value in found], np.int32)
         self.values = list(index)
         missing = self.ids < 0
         self.missing: Bool | None = missing if missing.any() else None

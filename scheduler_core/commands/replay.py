@@ -13,8 +13,11 @@ import msgspec
 
 from scheduler_core.commands.extender_server import answering
 from scheduler_core.cycle.extenders import Extenders
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.devices.claims import claims_used
 from scheduler_core.errors import InputError
+from scheduler_core.groups.trace import GroupTrace
+from scheduler_core.legacy.golden import golden as legacy_golden
 from scheduler_core.releases import Release, get_release, with_gates
 from scheduler_core.simulation import Simulation
 
@@ -48,13 +51,19 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
         pods=case["pods"],
     )
     with _extenders(simulation, case.get("extenders")):
-        cycles = [told.golden(simulation.nodes) | _claims(simulation, told.pod) for told in simulation.attempts()]
+        cycles = [_golden(told, simulation) | _claims(simulation, told.pod) for told in simulation.attempts()]
     return {
         "name": case["name"],
         "kubernetes": case["kubernetes"],
         "node_order": list(simulation.nodes),
         "cycles": cycles,
     }
+
+
+def _golden(told: CycleTrace | GroupTrace, simulation: Simulation) -> dict[str, Any]:
+    if simulation.release.predicates and isinstance(told, CycleTrace):
+        return legacy_golden(told, simulation.nodes)
+    return told.golden(simulation.nodes)
 
 
 @contextmanager

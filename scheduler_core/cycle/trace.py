@@ -38,7 +38,8 @@ Rows = npt.NDArray[np.intp]
 @dataclass(slots=True)
 class PostFilterTrace:
     """What preemption found. `candidates`: node -> (victims, most important first; budget violations). `decides`: the
-    pod's nomination is `nominated_node` from now on, "" too; else it stays what it was."""
+    pod's nomination is `nominated_node` from now on, "" too; else it stays what it was. `cleared`: pods that lose their
+    nomination besides, where preemption names them."""
 
     status: Status | None = None
     nominated_node: str = ""
@@ -47,6 +48,7 @@ class PostFilterTrace:
     nominated_any_of: list[str] = field(default_factory=list)
     rule: str = ""
     decides: bool = False
+    cleared: list[str] = field(default_factory=list)
 
     @staticmethod
     def of(result: PostFilterResult | None, status: Status) -> PostFilterTrace:
@@ -526,11 +528,12 @@ def _unpack_status(packed: Sequence[Any] | None) -> Status | None:
 def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
     rejected = [(_pack_status(said), _pack(rows)) for said, rows in trace.rejected]
     status = _pack_status(trace.status)
-    return status, trace.nominated_node, trace.candidates, rejected, trace.nominated_any_of, trace.rule, trace.decides
+    how = (trace.nominated_any_of, trace.rule, trace.decides, trace.cleared)
+    return status, trace.nominated_node, trace.candidates, rejected, *how
 
 
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
-    status, nominated, candidates, rejected, any_of, rule, decides = packed
+    status, nominated, candidates, rejected, any_of, rule, decides, *more = packed
     return PostFilterTrace(
         _unpack_status(status),
         nominated,
@@ -539,6 +542,7 @@ def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
         any_of,
         rule,
         decides,
+        more[0] if more else [],
     )
 
 

@@ -159,9 +159,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             allocatable = int(column[row]) if column is not None else 0
             requested = int(nodes.requested[name][row]) if column is not None else 0
             for other in change.added:
-                requested += other.requests.get(name, 0)
+                requested += other.held.get(name, 0)
             for other in change.removed:
-                requested -= other.requests.get(name, 0)
+                requested -= other.held.get(name, 0)
             if not allocatable and extended.class_of(self.cluster, name) is not None:
                 continue
             if amount > allocatable - requested:

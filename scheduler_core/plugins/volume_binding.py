@@ -81,12 +81,12 @@ from scheduler_core.provenance.view import BYTES, View, at
 UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 
 # Reasons against a node are bits while they are gathered; they are told in this order.
-_AFFINITY, _NO_VOLUME, _NO_SPACE, _VOLUME_MISSING = 1, 2, 4, 8
+_AFFINITY, _NO_VOLUME, _NO_SPACE, VOLUME_MISSING = 1, 2, 4, 8
 _REASONS = {
     _AFFINITY: "node(s) didn't match PersistentVolume's node affinity",
     _NO_VOLUME: "node(s) didn't find available persistent volumes to bind",
     _NO_SPACE: "node(s) did not have enough free storage",
-    _VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 }
 _OLD_AFFINITY = "node(s) had volume node affinity conflict"
 
@@ -96,7 +96,7 @@ Bits = npt.NDArray[np.uint8]
 
 
 @dataclass(slots=True)
-class _Cycle:
+class Cycle:
     """What the points of one cycle share.
 
     `bound`: claims that have a volume. `delayed`: those that get theirs with the pod. `provisioned`: delayed claims
@@ -144,7 +144,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         delayed = [claim for claim in claims if not fully_bound(claim) and self._is_delayed(claim)]
         if len(bound) + len(delayed) < len(claims):
             return UNBOUND_IMMEDIATE
-        state[self.name] = _Cycle(bound, delayed)
+        state[self.name] = Cycle(bound, delayed)
         return self._local_nodes(bound) if self.cluster.release.local_volume_nodes else None
 
     @staticmethod
@@ -188,7 +188,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- Filter
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: Cycle | None = state.get(self.name)
         if cycle is None:
             return PASSES
         cycle.provisioned, cycle.matched = [], []
@@ -213,13 +213,13 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         mask[rows] = True
         return mask
 
-    def _check_bound(self, cycle: _Cycle, bits: Bits, failed: list[tuple[Bool, Status]]) -> None:
+    def _check_bound(self, cycle: Cycle, bits: Bits, failed: list[tuple[Bool, Status]]) -> None:
         """The first bound claim whose volume is missing or out of reach decides."""
         undecided = np.ones(len(bits), np.bool_)
         for claim in cycle.bound:
             volume = self.cluster.volumes.get(claim.spec.volume_name)
             if volume is None:
-                bits[undecided] |= _VOLUME_MISSING
+                bits[undecided] |= VOLUME_MISSING
                 return
             fits = self._mask(volumes.affinity_terms(volume))
             migrated = self._migrated(volume)
@@ -245,7 +245,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         mask = nodes.memo(("announced", plugin), make)
         return mask if mask.any() else None
 
-    def _check_delayed(self, cycle: _Cycle, bits: Bits) -> None:
+    def _check_delayed(self, cycle: Cycle, bits: Bits) -> None:
         undecided = np.ones(len(bits), np.bool_)
         unmatched: list[PersistentVolumeClaim] = []
         for claim in cycle.delayed:
@@ -274,7 +274,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
     # ---- static binding
 
-    def _match(self, cycle: _Cycle, claims: list[PersistentVolumeClaim]) -> None:
+    def _match(self, cycle: Cycle, claims: list[PersistentVolumeClaim]) -> None:
         """Picks a volume on every node for every claim, smallest first."""
         for claim in sorted(claims, key=lambda claim: volumes.storage(claim.spec.resources.requests)):
             taken = [picks for _, picks in cycle.matched]
@@ -320,7 +320,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
     def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
         """Takes the volumes picked on the node, and selects the node for claims to be provisioned."""
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: Cycle | None = state.get(self.name)
         row = self.cluster.nodes.rows.get(node)
         if cycle is None or row is None:
             return None
@@ -334,7 +334,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             self._put(cycle, self.cluster.claims, claim.key, chosen)
         return None
 
-    def _take(self, cycle: _Cycle, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
+    def _take(self, cycle: Cycle, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
         metadata = volume.metadata
         if not volumes.bound_to(volume, claim):
             metadata = replace(metadata, annotations={**metadata.annotations, volumes.BOUND_BY_CONTROLLER: "yes"})
@@ -344,13 +344,13 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         cycle.static.append((claim.key, volume.name))
 
     @staticmethod
-    def _put(cycle: _Cycle, table: Table[Any], key: str, new: Any) -> None:
+    def _put(cycle: Cycle, table: Table[Any], key: str, new: Any) -> None:
         cycle.undo.append((table, key, table.get(key), new))
         table[key] = new
 
     def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
         """Gives back what Reserve took, unless it was replaced meanwhile."""
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: Cycle | None = state.get(self.name)
         if cycle is None:
             return
         for table, key, old, new in reversed(cycle.undo):
@@ -363,7 +363,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
         Claims to be provisioned keep their selected node and get no volume: provisioners are not simulated.
         """
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: Cycle | None = state.get(self.name)
         if cycle is None:
             return None
         for claim_key, volume_name in cycle.static:
@@ -412,7 +412,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
     def explain_reserve(self, state: CycleState, view: View) -> Tree:
         """What it takes on the node; it always can, Filter has seen to that."""
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: Cycle | None = state.get(self.name)
         taken: list[Tree] = []
         for claim, picks in cycle.matched if cycle is not None else ():
             if picks[view.row] >= 0:
@@ -430,7 +430,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return self.explain_reserve(state, view)
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
-        cycle: _Cycle | None = state.get(self.name)
+        cycle: Cycle | None = state.get(self.name)
         if cycle is None:
             return some([], "the pod has no claims").tells("The pod has no claims")
         parts = [self._explain_reach(view, claim) for claim in cycle.bound]

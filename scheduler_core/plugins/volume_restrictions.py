@@ -106,7 +106,7 @@ def _explain_clash(view: View, index: int, other: PodInfo, other_index: int) -> 
 
 
 @dataclass(slots=True)
-class _Wanted:
+class Wanted:
     """`disks`: the pod's disks that may clash. `claims`: names of its ReadWriteOncePod claims. `in_use`: how many of
     these a running pod refers to."""
 
@@ -146,7 +146,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                     claims.add(name)
             users, rows = self.cluster.volume_users, self.cluster.nodes.rows
             in_use = sum(users.claim_used(f"{pod.namespace}/{name}", rows) for name in claims)
-            wanted = _Wanted([v for v in pod.pod.spec.volumes if disk_key(v) is not None], frozenset(claims), in_use)
+            wanted = Wanted([v for v in pod.pod.spec.volumes if disk_key(v) is not None], frozenset(claims), in_use)
             if wanted.disks or wanted.in_use or (wanted.claims and not self.cluster.release.prefilter_skips):
                 state[self.name] = wanted
                 return None
@@ -157,7 +157,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return CLAIM_IN_USE if self.cluster.release.reworded_claim_in_use else OLD_CLAIM_IN_USE
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        wanted: _Wanted | None = state.get(self.name)
+        wanted: Wanted | None = state.get(self.name)
         if wanted is None:
             return PASSES
         nodes = self.cluster.nodes
@@ -171,7 +171,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return Verdict.choose((taken, DISK_CONFLICT), (np.full(len(nodes), wanted.in_use > 0), self._in_use))
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
-        wanted: _Wanted | None = state.get(self.name)
+        wanted: Wanted | None = state.get(self.name)
         if wanted is None:
             return None
         if wanted.disks:

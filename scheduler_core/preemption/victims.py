@@ -35,18 +35,18 @@ class Budgets:
     """The PodDisruptionBudgets, compiled once per preemption."""
 
     def __init__(self, budgets: Sequence[PodDisruptionBudget]) -> None:
-        self._budgets = [(b, selectors.compile_selector(b.spec.selector)) for b in budgets]
+        self.compiled = [(b, selectors.compile_selector(b.spec.selector)) for b in budgets]
 
     def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
         """(pods whose eviction would violate a budget, the others), each in the given order."""
-        if not self._budgets:
+        if not self.compiled:
             return [], list(pods)
-        left = [budget.status.disruptions_allowed for budget, _ in self._budgets]
+        left = [budget.status.disruptions_allowed for budget, _ in self.compiled]
         violating: list[PodInfo] = []
         others: list[PodInfo] = []
         for pod in pods:
             violates = False
-            for i, (budget, selector) in enumerate(self._budgets):
+            for i, (budget, selector) in enumerate(self.compiled):
                 if budget.namespace != pod.namespace or not pod.labels or not selector.key:
                     continue
                 if not selector.matches(pod.labels) or pod.name in budget.status.disrupted_pods:

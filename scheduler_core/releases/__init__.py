@@ -4,6 +4,7 @@ import re
 
 from scheduler_core.errors import InputError
 from scheduler_core.releases import (
+    v1_16,
     v1_22,
     v1_23,
     v1_24,
@@ -27,6 +28,7 @@ __all__ = ["NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
 
 _PAGES = (v1_22, v1_23, v1_24, v1_25, v1_26, v1_27, v1_28, v1_29, v1_30, v1_31, v1_32, v1_33, v1_34, v1_35, v1_36)
 RELEASES: dict[str, Release] = {page.RELEASE.name: page.RELEASE for page in _PAGES}
+BEFORE_THE_FRAMEWORK: dict[str, Release] = {v1_16.RELEASE.name: v1_16.RELEASE}
 
 NEWEST: str = max(RELEASES, key=numbered)
 """What is taken where nobody says which release."""
@@ -44,7 +46,7 @@ def get_release(name: str | Release) -> Release:
     if isinstance(name, Release):
         return name
     match = _VERSION.fullmatch(name.strip())
-    release = RELEASES.get(match[1]) if match else None
+    release = (RELEASES | BEFORE_THE_FRAMEWORK).get(match[1]) if match else None
     if release is None:
         raise InputError("Kubernetes release", "", f"{name!r} is not available; there are {', '.join(RELEASES)}")
     return with_gates(release, parse(match[2])) if match and match[2] else release

@@ -27,6 +27,8 @@ class Release:
     absent_points: Mapping[str, frozenset[str]] = field(default_factory=dict)
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
 
+    predicates: bool = False  # predicates and priorities decide, there is no framework of plugins (until 1.16)
+
     # Behaviour switches; each says which upstream change it stands for.
     sidecar_containers: bool = True  # requests of sidecars (init containers that go on running) are added (1.28)
     sidecars_refused: bool = False  # NodeResourcesFit refuses pods with sidecars (SidecarContainers off, 1.28 alone)
@@ -35,6 +37,7 @@ class Release:
     pod_level_resources: bool = True  # requests of the pod as a whole, spec.resources (PodLevelResources, 1.34)
     overhead_in_cores: bool = False  # scoring counts a core of the pod's overhead as one millicore (until 1.26)
     overhead_not_scored: bool = False  # NodeResourcesFit scores pods without their overhead (1.22 to 1.23)
+    affinity_namespace_selectors: bool = True  # terms of pod affinity may select namespaces (1.21)
     affinity_label_keys: bool = True  # matchLabelKeys of affinity terms join their selectors (1.31)
     in_place_resize: bool = True  # container statuses count in requests (InPlacePodVerticalScaling, 1.33)
     reworded_volume_reasons: bool = True  # VolumeBinding says more plainly that a volume is elsewhere (1.33)
@@ -88,6 +91,9 @@ class Release:
     opportunistic_batching: bool = True  # the next of like pods tries the next best node (OpportunisticBatching, 1.35)
     image_volumes_count: bool = True  # ImageLocality counts images that are volumes (1.36)
     balance_change: bool = True  # NodeResourcesBalancedAllocation scores what the pod does to the balance (1.36)
+    pod_overhead: bool = True  # a pod's overhead adds to its requests (PodOverhead, 1.18)
+    nodes_hold_peaks: bool = True  # init containers count in what a pod takes of its node (1.17)
+    zone_labels_stable: bool = True  # topology.kubernetes.io/zone and region are labels of zones (1.17)
     errors_back_off: bool = True  # a pod that failed by an error comes back after its backoff, without an event (1.29)
     hears_any_update: bool = True  # affinity, taints and cordons are looked at again after any update of a node (1.24)
     hears_annotations: bool = True  # changed annotations of a node are an event (1.28)

@@ -1,0 +1,43 @@
+"""Predicates and priorities in the place of a framework's plugins.
+
+What there is at every extension point is here, too (see `scheduler_core.framework.runtime`); PreFilter is where
+predicates prepare what they share between nodes (upstream's predicate metadata), and nothing there refuses a pod.
+
+Source: pkg/scheduler/core/generic_scheduler.go (podFitsOnNode, addNominatedPods).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
+from scheduler_core.framework.runtime import Framework
+
+
+class LegacyFramework(Framework):
+    """One scheduler of before the framework."""
+
+    def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
+        """Has predicates prepare themselves. No node is left out, no pod is rejected."""
+        for predicate in self.pre_filter:
+            predicate.pre_filter(state, pod)
+        return None, None, []
+
+    def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
+        """What each predicate says of all nodes, in their order."""
+        return {predicate.name: predicate.filter(state, pod) for predicate in self.filter}
+
+    def refusals(
+        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: Change
+    ) -> dict[str, Status]:
+        """What each predicate has against one node under a change, in their order."""
+        found = {}
+        for predicate in self.filter:
+            if (change.added or change.removed) and predicate.filter_node is not None:
+                status = predicate.filter_node(state, pod, change)
+            else:
+                status = verdicts[predicate.name].at(change.row)
+            if status is not None:
+                found[predicate.name] = status
+        return found

@@ -1,0 +1,149 @@
+"""A pod's way through predicates and priorities. `cycle/schedule_one.py` has the steps; here is what was otherwise.
+
+* claims that are missing or being deleted fail the cycle before any node is looked at (podPassesBasicChecks)
+* every node that is looked at is judged by predicates in their order; an error on one fails the cycle
+* nodes are taken in turn from where the search ended the last time; the one that shows that there are enough counts
+* preemption is a part of the scheduler and says nothing in events
+
+Source: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.fit_error import fit_error_message
+from scheduler_core.framework.interface import ERROR, EXTENDER, Change, CycleState, Status, Verdict
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.legacy.framework import LegacyFramework
+from scheduler_core.legacy.preemption import Preemption
+from scheduler_core.plugins.volumes import claim_missing
+
+
+class GenericScheduler(Scheduler):
+    """Schedules pods as kube-scheduler did before the scheduling framework."""
+
+    def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """Basic checks, then the predicates over all nodes; notes which of them upstream would have looked at."""
+        assert isinstance(framework, LegacyFramework)
+        trace.error = self._problem(pod)
+        if trace.error:
+            return
+        start = self.timer()
+        framework.run_pre_filter(state, pod)
+        trace.durations["prefilter"] = self.timer() - start
+        start = self.timer()
+        trace.verdicts = framework.run_filter(state, pod)
+        if self.cluster.nominator:
+            self._regard_nominated(framework, state, pod, trace)
+        self._look(framework, state, pod, trace)
+        trace.durations["filter"] = self.timer() - start
+        trace.error = trace.error or told_errors(trace)
+        if not trace.error:
+            blamed = {status.plugin for status, _ in trace.decisive_statuses()}
+            trace.unschedulable_plugins = sorted(blamed)
+
+    def _problem(self, pod: PodInfo) -> str:
+        """The first claim of the pod that is missing or being deleted; "" if there is none."""
+        for volume in pod.pod.spec.volumes:
+            if volume.persistent_volume_claim is None:
+                continue
+            name = volume.persistent_volume_claim.claim_name
+            claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
+            if claim is None:
+                return claim_missing(name)
+            if claim.metadata.deletion_timestamp:
+                return f'persistentvolumeclaim "{name}" is being deleted'
+        return ""
+
+    @staticmethod
+    def _regard_nominated(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """Nodes to which other pods are nominated: the verdicts there are those as if these ran; the node must pass
+        without them, too."""
+        assert isinstance(framework, LegacyFramework)
+        nodes, columns = framework.cluster.nodes, {name: _Column(verdict) for name, verdict in trace.verdicts.items()}
+        for name in framework.cluster.nominator.nodes():
+            row = nodes.rows.get(name)
+            ahead = framework.nominated_ahead(pod, name) if row is not None else []
+            if row is None or not ahead:
+                continue
+            without = {plugin: status for plugin, v in trace.verdicts.items() if (status := v.at(row)) is not None}
+            refused = framework.refusals(state, pod, trace.verdicts, Change(row).with_pods(ahead))
+            trace.nominated[row] = next((s.of(p) for p, s in (refused or without).items()), None)
+            for plugin, column in columns.items():
+                column.put(row, refused.get(plugin), len(nodes))
+        trace.verdicts = {name: column.verdict() for name, column in columns.items()}
+
+    def _look(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """The nodes that upstream would look at until it has enough and finds one more. Then extenders are asked."""
+        passing, count = trace.passing(), trace.nodes
+        wanted = nodes_to_find(framework.percentage, count)
+        if wanted >= count:
+            self.next_start_index = (self.next_start_index + self._look_at_all(trace, passing)) % count
+        else:
+            processed = self._look_at_some(trace, passing, wanted, count)
+            one_more = int(passing is None or np.count_nonzero(passing) > wanted)
+            self.next_start_index = (self.next_start_index + processed + one_more) % count
+        if self.extenders and not told_errors(trace):
+            self.extenders.filter(pod, trace)
+
+    def post_filter(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        """Preemption; the message of the FailedScheduling event says nothing of it."""
+        trace.result = "unschedulable"
+        trace.message = fit_error_message(trace.there, trace.reasons())
+        if not self.preemption:
+            return
+        assert isinstance(framework, LegacyFramework)
+        start = self.timer()
+        trace.postfilter = Preemption(framework, state, pod, trace).run()
+        trace.durations["postfilter"] = self.timer() - start
+        trace.nominated_node = trace.postfilter.nominated_node
+        if trace.nominated_node:
+            trace.victims = list(trace.postfilter.candidates[trace.nominated_node][0])
+
+    def select_host(self, framework: Framework, trace: CycleTrace) -> None:
+        """The node with the highest total; without priorities all are equal."""
+        if trace.scores:
+            super().select_host(framework, trace)
+            return
+        trace.selected_row = framework.picker.pick_row(trace.feasible_rows(), self.cluster.nodes.name_rank())
+        trace.node = self.cluster.nodes.names[trace.selected_row]
+
+
+def told_errors(trace: CycleTrace) -> str:
+    """What predicates that failed say together, each with how often; "" if none did."""
+    counts: dict[str, int] = {}
+    for status, rows in trace.decisive_statuses():
+        if status.code == ERROR and status.plugin != EXTENDER:
+            counts[status.message] = counts.get(status.message, 0) + len(rows)
+    told = [f"{message} (repeated {n} times)" if n > 1 else message for message, n in sorted(counts.items())]
+    return told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else ""
+
+
+class _Column:
+    """A verdict to be changed on some rows; the one given is not touched, it may be remembered."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+        self._codes: npt.NDArray[np.uint16] | None = None
+        self._statuses = list(verdict.statuses)
+
+    def put(self, row: int, status: Status | None, size: int) -> None:
+        """Has the verdict say this of a row."""
+        if self._verdict.at(row) == status:
+            return
+        if self._codes is None:
+            codes = self._verdict.codes
+            self._codes = np.zeros(size, np.uint16) if codes is None else codes.copy()
+        if status is not None and status not in self._statuses:
+            self._statuses.append(status)
+        self._codes[row] = 0 if status is None else self._statuses.index(status) + 1
+
+    def verdict(self) -> Verdict:
+        if self._codes is None:
+            return self._verdict
+        return Verdict(self._codes, tuple(self._statuses)) if self._codes.any() else Verdict()

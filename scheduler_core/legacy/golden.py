@@ -1,0 +1,82 @@
+"""A cycle of predicates and priorities with the keys of the conformance cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.interface import ERROR, EXTENDER, Status
+from scheduler_core.legacy.preemption import NOT_ELIGIBLE
+
+NO_MAP = ("InterPodAffinityPriority", "EvenPodsSpreadPriority")  # upstream scores all nodes at once, without a Map
+
+
+def golden(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
+    """`names`: the run's nodes in row order."""
+    out: dict[str, Any] = {"pod": trace.pod, "filter": {}, "feasible": [], "filter_all": _filter_all(trace, names)}
+    if trace.error and not trace.node:
+        return {**out, "error": trace.error}
+    for status, rows in trace.decisive_statuses():
+        told: dict[str, Any] = {"reasons": list(status.reasons)}
+        if status.plugin != EXTENDER:
+            told = {"plugin": status.plugin, **told}
+        out["filter"].update((names[row], told) for row in rows.tolist())
+    rows = trace.feasible_rows().tolist()
+    inside = out["feasible"] = [names[row] for row in rows]
+    if len(rows) > 1:
+        out["score"], total = {}, trace.total() if trace.scores else np.ones(len(rows), np.int64)
+        for priority, score in trace.scores.items():
+            entry: dict[str, Any] = {"weight": score.weight}
+            if priority not in NO_MAP:
+                entry["raw"] = dict(zip(inside, score.raw.tolist(), strict=True))
+            out["score"][priority] = {**entry, "normalized": dict(zip(inside, score.normalized.tolist(), strict=True))}
+        out["total"] = dict(zip(inside, total.tolist(), strict=True))
+        out["best"] = [inside[i] for i in np.flatnonzero(total == total.max()).tolist()]
+    elif rows:
+        out["best"] = inside
+    if trace.node:
+        out["selected"] = trace.node
+    if trace.message:
+        out["fit_error"] = trace.message
+    if trace.postfilter is not None:
+        out["preempt"] = _preempt(trace, names)
+    return out
+
+
+def _filter_all(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
+    refusals: dict[str, Any] = {}
+    for predicate, verdict in trace.verdicts.items():
+        if verdict.codes is None or predicate == EXTENDER:
+            continue
+        told = [_words(status) for status in verdict.statuses]
+        for row in np.flatnonzero(verdict.codes).tolist():
+            refusals.setdefault(names[row], {})[predicate] = told[int(verdict.codes[row]) - 1]
+    return refusals
+
+
+def _words(status: Status) -> list[str]:
+    return [f"ERROR: {reason}" if status.code == ERROR else reason for reason in status.reasons]
+
+
+def _preempt(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
+    said = trace.postfilter
+    assert said is not None
+    if said.status is not None and said.status.message == NOT_ELIGIBLE:
+        return {"eligible": False}
+    out: dict[str, Any] = {
+        "eligible": True,
+        "potential": [names[row] for row in trace.potential_rows(False).tolist()],
+        "candidates": {
+            node: {"victims": list(victims), "pdb_violations": violations}
+            for node, (victims, violations) in said.candidates.items()
+        },
+        "clear_nominations": said.cleared,
+    }
+    if said.nominated_node:
+        out["nominated_any_of"] = said.nominated_any_of
+        out["nominated_node"] = said.nominated_node
+        out["victims"] = trace.victims
+    return out

@@ -1,0 +1,140 @@
+"""PodFitsResources, HostName, PodFitsHostPorts, MatchNodeSelector, and GeneralPredicates, which is all four.
+
+Source: pkg/scheduler/algorithm/predicates/predicates.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from scheduler_core.cluster import resources
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import CPU_AND_MEMORY
+from scheduler_core.framework.interface import PASSES, Change, CycleState, FilterPlugin, Status, Verdict
+from scheduler_core.legacy import reasons
+from scheduler_core.plugins.node_affinity import NodeAffinity
+from scheduler_core.plugins.node_name import NodeName
+from scheduler_core.plugins.node_ports import NodePorts
+from scheduler_core.plugins.node_resources_fit import TOO_MANY_PODS, NodeResourcesFit
+from scheduler_core.provenance.tree import Tree, some
+from scheduler_core.provenance.view import View
+
+PODS = "Insufficient pods"
+
+
+def retold(verdict: Verdict, *told: str) -> Verdict:
+    """The same nodes refused, with these words."""
+    return verdict if verdict.codes is None else Verdict(verdict.codes, (reasons.refusal(*told),))
+
+
+class PodFitsResources(NodeResourcesFit):
+    name = "PodFitsResources"
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        strategy = SimpleNamespace(type="LeastAllocated", resources=CPU_AND_MEMORY)
+        ignored = frozenset(getattr(args, "ignored", ()))
+        super().__init__(
+            SimpleNamespace(ignored_resources=ignored, ignored_resource_groups=(), scoring_strategy=strategy), cluster
+        )
+
+    def held_against(self, pod: PodInfo) -> list[tuple[str, int]]:
+        """As the plugin's, but extended resources count where none of them is asked for, too."""
+        wanted = super().held_against(pod)
+        none = [(name, 0) for name, n in pod.requests.items() if not n and resources.is_scalar(name)]
+        return wanted + [entry for entry in none if entry[0] not in self.ignored]
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        verdict = super().filter(state, pod)
+        return Verdict(verdict.codes, tuple(map(_pods_told, verdict.statuses)))
+
+    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+        status = super().filter_node(state, pod, change)
+        return None if status is None else _pods_told(status)
+
+
+def _pods_told(status: Status) -> Status:
+    return Status(status.code, tuple(PODS if told == TOO_MANY_PODS else told for told in status.reasons))
+
+
+class HostName(NodeName):
+    name = "HostName"
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        return retold(super().filter(state, pod), reasons.HOST)
+
+
+class PodFitsHostPorts(NodePorts):
+    """In words it is the plugin's."""
+
+    name = "PodFitsHostPorts"
+
+
+class MatchNodeSelector(NodeAffinity):
+    name = "MatchNodeSelector"
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        return retold(super().filter(state, pod), reasons.SELECTOR)
+
+
+class GeneralPredicates(FilterPlugin):
+    """Every part is asked; a node is refused with the reasons of all parts that refuse it."""
+
+    name = "GeneralPredicates"
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(args, cluster)
+        self.parts: tuple[FilterPlugin, ...] = (
+            PodFitsResources(args, cluster),
+            HostName(None, cluster),
+            PodFitsHostPorts(None, cluster),
+            MatchNodeSelector(None, cluster),
+        )
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        refusing = [verdict for part in self.parts if (verdict := part.filter(state, pod)).codes is not None]
+        return together(refusing)
+
+    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+        told: list[str] = []
+        for part in self.parts:
+            judge = part.filter_node
+            status = judge(state, pod, change) if judge is not None else part.filter(state, pod).at(change.row)
+            told += status.reasons if status is not None else ()
+        return reasons.refusal(*told) if told else None
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        trees = [(part.name, part.explain_filter(state, view)) for part in self.parts]
+        told = [tree for name, tree in trees if tree is not None]
+        labelled = [tree.says(f"{name}: {tree.label or tree.text}") for name, tree in trees if tree is not None]
+        refused = [tree.text.removeprefix(f"{view.node.name}: ") for tree in told if tree.value]
+        return some(labelled).tells(f"{view.node.name}: {'; '.join(refused) or 'all general predicates pass'}")
+
+
+def together(refusing: Sequence[Verdict]) -> Verdict:
+    """All the reasons of several verdicts, each of which refuses some node; the order is theirs."""
+    if not refusing:
+        return PASSES
+    if len(refusing) == 1:
+        return refusing[0]
+    import numpy as np
+
+    assert refusing[0].codes is not None
+    keys = np.zeros(len(refusing[0].codes), np.int64)
+    sizes = [len(verdict.statuses) + 1 for verdict in refusing]
+    for verdict, size in zip(refusing, sizes, strict=True):
+        assert verdict.codes is not None
+        keys = keys * size + verdict.codes
+    present, inverse = np.unique(keys, return_inverse=True)
+    statuses = []
+    for key in present.tolist():
+        told: list[str] = []
+        for verdict, size in zip(reversed(refusing), reversed(sizes), strict=True):
+            key, code = divmod(key, size)
+            told[:0] = verdict.statuses[code - 1].reasons if code else ()
+        if told:
+            statuses.append(reasons.refusal(*told))
+    first = 0 if present[0] == 0 else 1  # code 0 is for nodes that pass
+    return Verdict((inverse + first).astype(np.uint16), tuple(statuses))

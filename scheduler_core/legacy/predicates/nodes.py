@@ -1,0 +1,148 @@
+"""What a node says of itself: taints, conditions, labels, whether it is cordoned.
+
+Source: pkg/scheduler/algorithm/predicates/predicates.go.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from scheduler_core.api.objects import Node
+from scheduler_core.cluster import node_matching
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Status, Verdict
+from scheduler_core.legacy import reasons
+from scheduler_core.legacy.conditions import is_best_effort, status_of
+from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
+from scheduler_core.plugins.taint_toleration import TaintToleration
+from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, opposite, some
+from scheduler_core.provenance.view import View
+
+
+class CheckNodeUnschedulable(NodeUnschedulable):
+    """In words it is the plugin's."""
+
+    name = "CheckNodeUnschedulable"
+
+
+class PodToleratesNodeTaints(TaintToleration):
+    name = "PodToleratesNodeTaints"
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        codes, taints = node_matching.untolerated(self.cluster.nodes, pod)
+        return Verdict.reject(codes > 0, reasons.refusal(reasons.TAINTS)) if taints else PASSES
+
+
+class CheckNodeLabelPresence(FilterPlugin):
+    """Nodes must have all of some labels, or (`presence` false) none of them, whatever the values."""
+
+    name = "CheckNodeLabelPresence"
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        nodes = self.cluster.nodes
+        refused = np.zeros(len(nodes), np.bool_)
+        for label in self.args.labels:
+            there = nodes.topology(label).ids >= 0
+            refused |= ~there if self.args.presence else there
+        return Verdict.reject(refused, reasons.refusal(reasons.LABELS))
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        labels = view.field(view.node, "metadata", "labels", missing={})
+        parts = []
+        for name in self.args.labels:
+            there = contains(labels, constant(name, "label of the Policy"), f"has the label {name}")
+            parts.append(opposite(there, f"lacks {name}") if self.args.presence else there)
+        told = next((part.label for part in parts if part.value), "its labels are as the Policy wants them")
+        return some(parts).tells(f"{view.node.name}: {told}")
+
+
+class _ByNode(FilterPlugin):
+    """Judged by the node object alone."""
+
+    def judge(self, node: Node) -> tuple[str, ...]:
+        """The reasons against a node."""
+        raise NotImplementedError
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        nodes = self.cluster.nodes
+
+        def status(node: Node) -> Status | None:
+            told = self.judge(node)
+            return reasons.refusal(*told) if told else None
+
+        return nodes.memo(self.name, lambda: Verdict.of_statuses([status(node) for node in nodes.nodes]))
+
+
+class CheckNodeCondition(_ByNode):
+    """Nodes must be ready, have a network and not be cordoned. Replaced by taints where TaintNodesByCondition is on."""
+
+    name = "CheckNodeCondition"
+
+    def judge(self, node: Node) -> tuple[str, ...]:
+        told = []
+        for condition in node.status.conditions:
+            if condition.type == "Ready" and condition.status != "True":
+                told.append(reasons.NOT_READY)
+            elif condition.type == "NetworkUnavailable" and condition.status != "False":
+                told.append(reasons.NO_NETWORK)
+        return (*told, reasons.UNSCHEDULABLE) if node.spec.unschedulable else tuple(told)
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        node, parts = view.node, []
+        wanted = {"Ready": ("True", reasons.NOT_READY), "NetworkUnavailable": ("False", reasons.NO_NETWORK)}
+        for i, condition in enumerate(node.status.conditions):
+            if condition.type in wanted:
+                value, told = wanted[condition.type]
+                is_so = equal(view.field(node, "status", "conditions", i, "status"), constant(value, condition.type))
+                parts.append(opposite(is_so, told))
+        cordoned = view.field(node, "spec", "unschedulable", missing=False)
+        parts.append(every([cordoned], reasons.UNSCHEDULABLE))
+        found = [part.label for part in parts if part.value]
+        return some(parts).tells(f"{node.name}: {'; '.join(found) or 'its conditions are fine'}")
+
+
+class _Pressure(_ByNode):
+    """A condition that must not be True. `condition`: its type; `reason`: what is said of nodes that have it."""
+
+    condition: ClassVar[str]
+    reason: ClassVar[str]
+
+    def judge(self, node: Node) -> tuple[str, ...]:
+        return (self.reason,) if status_of(node, self.condition) == "True" else ()
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        node = view.node
+        parts = [
+            equal(view.field(node, "status", "conditions", i, "status"), constant("True", self.condition), self.reason)
+            for i, condition in enumerate(node.status.conditions)
+            if condition.type == self.condition
+        ]
+        told = self.reason if any(part.value for part in parts) else f"has no {self.condition}"
+        return some(parts, f"{self.condition} is True").tells(f"{node.name}: {told}")
+
+
+class CheckNodeMemoryPressure(_Pressure):
+    """Concerns best-effort pods alone."""
+
+    name = "CheckNodeMemoryPressure"
+    condition, reason = "MemoryPressure", reasons.MEMORY_PRESSURE
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        return super().filter(state, pod) if is_best_effort(pod) else PASSES
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        alone = constant(is_best_effort(view.pod), "the pod asks for nothing and is limited in nothing (BestEffort)")
+        tree = super().explain_filter(state, view)
+        return every([alone, tree]).tells(tree.text if alone.value else "The pod is not BestEffort")
+
+
+class CheckNodeDiskPressure(_Pressure):
+    name = "CheckNodeDiskPressure"
+    condition, reason = "DiskPressure", reasons.DISK_PRESSURE
+
+
+class CheckNodePIDPressure(_Pressure):
+    name = "CheckNodePIDPressure"
+    condition, reason = "PIDPressure", reasons.PID_PRESSURE

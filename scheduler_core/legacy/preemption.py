@@ -1,0 +1,124 @@
+"""Preemption as a part of the scheduler.
+
+All potential nodes are tried. Why it does not help on some of them was told to nobody; here it is kept.
+
+Source: pkg/scheduler/core/generic_scheduler.go (Preempt, selectVictimsOnNode, filterPodsWithPDBViolation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace
+from scheduler_core.framework.interface import Change, CycleState, Status, Verdict, unschedulable
+from scheduler_core.legacy.framework import LegacyFramework
+from scheduler_core.preemption.choose import choose
+from scheduler_core.preemption.victims import Budgets, Candidate, importance
+
+NOT_ELIGIBLE = "a pod that it preempted is still leaving its nominated node"
+NO_NODES = "evicting pods would not help on any node"
+
+
+class OldBudgets(Budgets):
+    """A budget that allows no disruption is violated by every pod of it; it is not counted down."""
+
+    def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
+        violating = [pod for pod in pods if self._violated(pod)]
+        return violating, [pod for pod in pods if pod not in violating]
+
+    def _violated(self, pod: PodInfo) -> bool:
+        return bool(pod.labels) and any(
+            budget.namespace == pod.namespace
+            and bool(selector.key)
+            and selector.matches(pod.labels)
+            and budget.status.disruptions_allowed <= 0
+            for budget, selector in self.compiled
+        )
+
+
+class Preemption:
+    """One attempt of a pod to make room for itself."""
+
+    def __init__(self, framework: LegacyFramework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
+        self.framework, self.state, self.pod, self.trace = framework, state, pod, trace
+        self.cluster = framework.cluster
+
+    def run(self) -> PostFilterTrace:
+        """What came of it. `cleared`: pods that lose their nomination."""
+        pod, names = self.pod, self.cluster.nodes.names
+        if self._waits():
+            return PostFilterTrace(unschedulable(NOT_ELIGIBLE))
+        rows = self.trace.potential_rows(False)
+        if not len(rows):
+            return PostFilterTrace(unschedulable(NO_NODES), cleared=[pod.key])
+        candidates: list[Candidate] = []
+        rejected: dict[Status, list[int]] = {}
+        budgets = OldBudgets(list(self.cluster.budgets.values()))
+        verdicts = self._without_nominated()
+        for row in rows.tolist():
+            found = self._select(row, budgets, verdicts)
+            if isinstance(found, Status):
+                rejected.setdefault(found, []).append(row)
+            else:
+                candidates.append(found)
+        told = PostFilterTrace(
+            candidates={c.node: ([victim.key for victim in c.victims], c.pdb_violations) for c in candidates},
+            rejected=[(said, np.array(alike, np.intp)) for said, alike in rejected.items()],
+        )
+        if candidates and self.framework.extenders:
+            candidates, problem = self.framework.extenders.preempt(pod, candidates)
+            if problem is not None:
+                told.status = problem
+                return told
+        if not candidates:
+            return told
+        free = [candidate.node for candidate in candidates if not candidate.victims]
+        told.nominated_any_of, told.rule = (free, "") if free else choose(candidates)
+        told.nominated_node = self.framework.picker.pick(told.nominated_any_of)
+        told.decides = True
+        on = self.cluster.nominator.on(told.nominated_node)
+        told.cleared = [other.key for other in on if other.priority < pod.priority]
+        assert told.nominated_node in names
+        return told
+
+    def _waits(self) -> bool:
+        """Whether pods of lower priority are leaving the node that the pod is nominated to."""
+        row = self.cluster.nodes.rows.get(self.pod.nominated_node) if self.pod.nominated_node else None
+        if row is None:
+            return False
+        return any(
+            other.terminating and other.priority < self.pod.priority for other in self.cluster.nodes.pods_of(row)
+        )
+
+    def _without_nominated(self) -> Mapping[str, Verdict]:
+        return self.framework.run_filter(self.state, self.pod) if self.trace.nominated else self.trace.verdicts
+
+    def _select(self, row: int, budgets: OldBudgets, verdicts: Mapping[str, Verdict]) -> Candidate | Status:
+        """The victims on a node, budget breakers first, each from the most important down; or why it does not help."""
+        node = self.cluster.nodes.names[row]
+        lower = [p for p in self.cluster.nodes.pods_of(row) if p.priority < self.pod.priority]
+        potential = sorted(lower, key=importance)
+        gone = {p.key: p for p in potential}
+        history = [(p, -1) for p in potential]
+
+        def refused() -> Status | None:
+            change = Change(row, removed=list(gone.values()), history=list(history))
+            return self.framework.check_node_with_nominated(self.state, self.pod, verdicts, change)
+
+        status = refused()
+        if status is not None:
+            return status
+        violating, others = budgets.split(potential)
+        violations = 0
+        for group in (violating, others):
+            for victim in group:
+                del gone[victim.key]
+                history.append((victim, 1))
+                if refused() is not None:
+                    gone[victim.key] = victim
+                    history.append((victim, -1))
+                    violations += group is violating
+        return Candidate(node, tuple(gone.values()), violations)

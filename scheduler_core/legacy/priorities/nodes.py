@@ -1,0 +1,129 @@
+"""Priorities that look at the node object: NodeAffinityPriority, TaintTolerationPriority, ImageLocalityPriority,
+NodePreferAvoidPodsPriority, NodeLabel's, EqualPriority.
+
+Source: pkg/scheduler/algorithm/priorities (node_affinity.go, taint_toleration.go, image_locality.go,
+node_prefer_avoid_pods.go, node_label.go), pkg/scheduler/core/generic_scheduler.go.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api.objects import Node, PreferredSchedulingTerm
+from scheduler_core.cluster import node_matching
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, normalized
+from scheduler_core.plugins.image_locality import MIN_THRESHOLD, ImageLocality, normalized_image_name
+from scheduler_core.plugins.node_affinity import NodeAffinity
+from scheduler_core.plugins.taint_toleration import TaintToleration
+
+MAX_THRESHOLD = 1000 * 1024 * 1024  # of all of a pod's images together
+AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+
+
+class NodeAffinityPriority(NodeAffinity):
+    """The weights of the preferred terms that a node meets. Fields in a term are not looked at."""
+
+    name = "NodeAffinityPriority"
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        terms = self._preferred(pod)
+        nodes = self.cluster.nodes
+        if not terms:
+            return np.zeros(len(nodes), np.int64)[rows]
+
+        def make() -> Int64:
+            total = np.zeros(len(nodes), np.int64)
+            for term in terms:
+                total[node_matching.term_mask(nodes, term.preference)] += term.weight
+            return total
+
+        return nodes.memo((self.name, msgspec.json.encode(terms)), make)[rows]
+
+    @staticmethod
+    def _preferred(pod: PodInfo) -> list[PreferredSchedulingTerm]:
+        terms = NodeAffinity._preferred(pod)
+        if not any(term.preference.match_fields for term in terms):
+            return terms
+        plain = [msgspec.structs.replace(t.preference, match_fields=[]) for t in terms]
+        return [PreferredSchedulingTerm(t.weight, without) for t, without in zip(terms, plain, strict=True)]
+
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+        return normalized(scores, reverse=False)
+
+
+class TaintTolerationPriority(TaintToleration):
+    """The fewer PreferNoSchedule taints that the pod does not tolerate, the better."""
+
+    name = "TaintTolerationPriority"
+
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+        return normalized(scores, reverse=True)
+
+
+class ImageLocalityPriority(ImageLocality):
+    """Between 23 MB and 1000 MB of images that are there, each by the share of nodes that have it."""
+
+    name = "ImageLocalityPriority"
+
+    def _scores(self, images: tuple[str, ...], containers: int) -> Int64:
+        nodes = self.cluster.nodes
+        total = np.zeros(len(nodes), np.int64)
+        for image in map(normalized_image_name, images):
+            size, holders = nodes.images.get(image, (0, ()))
+            for holder in holders:
+                spread = nodes.entries[holder].image_spread[image]
+                total[nodes.rows[holder]] += int(float(size) * (spread / len(nodes)))
+        np.clip(total, MIN_THRESHOLD, MAX_THRESHOLD, out=total)
+        return MAX_PRIORITY * (total - MIN_THRESHOLD) // (MAX_THRESHOLD - MIN_THRESHOLD)
+
+
+def avoided(node: Node) -> list[tuple[str, str]]:
+    """(kind, uid) of the controllers whose pods the node's annotation says to avoid; none if it cannot be read."""
+    text = node.metadata.annotations.get(AVOID)
+    if text is None:
+        return []
+    try:
+        entries = (msgspec.json.decode(text) or {}).get("preferAvoidPods") or []
+        found = [(entry.get("podSignature") or {}).get("podController") for entry in entries]
+        return [(one.get("kind", ""), one.get("uid", "")) for one in found if one is not None]
+    except (msgspec.DecodeError, AttributeError, TypeError):
+        return []
+
+
+class NodePreferAvoidPodsPriority(ScorePlugin):
+    """0 for nodes that ask not to be given pods of the pod's ReplicationController or ReplicaSet, else 10."""
+
+    name = "NodePreferAvoidPodsPriority"
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        nodes = self.cluster.nodes
+        asking = nodes.memo(
+            self.name, lambda: [(row, told) for row, n in enumerate(nodes.nodes) if (told := avoided(n))]
+        )
+        scores = np.full(len(nodes), MAX_PRIORITY, np.int64)
+        owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
+        if asking and owner is not None and owner.kind in ("ReplicationController", "ReplicaSet"):
+            scores[[row for row, told in asking if (owner.kind, owner.uid) in told]] = 0
+        return scores[rows]
+
+
+class NodeLabelPriority(ScorePlugin):
+    """10 for nodes that have a label, or (`presence` false) that do not have it, else 0."""
+
+    name = "NodeLabelPriority"
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        there = self.cluster.nodes.topology(self.args.label).ids >= 0
+        return np.where(there == self.args.presence, MAX_PRIORITY, 0)[rows]
+
+
+class EqualPriority(ScorePlugin):
+    """1 for every node."""
+
+    name = "EqualPriority"
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        return np.ones(len(self.cluster.nodes), np.int64)[rows]

@@ -1,0 +1,45 @@
+"""The words with which predicates refuse, and which of them no eviction can change.
+
+A predicate has no status code. Preemption goes by the reasons: a node that was refused for one of UNRESOLVABLE is not
+tried. Here a status has the code that follows from that, so that what reads statuses can read these.
+
+Source: pkg/scheduler/algorithm/predicates/error.go, pkg/scheduler/core/generic_scheduler.go.
+"""
+
+from scheduler_core.framework.interface import Status, unresolvable, unschedulable
+
+SELECTOR = "node(s) didn't match node selector"
+HOST = "node(s) didn't match the requested hostname"
+PORTS = "node(s) didn't have free ports for the requested pod ports"
+DISK = "node(s) had no available disk"
+TAINTS = "node(s) had taints that the pod didn't tolerate"
+LABELS = "node(s) didn't have the requested labels"
+SERVICE_AFFINITY = "node(s) didn't match service affinity"
+AFFINITY = "node(s) didn't match pod affinity/anti-affinity"
+AFFINITY_RULES = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY_RULES = "node(s) didn't match pod anti-affinity rules"
+EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
+SPREAD = "node(s) didn't match pod topology spread constraints"
+VOLUME_COUNT = "node(s) exceed max volume count"
+VOLUME_ZONE = "node(s) had no available volume zone"
+VOLUME_NODE = "node(s) had volume node affinity conflict"
+VOLUME_BIND = "node(s) didn't find available persistent volumes to bind"
+NOT_READY = "node(s) were not ready"
+NO_NETWORK = "node(s) had unavailable network"
+UNSCHEDULABLE = "node(s) were unschedulable"
+UNKNOWN_CONDITION = "node(s) had unknown conditions"
+MEMORY_PRESSURE = "node(s) had memory pressure"
+DISK_PRESSURE = "node(s) had disk pressure"
+PID_PRESSURE = "node(s) had pid pressure"
+
+UNRESOLVABLE = frozenset(
+    {
+        *(SELECTOR, AFFINITY_RULES, HOST, TAINTS, LABELS, VOLUME_ZONE, VOLUME_NODE, VOLUME_BIND),
+        *(NOT_READY, NO_NETWORK, DISK_PRESSURE, PID_PRESSURE, MEMORY_PRESSURE, UNSCHEDULABLE, UNKNOWN_CONDITION),
+    }
+)
+
+
+def refusal(*reasons: str) -> Status:
+    """The status of a predicate that refuses a node for these reasons."""
+    return unschedulable(*reasons) if UNRESOLVABLE.isdisjoint(reasons) else unresolvable(*reasons)

@@ -1,0 +1,68 @@
+"""All predicates and priorities by name, and what runs where no Policy says anything.
+
+Source: pkg/scheduler/algorithm/predicates/predicates.go (predicatesOrdering), pkg/scheduler/algorithmprovider/defaults.
+"""
+
+from collections.abc import Mapping
+
+from scheduler_core.framework.interface import Plugin
+from scheduler_core.legacy.predicates import general, inter_pod_affinity, nodes, volume_counts, volumes
+from scheduler_core.legacy.priorities import inter_pod_affinity as affinity
+from scheduler_core.legacy.priorities import nodes as by_node
+from scheduler_core.legacy.priorities import resources, spreading
+from scheduler_core.plugins.default_binder import DefaultBinder
+from scheduler_core.plugins.priority_sort import PrioritySort
+
+_PREDICATES: tuple[type[Plugin], ...] = (
+    nodes.CheckNodeCondition,
+    nodes.CheckNodeUnschedulable,
+    general.GeneralPredicates,
+    general.HostName,
+    general.PodFitsHostPorts,
+    general.MatchNodeSelector,
+    general.PodFitsResources,
+    volumes.NoDiskConflict,
+    nodes.PodToleratesNodeTaints,
+    nodes.CheckNodeLabelPresence,
+    volume_counts.MaxEBSVolumeCount,
+    volume_counts.MaxGCEPDVolumeCount,
+    volume_counts.MaxCSIVolumeCountPred,
+    volume_counts.MaxAzureDiskVolumeCount,
+    volume_counts.MaxCinderVolumeCount,
+    volumes.CheckVolumeBinding,
+    volumes.NoVolumeZoneConflict,
+    nodes.CheckNodeMemoryPressure,
+    nodes.CheckNodePIDPressure,
+    nodes.CheckNodeDiskPressure,
+    inter_pod_affinity.MatchInterPodAffinity,
+)
+_PRIORITIES: tuple[type[Plugin], ...] = (
+    spreading.SelectorSpreadPriority,
+    affinity.InterPodAffinityPriority,
+    resources.LeastRequestedPriority,
+    resources.BalancedResourceAllocation,
+    by_node.NodePreferAvoidPodsPriority,
+    by_node.NodeAffinityPriority,
+    by_node.TaintTolerationPriority,
+    by_node.ImageLocalityPriority,
+    by_node.EqualPriority,
+    resources.MostRequestedPriority,
+    resources.RequestedToCapacityRatioPriority,
+    resources.ResourceLimitsPriority,
+    spreading.ServiceSpreadingPriority,
+    spreading.ServiceAntiAffinityPriority,
+    by_node.NodeLabelPriority,
+)
+
+PREDICATES: Mapping[str, type[Plugin]] = {cls.name: cls for cls in _PREDICATES}
+"""In the order in which they are asked, whatever the order in a Policy."""
+
+PRIORITIES: Mapping[str, type[Plugin]] = {cls.name: cls for cls in _PRIORITIES}
+
+ALGORITHMS: dict[str, type[Plugin]] = {
+    **PREDICATES,
+    **PRIORITIES,
+    PrioritySort.name: PrioritySort,
+    DefaultBinder.name: DefaultBinder,
+}
+"""What a profile's names are looked up in. Sorting the queue and binding are neither, but are the same as later."""
