@@ -1,6 +1,7 @@
 """What is stored: scenarios (uploaded clusters) and runs (the scheduler at work on one), with everything recorded.
 
-Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, PodResult; in time NodeList, Moves, Marks.
+Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, GroupCycle, PodResult; in time NodeList,
+Moves, Marks.
 Scenario 1-n Upgrade n-n Run: a preview of releases.
 """
 
@@ -445,6 +446,30 @@ class Cycle(models.Model):
     def nodes(self) -> list[str]:
         """The nodes in the order of its rows."""
         return self.run.nodes_at(self.nodes_version)
+
+
+class GroupCycle(models.Model):
+    """The cycle of a pod group, whose members' cycles are `first` to `last`: what became of it as a whole."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="group_cycles")
+    first = models.PositiveIntegerField(help_text="The number of its first member's cycle.")
+    last = models.PositiveIntegerField()
+    namespace = models.CharField(max_length=253)
+    name = models.CharField(max_length=253)
+    result = models.CharField(max_length=15, help_text="scheduled, waiting or unschedulable")
+    members = models.PositiveIntegerField()
+    bound = models.PositiveIntegerField()
+    told = PackedJSONField(help_text="As the core's groups/told.py has it.")
+
+    class Meta:
+        ordering = ["run", "first"]
+        constraints = [models.UniqueConstraint(fields=["run", "first"], name="group_cycle_once")]
+        indexes = [models.Index(fields=["run", "namespace", "name", "first"])]
+
+    @property
+    def key(self) -> str:
+        """namespace/name."""
+        return f"{self.namespace}/{self.name}"
 
 
 class RecordingBlock(models.Model):

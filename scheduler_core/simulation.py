@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scheduler_core.api.objects import Object, decode_all
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.journal import GONE, TRIED
+from scheduler_core.cluster.journal import BOUND, GONE, TRIED
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration, Unknown, load_configuration
 from scheduler_core.cycle.schedule_one import Scheduler
@@ -50,6 +50,7 @@ class Simulation:
     pending pods to schedule, in order, as `namespace/name`; None for all pending pods of the configured schedulers that
     are not being deleted, by priority and then as listed.
     `retry_preemptors`: a pod that preempted gets a second cycle at once, else its nomination is where it ends.
+    `retry_groups`: a group is tried again for each of its pods that is still pending, else once.
     `tie_break`: "seed" or "name". `percentage`: percentageOfNodesToScore, before the configuration's. `registry`: the
     plugins there are, out-of-tree ones included. `unknown_plugins`: whether others that the configuration enables are
     an error or left out. `cluster`: what the objects are loaded into, if not an empty one. Raises InputError
@@ -71,6 +72,7 @@ class Simulation:
         percentage: int | None = None,
         pods: Sequence[str] | None = None,
         retry_preemptors: bool = False,
+        retry_groups: bool = False,
         registry: Mapping[str, type[Plugin]] = PLUGINS,
         unknown_plugins: Unknown = "error",
         timer: Callable[[], int] = time.perf_counter_ns,
@@ -113,7 +115,8 @@ class Simulation:
         self._scheduled_groups: dict[str, dict[str, str]] = {}  # group -> its condition, once it is scheduled
         self.placed = 0  # cycles that placed a pod
         self._retry_preemptors = retry_preemptors
-        self._named = pods is not None  # which pods are tried, so that a group is tried again for its next pod
+        self._retry_groups = retry_groups
+        self.group: GroupTrace | None = None  # whose members `run` tells of
 
     def frameworks(self, seed: int | None, percentage: int | None) -> dict[str, Framework]:
         """The profiles of the configuration, by name. `seed`: None for ties by name."""
@@ -168,12 +171,25 @@ class Simulation:
         a group come one after the other."""
         for told in self.attempts():
             if isinstance(told, GroupTrace):
-                for number, member in enumerate(told.members):
-                    if number:
-                        self.cluster.journal.note(TRIED, member.trace.pod)
-                    yield member.trace
+                self.group = told
+                yield from self._members_of(told)
+                self.group = None
             else:
                 yield told
+
+    def _members_of(self, told: GroupTrace) -> Iterator[CycleTrace]:
+        """The journal has each member's cycle with those before it on their nodes; what came of the group is with the
+        last of them."""
+        journal = self.cluster.journal
+        for member in told.members:
+            journal.note(TRIED, member.trace.pod)
+            journal.put(member.changes)
+            if member is told.members[-1]:
+                journal.put(told.changes)
+                for one in told.members:
+                    if one.trace.result == "scheduled":
+                        journal.note(BOUND, self.cluster.pods[one.trace.pod])
+            yield member.trace
 
     def attempts(self) -> Iterator[CycleTrace | GroupTrace]:
         """As `run`, the cycle of a group as one thing."""
@@ -215,7 +231,7 @@ class Simulation:
         return trace
 
     def _try_group_of(self, pod: PodInfo) -> Iterator[CycleTrace | GroupTrace]:
-        if pod.key in self._first_tried and not self._named:
+        if pod.key in self._first_tried and not self._retry_groups:
             return  # its group was tried before, with it
         told = self._try_group(pod)
         yield told
@@ -224,7 +240,6 @@ class Simulation:
 
     def _try_group(self, popped: PodInfo) -> CycleTrace | GroupTrace:
         """A cycle of the pod's group; of a pod that is held back its own."""
-        self.cluster.journal.note(TRIED, popped.key)
         framework = self.scheduler.framework_of(popped)
         named = popped.pod.spec.scheduling_group
         assert named is not None
@@ -232,10 +247,12 @@ class Simulation:
         group = self.cluster.scheduling_groups.get(key)
         held = framework.run_pre_enqueue(popped)
         if held is not None or group is None:
+            self.cluster.journal.note(TRIED, popped.key)
             trace = self.scheduler.begin(popped, 1)
             trace.preenqueue, trace.result = held, "gated"
             return trace
-        told = GroupTrace(key, popped.key)
+        told = GroupTrace(key, popped.key, group.spec)
+        before = self.cluster.journal.take()
         waiting = [p for p in self.pending if p.key not in self.cluster.pods and not p.terminating]
         members = sorted((p for p in waiting if is_member(p, group)), key=lambda p: (p is not popped, p.key))
         told.held = {p.key: status for p in members if (status := framework.run_pre_enqueue(p)) is not None}
@@ -256,6 +273,8 @@ class Simulation:
         if told.status.code == SUCCESS:
             self._scheduled_groups[key] = condition_of(told.status)
         told.condition = self._scheduled_groups.get(key) or condition_of(told.status)  # once true it stays so
+        told.changes += self.cluster.journal.take()
+        self.cluster.journal.put(before)
         return told
 
     def _evict(self, key: str) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubesched_ui.ingest.kinds import POD_GROUP
 from scheduler_core.explain.words import some
 
 CODE = "beside"
@@ -20,6 +21,7 @@ _OF = {
     "HorizontalPodAutoscaler.autoscaling": "replicas",
     "RuntimeClass.node.k8s.io": "runtime",
     "resource.k8s.io": "devices",
+    "PodGroup.scheduling.k8s.io": "groups",
     "scheduling.k8s.io": "workloads",
     "kueue.x-k8s.io": "kueue",
     "visibility.kueue.x-k8s.io": "kueue",
@@ -60,8 +62,13 @@ _CHANGES = {
         "the scheduler plugin Coscheduling places the pods of a PodGroup together or not at all. The "
         "configuration does not enable it: each pod is placed by itself"
     ),
+    "groups": (
+        "kube-scheduler 1.36 schedules the pods of a group together where the feature gates GenericWorkload and "
+        "GangScheduling are on. So does a run with these gates; where nothing else is chosen they are set"
+    ),
     "workloads": (
-        "kube-scheduler 1.35 and newer place the pods of a group together. The releases here place each by itself"
+        "kube-scheduler 1.35 places the pods of a Workload's groups together. Here that is done from 1.36 on, by "
+        "PodGroups: each pod is placed by itself"
     ),
     "kueue": (
         "Kueue lets Jobs start when their queue has quota. That is not simulated: pods with its gate stay "
@@ -96,7 +103,7 @@ def split(
     scheduler's, which may enable what looks at them.
     """
     found: dict[str, dict[str, int]] = {}
-    kept = {kind: counts[kind] for kind in ("PodGroup",) if counts.get(kind)}
+    kept = {kind: counts[kind] for kind in ("PodGroup", POD_GROUP) if counts.get(kind)}
     rest = Counter[str]()
     for name, number in {**kept, **unknown}.items():
         what = _OF.get(name) or _OF.get(name.partition(".")[2])

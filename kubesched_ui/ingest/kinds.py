@@ -7,12 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind as stored. `groups` are the API groups it was ever served under; all versions of these are read."""
+    """A kind as stored. `groups` are the API groups it was ever served under; all versions of these are read. `name`:
+    with its group where another kind is called the same."""
 
     name: str
     api_version: str
     namespaced: bool
     groups: tuple[str, ...]
+
+    @property
+    def served(self) -> str:
+        """As objects say it."""
+        return self.name.partition(".")[0]
+
+
+POD_GROUP = "PodGroup.scheduling.k8s.io"
 
 
 def _kinds(api_version: str, *names: str, namespaced: bool = True, also: tuple[str, ...] = ()) -> dict[str, Kind]:
@@ -33,6 +42,7 @@ KINDS: dict[str, Kind] = {
     **_kinds("resource.k8s.io/v1", "ResourceClaim", "ResourceClaimTemplate"),
     **_kinds("resource.k8s.io/v1", "DeviceClass", "ResourceSlice", namespaced=False),
     **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", also=("scheduling.sigs.k8s.io",)),
+    **_kinds("scheduling.k8s.io/v1alpha2", POD_GROUP, "Workload"),
 }
 # What the scheduler reads of a cluster, and the events that tell what it said, as kubectl names them.
 SNAPSHOT_KINDS = (
@@ -41,6 +51,7 @@ SNAPSHOT_KINDS = (
 )  # fmt: skip
 # Beside these, where the cluster has them: kubectl refuses to get kinds that a server does not know.
 DEVICE_KINDS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
+GROUP_KINDS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
 # Left out at the door: nothing of them decides where a pod goes, and what they hold is nobody's business.
 PRIVATE = {"Secret", "ConfigMap"}
 
@@ -66,7 +77,7 @@ _NAMES = {
     "secrets": "Secret",
     "configmaps": "ConfigMap",
 }
-for _name in KINDS:
+for _name in (name for name in KINDS if "." not in name):
     _lower = _name.lower()
     _NAMES[_lower] = _NAMES[_lower + ("es" if _lower.endswith("s") else "s")] = _name
     if _lower.endswith("y"):
@@ -80,7 +91,9 @@ def named(word: str) -> str:
 
 def lookup(name: str, api_version: str) -> Kind | None:
     """The kind, if this API version is one of its own; `api_version` may be empty where a format leaves it out."""
-    kind = KINDS.get(name)
+    kind = KINDS.get(f"{name}.{api_version.rpartition('/')[0]}") or KINDS.get(name)
     if kind is None or not api_version:
         return kind
+    if kind.name in (POD_GROUP, "Workload") and api_version.endswith("/v1alpha1"):
+        return None  # of 1.35, which had the groups inside of Workloads
     return kind if api_version.rpartition("/")[0] in kind.groups else None

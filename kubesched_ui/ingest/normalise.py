@@ -21,7 +21,7 @@ def normalise(obj: dict[str, Any], kind: Kind, api_version: str, namespace: str)
     if convert is not None and api_version and api_version != kind.api_version:
         convert(obj)
     body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
-    return {"apiVersion": kind.api_version, "kind": kind.name, **body}
+    return {"apiVersion": kind.api_version, "kind": kind.served, **body}
 
 
 def _default_selector(obj: dict[str, Any]) -> None:

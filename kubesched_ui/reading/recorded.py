@@ -60,7 +60,8 @@ def started(run: Run) -> dict[str, Any]:
 
 def warnings_of(run: Run) -> list[str]:
     """What the run remarked on its settings, its cluster and its configuration when it started."""
-    return started(run).get("warnings") or []
+    told = started(run).get("warnings") or []
+    return [*told, *(note for note in run.notes if note not in told)]  # a fork has its own beside its parent's
 
 
 def left_of(run: Run) -> dict[str, int]:

@@ -10,9 +10,9 @@ from django.db import connection, transaction
 from django.db.models import Model
 
 from kubesched_ui.fields import pack, unpack
-from kubesched_ui.models import Cycle, EventBlock, NodeList, PodResult, RecordingBlock, Run
+from kubesched_ui.models import Cycle, EventBlock, GroupCycle, NodeList, PodResult, RecordingBlock, Run
 from kubesched_ui.recording.eventlog import LostClaim, insert
-from kubesched_ui.recording.rows import COUNTS, CycleRow, ResultRow
+from kubesched_ui.recording.rows import COUNTS, CycleRow, GroupRow, ResultRow
 from scheduler_core.debugger.recording import Block
 from scheduler_core.errors import InputError
 
@@ -43,6 +43,7 @@ def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str]) 
         if not held:
             raise LostClaim
         copy(Cycle, CYCLE, run, parent, "number < %s", number)
+        copy(GroupCycle, GroupRow._fields, run, parent, "last < %s", number)
         copy(EventBlock, EVENTS, run, parent, "last_seq <= %s", run.last_seq)
         newest = max(before.values_list("nodes_version", flat=True), default=0)
         copy(NodeList, ("version", "names"), run, parent, "version <= %s", newest)

@@ -20,12 +20,12 @@ from django.db.models import Model
 from django.utils import timezone
 
 from kubesched_ui.fields import pack, unpack
-from kubesched_ui.models import Cycle, EventBlock, Marks, Moves, NodeList, PodResult, RecordingBlock, Run
+from kubesched_ui.models import Cycle, EventBlock, GroupCycle, Marks, Moves, NodeList, PodResult, RecordingBlock, Run
 from kubesched_ui.recording import lanes
-from kubesched_ui.recording.events import Event, event
+from kubesched_ui.recording.events import Event, event, group_event
 from kubesched_ui.recording.lanes import Move
 from kubesched_ui.recording.marks import Mark
-from kubesched_ui.recording.rows import COUNTS, CycleRow, Entry, ResultRow
+from kubesched_ui.recording.rows import COUNTS, CycleRow, Entry, GroupRow, ResultRow
 from scheduler_core.debugger.recording import Block, Recorder
 
 PROGRESS = [
@@ -55,6 +55,7 @@ class RunLog:
     notify: Callable[[int], None] = lambda seq: None
     blocks: list[tuple[Any, ...]] = field(default_factory=list)
     cycles: list[CycleRow] = field(default_factory=list)
+    groups: list[GroupRow] = field(default_factory=list)
     results: dict[str, ResultRow] = field(default_factory=dict)
     evicted: dict[str, str] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
@@ -79,22 +80,42 @@ class RunLog:
         data = pack(msgspec.json.encode(numbered))
         self.blocks.append((self.run.pk, first, self.run.last_seq, pod, data))
 
-    def add_cycle(self, cycle: CycleRow, result: ResultRow, events: list[Event], victims: list[str]) -> None:
-        """Appends a cycle with all that came of it; writes when the batch is full or old enough."""
+    def add_cycle(
+        self,
+        cycle: CycleRow,
+        result: ResultRow,
+        events: list[Event],
+        victims: Iterable[str],
+        group: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Appends a cycle with all that came of it; writes when the batch is full or old enough. `group`: of a member,
+        its group's cycle once that is over, {} before: a group is written as a whole or not at all."""
         run, key = self.run, f"{result.namespace}/{result.name}"
         if run.cycles_done == self.began_with:
             self.began_at = time.monotonic()
         self.cycles.append(cycle)
-        for pod, group in groupby(events, key=itemgetter("pod")):  # an evicted pod's event is its own
-            self.add_events(list(group), pod)
+        for pod, some in groupby(events, key=itemgetter("pod")):  # an evicted pod's event is its own
+            self.add_events(list(some), pod)
         self.results[key] = result
         self.evicted.pop(key, None)  # it is back in the queue: what counts is this cycle
         self.evicted |= dict.fromkeys(victims, key)
         count = COUNTS[result.result]
         setattr(run, count, getattr(run, count) + 1)
         run.cycles_done += 1
+        if group:
+            self.add_group(group, events[-1]["t"])
+        elif group is not None:
+            return
         if len(self.cycles) >= settings.RUN_BATCH_CYCLES or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
             self.flush()
+
+    def add_group(self, told: Mapping[str, Any], t: float) -> None:
+        """Appends what became of a group, as the core's groups.told has it."""
+        namespace, _, name = told["name"].partition("/")
+        members = told["members"]
+        first, last, data = members[0]["cycle"], members[-1]["cycle"], pack(msgspec.json.encode(told))
+        self.groups.append(GroupRow(first, last, namespace, name, told["result"], len(members), told["bound"], data))
+        self.add_events([group_event(told, t)])
 
     def add_nodes(self, version: int, names: list[str]) -> None:
         """The list of nodes that cycles of this version index; it may be stored already."""
@@ -156,6 +177,7 @@ class RunLog:
                 raise LostClaim
             insert(EventBlock, BLOCK, self.blocks)
             insert(Cycle, ("run_id", *CycleRow._fields), ((run.pk, *row) for row in self.cycles))
+            insert(GroupCycle, ("run_id", *GroupRow._fields), ((run.pk, *row) for row in self.groups))
             results = ((run.pk, *row) for row in self.results.values())
             insert(PodResult, ("run_id", *ResultRow._fields), results, unique=("run_id", "namespace", "name"))
             NodeList.objects.bulk_create(self.node_lists)
@@ -176,7 +198,7 @@ class RunLog:
 
     def clear(self) -> None:
         """Lets go of what was added and is not written."""
-        self.blocks, self.cycles, self.results, self.evicted = [], [], {}, {}
+        self.blocks, self.cycles, self.groups, self.results, self.evicted = [], [], [], {}, {}
         self.moves, self.names, self.marks, self.node_lists, self.block = [], [], [], [], []
 
     def finish(self, state: str, error: str = "", **changes: Any) -> None:

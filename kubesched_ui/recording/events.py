@@ -29,8 +29,15 @@ def event(type_: str, t: float, pod: str = "", attempt: int = 0, data: dict[str,
     return {"t": t, "type": type_, "pod": pod, "attempt": attempt, "data": data or {}}
 
 
-def cycle_events(trace: CycleTrace, nodes: Sequence[str], outcome: Mapping[str, Any] | None = None) -> list[Event]:
+def cycle_events(
+    trace: CycleTrace,
+    nodes: Sequence[str],
+    outcome: Mapping[str, Any] | None = None,
+    evicted: Mapping[str, str] | None = None,
+) -> list[Event]:
     """All events of a cycle; `nodes` are the run's nodes in row order.
+
+    `evicted`: the pods evicted for it, and their nodes; None for those that its trace names.
 
     `outcome`: of a run in time, what the cycle came to (`attempt` in docs/time.md). What follows the cycle, evictions
     and the binding, has records of its own there and is left out here.
@@ -49,10 +56,15 @@ def cycle_events(trace: CycleTrace, nodes: Sequence[str], outcome: Mapping[str, 
             say("filter", **filtering(trace))
         if trace.postfilter is not None:
             say("postfilter", **preempting(trace))
-            for victim in trace.victims if outcome is None else ():
-                say("pod.evicted", victim, by=trace.pod, node=trace.nominated_node)
+        if outcome is None:
+            gone = dict.fromkeys(trace.victims, trace.nominated_node) if evicted is None else evicted
+            for victim, left in gone.items():
+                say("pod.evicted", victim, by=trace.pod, node=left)
+        given_back = bool(trace.group) and trace.result != "scheduled"  # its group was not scheduled
         if trace.node:
-            placing(trace, nodes, say, BINDING if outcome is None else CYCLE)
+            placing(trace, nodes, say, BINDING if outcome is None and not given_back else CYCLE)
+            if given_back and trace.reserve is None:
+                say("unreserve", node=trace.node)
     result = trace.result if outcome is None else outcome["result"]
     node = trace.node if result in ("scheduled", "waiting") else ""
     said = trace.message or trace.error if outcome is None else outcome.get("message", "")
@@ -85,6 +97,25 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[
             return
     if points == BINDING:
         say("postbind", node=node)
+
+
+def group_event(told: Mapping[str, Any], t: float) -> Event:
+    """What a group's cycle came to, after those of its members. `told`: as the core's groups.told has it."""
+    members = told["members"]
+    return event(
+        "group.finished",
+        t,
+        data={
+            "group": told["name"],
+            "result": told["result"],
+            "members": len(members),
+            "fit": sum(member["fits"] for member in members),
+            "bound": told["bound"],
+            "message": "; ".join(told["status"]["reasons"]),
+            "victims": [victim["pod"] for victim in told["victims"]],
+            "cycles": [members[0]["cycle"], members[-1]["cycle"]] if members else [],
+        },
+    )
 
 
 def filtering(trace: CycleTrace) -> dict[str, Any]:

@@ -52,6 +52,19 @@ class ResultRow(NamedTuple):
     duration: float = 0.0
 
 
+class GroupRow(NamedTuple):
+    """A GroupCycle to be written; `told` as the core's groups.told has it, packed."""
+
+    first: int
+    last: int
+    namespace: str
+    name: str
+    result: str
+    members: int
+    bound: int
+    told: bytes
+
+
 class NodeNames(NamedTuple):
     """A list of nodes that differs from the one before."""
 

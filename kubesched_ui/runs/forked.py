@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from kubesched_ui.models import Cycle, PodResult, RecordingBlock, Run
+from kubesched_ui.models import Cycle, GroupCycle, PodResult, RecordingBlock, Run
 from kubesched_ui.recording.adopting import adopt_in_time, adopt_once
 from kubesched_ui.recording.chronicle import Chronicle
 from kubesched_ui.recording.eventlog import RunLog
@@ -59,6 +59,8 @@ def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     )
     last = Cycle.objects.filter(run=run, number=prefix.cycle - 1).first()
     start = 0 if last is None else next_start_index(CycleTrace.decode(bytes(last.trace)))
+    group = GroupCycle.objects.filter(run=run, last=prefix.cycle - 1).first()
+    start = start if group is None else group.told["next_start_index"]
     simulation = simulation_from(prefix, fetch, make, release, run.remaining, start)
     before = Cycle.objects.filter(run=run, number__lt=prefix.cycle).order_by("-number").iterator(chunk_size=20)
     resume_batching(simulation, (CycleTrace.decode(bytes(cycle.trace)) for cycle in before))
@@ -88,6 +90,8 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
     rows = Cycle.objects.filter(run=parent).order_by("number").values_list("number", "namespace", "name")
     tried = [(number, f"{namespace}/{name}") for number, namespace, name in rows]
     rest = [pod for number, pod in tried if number >= cycle]
+    for group in GroupCycle.objects.filter(run=parent, first__gte=cycle):  # its cycle begins with the pod popped
+        rest.insert(rest.index(group.told["members"][0]["pod"]), group.told["popped"])
     if parent.state != Run.State.DONE:  # it was ended before its end
         order = parent.remaining if parent.adopts else simulations.begin(forking.beginning_of(parent)).simulation.pods
         known = {pod for _, pod in tried}

@@ -49,8 +49,9 @@ def create_fork(
         raise InputError("Fork", "", f"run {parent.pk} has {MOST_FORKS} forks already; delete some of them")
     wanted, given = chosen(parent, settings)
     stage = {"at": cycle if t is None else None, "t": t, "changes": changes, "settings": given}
-    early = [one for one in before if is_before(one, at, t)]
-    late = [one for one in before if not is_before(one, at, t)]
+    where = None if at is None else cycle
+    early = [one for one in before if is_before(one, where, t)]
+    late = [one for one in before if not is_before(one, where, t)]
     values = asdict(wanted) | {"stages": [*early, stage, *late], "changes": changes, "fork_at": cycle, "fork_t": t}
     told = differences(wanted, RunSettings())
     origin = parent.origin or asdict(settings_of(parent))
@@ -60,7 +61,7 @@ def create_fork(
         name=name[:MAX_NAME],
         summary="\n".join(told),
         origin=origin,
-        notes=parent.notes,
+        notes=[*parent.notes, *begins_with_group(parent, at, cycle)],
         **values,
     )
     transaction.on_commit(lambda: enqueue(run.pk))
@@ -68,7 +69,8 @@ def create_fork(
 
 
 def moment_of(parent: Run, at: int | None, t: float | None) -> int:
-    """The first cycle that is not the parent's. Raises InputError for a moment that it does not have."""
+    """The first cycle that is not the parent's: of a group's members, which are decided together, the first one's.
+    Raises InputError for a moment that it does not have."""
     if parent.active:
         raise InputError("Fork", "", f"run {parent.pk} is still under way; fork it once it is over")
     if (at is None) == (t is None):
@@ -82,13 +84,25 @@ def moment_of(parent: Run, at: int | None, t: float | None) -> int:
         assert at is not None
         if not 1 <= at <= parent.cycles_done + 1:
             raise InputError("Fork", "at", f"must be in 1..{parent.cycles_done + 1}, got {at}")
-        return at
+        inside = parent.group_cycles.filter(first__lt=at, last__gte=at).first()
+        return at if inside is None else inside.first
     if not parent.in_time:
         raise InputError("Fork", "t", "is for runs in time; say before which cycle")
     if not 0 <= t <= (parent.until or 0):
         raise InputError("Fork", "t", f"must be in 0..{parent.until or 0:g}, got {t:g}")
     recording = Recording([bytes(data) for data in opening.order_by("first").values_list("data", flat=True)])
     return recording.cycle_after(recording.after_time(t))
+
+
+def begins_with_group(parent: Run, at: int | None, cycle: int) -> list[str]:
+    """What is said of a fork that was wanted in the midst of a group's cycle."""
+    if at is None or at == cycle:
+        return []
+    group = parent.group_cycles.get(first=cycle)
+    return [
+        f"Forked before cycle {cycle}, not {at}: there the cycle of pod group {group.key} begins, whose members are "
+        "decided together."
+    ]
 
 
 def is_before(stage: Mapping[str, Any], at: int | None, t: float | None) -> bool:

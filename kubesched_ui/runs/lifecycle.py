@@ -16,12 +16,12 @@ from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.recording.eventlog import LostClaim, RunLog
 from kubesched_ui.runs import configuring, template, typed
 from kubesched_ui.runs.summary import differences
-from kubesched_ui.scenarios import intime
+from kubesched_ui.scenarios import intime, podgroups
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release
-from scheduler_core.releases.gates import spelled
+from scheduler_core.releases.gates import WHERE, spelled
 from scheduler_core.snapshot.outlook import Choices
 
 logger = logging.getLogger(__name__)
@@ -63,12 +63,12 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     """What a run of the scenario has where nothing else is said, as arguments of RunSettings.
 
     `in_time`: None for what suits the scenario. A run in time has what a Scenario document says of the scheduler. The
-    release is the cluster's own, else the newest.
+    release is the cluster's own, else the newest; with the feature gates that its pod groups need.
     """
     in_time = bool(scenario.time) if in_time is None else in_time
     named = own_release(scenario)
     if not in_time:
-        return {"release": named or NEWEST}
+        return {"release": podgroups.suited(scenario, named or NEWEST)}
     spec = intime.document(scenario.time).spec
     release = f"{named} {spelled(spec.feature_gates)}".strip() if named else NEWEST
     return {
@@ -107,6 +107,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     if wanted.template:
         copies, unknown = wanted.copies, wanted.unknown_plugins
         notes += typed.remarks(scenario, wanted.template, copies, release, config, unknown)
+    notes += podgroups.remarks(scenario, release, wanted.in_time)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
     told = differences(replace(wanted, config=config, release=release), RunSettings())
     run = Run.objects.create(scenario=scenario, name=name, summary="\n".join(told), **values)
@@ -128,6 +129,8 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
     if wanted.template:
         template.check(wanted.template, wanted.copies)
     Choices.of(wanted.other_schedulers, wanted.absent_claims)
+    if wanted.in_time and get_release(wanted.release).pod_groups:
+        raise InputError(WHERE, "GenericWorkload", "pod groups are scheduled in one pass alone so far, not in time")
     if wanted.until is not None and not wanted.in_time:
         raise InputError("Run", "until", "is for runs in time")
     if wanted.until is not None and not 0 < wanted.until <= settings.RUN_MAX_SECONDS:

@@ -79,8 +79,9 @@ class StartForm(forms.Form):
         first = {"which": which, "template": TEMPLATE, "copies": 3, "release": release, "config": scenario.config}
         first |= {"seed": 0, "tie_break": Run.TieBreak.SEED, "preemption": True, "mode": "once"}
         if scenario.time:
-            first |= {"which": "pending", "mode": "time"} | defaults_of(scenario)
-            first["release"], _, first["gates"] = str(first["release"]).partition(" ")
+            first |= {"which": "pending", "mode": "time"}
+        first |= defaults_of(scenario)
+        first["release"], _, first["gates"] = str(first["release"]).partition(" ")
         return first
 
     @staticmethod

@@ -25,9 +25,11 @@ from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
 from kubesched_ui.runs import forked, forking, importing, lifecycle, simulations
 from kubesched_ui.scenarios import intime
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
 from scheduler_core.debugger.recording import MOVES_PART, Recorder
 from scheduler_core.errors import InputError
+from scheduler_core.groups.told import told_of
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.prepare import Prepared
 
@@ -99,15 +101,32 @@ def record(run: Run, log: RunLog) -> None:
         if number > stored:
             namespace, _, name = trace.pod.partition("/")
             cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode(), version)
-            events = cycle_events(trace, nodes)
+            group, evicted = group_of(simulation, trace)
+            events = cycle_events(trace, nodes, evicted=evicted)
             place = number - 1 if changed and number >= changed else position.get(trace.pod, number - 1)
             result = pod_result(events, place, recorded.get(trace.pod, ""), took)
-            log.add_cycle(cycle, result, events, trace.victims)
+            log.add_cycle(cycle, result, events, trace.victims if evicted is None else evicted, group)
         before = time.perf_counter()
     if run.is_fork and recorder is not None:
         run.cycles_total = run.cycles_done  # its changes may have brought pods, or taken some away
         recorder.rest()
+    run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups bring members that were not asked for
     finish(run, log, Run.State.DONE)
+
+
+def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
+    """Of a group's member: its group's cycle if the member is the last one, {} else; and the pods that were evicted for
+    it and for no member before, with their nodes. None for other pods."""
+    group = simulation.group if trace.group else None
+    if group is None:
+        return None, None
+    before: set[str] = set()
+    for member in group.members:
+        if member.trace is trace:
+            break
+        before.update(member.trace.victims)
+    evicted = {victim: group.left[victim] for victim in trace.victims if victim in group.left and victim not in before}
+    return told_of(group) if trace is group.members[-1].trace else {}, evicted
 
 
 def begin(run: Run, log: RunLog) -> tuple[Simulation, dict[str, str]]:

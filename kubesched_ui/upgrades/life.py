@@ -14,7 +14,7 @@ from kombu.exceptions import OperationalError
 from kubesched_ui.celery import app
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import configuring, lifecycle, pairs
-from kubesched_ui.scenarios import clusterview, intime
+from kubesched_ui.scenarios import clusterview, intime, podgroups
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.gates import with_known_gates
@@ -36,7 +36,7 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
     if every:
         alike["unbind"] = bound(scenario)
-    gates = intime.document(scenario.time).spec.feature_gates if scenario.time else {}
+    gates = intime.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
     runs = []
     for name in names:
         release = with_known_gates(get_release(name), gates).name

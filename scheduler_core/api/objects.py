@@ -602,10 +602,20 @@ def register(
         CLUSTER_SCOPED.add(cls.__name__)
 
 
-def register_as(cls: type[Any], group: str, check: Callable[[Any, str], None]) -> None:
-    """As `register`, of a namespaced kind whose name a kind of another API group has, too."""
+def register_as(cls: type[Any], group: str, version: str, check: Callable[[Any, str], None]) -> None:
+    """As `register`, of a namespaced kind whose name a kind of another API group has, too: `Kind.group` here."""
     NAMESAKES[cls.__name__, group] = cls
-    _CHECKS[f"{cls.__name__}.{group}"] = check
+    name = f"{cls.__name__}.{group}"
+    KINDS[name], GROUPS[name], VERSIONS[name], _CHECKS[name] = cls, (group,), version, check
+
+
+def kind_of(cls: type[Object]) -> str:
+    """The name of a kind in KINDS: its own, or `Kind.group` of one that has a namesake."""
+    name = cls.__name__
+    return name if KINDS.get(name) is cls else next((known for known, one in KINDS.items() if one is cls), name)
+
+
+VERSIONS: dict[str, str] = {}  # of kinds that are not at v1
 
 
 NAMESAKES: dict[tuple[str, str], type[Object]] = {}

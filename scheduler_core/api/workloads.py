@@ -10,7 +10,7 @@ import msgspec
 from scheduler_core.api.objects import Object, Struct, register_as
 from scheduler_core.errors import InputError
 
-GROUP = "scheduling.k8s.io"
+GROUP, VERSION = "scheduling.k8s.io", "v1alpha2"
 WHOLE = "PodGroup"  # a disruptionMode: the pods of the group are evicted together or not at all
 
 
@@ -56,4 +56,4 @@ def _check(group: PodGroup, where: str) -> None:
         raise InputError(where, "spec.disruptionMode", problem)
 
 
-register_as(PodGroup, GROUP, _check)
+register_as(PodGroup, GROUP, VERSION, _check)

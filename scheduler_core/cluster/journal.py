@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 POD, GONE = "pod", "gone"
@@ -40,3 +41,13 @@ class Journal:
     def note(self, kind: str, subject: Any, node: str = "") -> None:
         if self.entries is not None:
             self.entries.append(Change(kind, subject, node))
+
+    def take(self) -> list[Change]:
+        """What was noted so far, which is then forgotten; for who notes it again in another order."""
+        taken, self.entries = self.entries or [], None if self.entries is None else []
+        return taken
+
+    def put(self, changes: Iterable[Change]) -> None:
+        """Notes what was taken."""
+        if self.entries is not None:
+            self.entries += changes

@@ -49,6 +49,7 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
         preemption=bool(case.get("preempt")),
         percentage=case.get("percentage"),
         pods=case["pods"],
+        retry_groups=True,
     )
     with _extenders(simulation, case.get("extenders")):
         cycles = [_golden(told, simulation) | _claims(simulation, told.pod) for told in simulation.attempts()]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from scheduler_core.api.objects import GROUPS
+from scheduler_core.api.objects import GROUPS, VERSIONS
 from scheduler_core.debugger.recording import BOUND, PENDING, Recording
 from scheduler_core.debugger.state import State
 
@@ -93,7 +93,8 @@ def written(at: ObjectAt, fetch: Fetch) -> dict[str, Any]:
         _set(status, "nominatedNodeName", at.nominated)
         if at.start:
             status["startTime"] = datetime.datetime.fromtimestamp(at.start, datetime.UTC).isoformat()
-    return {"apiVersion": f"{group}/v1" if group else "v1", "kind": kind, **obj}
+    version = VERSIONS.get(kind, "v1")
+    return {"apiVersion": f"{group}/{version}" if group else version, "kind": kind.partition(".")[0], **obj}
 
 
 def _set(where: dict[str, Any], field: str, value: str) -> None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from scheduler_core.api.objects import Metadata, Namespace, Node, Object
+from scheduler_core.api.objects import Metadata, Namespace, Node, Object, kind_of
 from scheduler_core.cluster import journal, resources
 from scheduler_core.cluster.journal import Change
 from scheduler_core.cluster.nodes import zone_key
@@ -133,7 +133,7 @@ class Recorder:
     def cycle(self, trace: CycleTrace) -> None:
         """The next cycle of a run in one pass."""
         heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
-        if trace.result == "scheduled":
+        if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
             heard.append(Change(journal.BOUND, self._cluster.pods[trace.pod]))
         self._tell(self._counts["cycles"] + 1)
         changes: list[Change] = []
@@ -357,7 +357,7 @@ class Recorder:
 
 def _kind_and_key(obj: Object | dict[str, Any]) -> tuple[str, str]:
     if isinstance(obj, Object):
-        return type(obj).__name__, obj.key
+        return kind_of(type(obj)), obj.key
     meta = obj["metadata"]  # of a workload, which was read before
     return obj["kind"], f"{meta.get('namespace') or 'default'}/{meta['name']}"
 

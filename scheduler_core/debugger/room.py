@@ -158,6 +158,26 @@ class Room:
         place = int(np.where(lacks > 0, lacks, np.inf).argmin())
         return f"{known[place]}, short by {short_by(self._shortfalls(rows[place]))}"
 
+    def everywhere(self, nodes: Sequence[str]) -> str:
+        """What all of some nodes lack: `2 cpu`, `at least 2 cpu`; "" if some lack nothing that is counted, or several
+        resources are short."""
+        rows = [self._rows[node] for node in nodes if node in self._rows]
+        if not rows:
+            return ""
+        short = {
+            resource: number - self.columns(resource)[0][rows]
+            for resource, number in self.asks.items()
+            if number and (number > self.columns(resource)[0][rows]).any()
+        }
+        whole = [(resource, missing) for resource, missing in short.items() if (missing > 0).all()]
+        if len(whole) != 1:
+            return ""
+        ((resource, missing),) = whole
+        if resource == PODS:
+            return "room for another pod"
+        least = int(missing.min())
+        return f"{'' if least == missing.max() else 'at least '}{amount(resource, least)} {resource}"
+
     def _shortfalls(self, row: int) -> list[Shortfall]:
         found = []
         for resource, number in self.asks.items():

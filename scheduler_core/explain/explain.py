@@ -11,6 +11,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import scores, sentences, words
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
+from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.objections import objection, short_by
 from scheduler_core.explain.scene import Scene
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
@@ -107,6 +108,8 @@ class _Explainer:
         told = self.trace.subset_status
         if told is not None:
             return told
+        if self.trace.placement is not None:
+            return Status(UNRESOLVABLE, (OUTSIDE,))
         return Status(UNRESOLVABLE, ("node(s) were left out by PreFilter",))
 
     def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> Group:

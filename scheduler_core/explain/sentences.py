@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.explain import groups
 from scheduler_core.explain.answer import Answer, Group, Preemption
 from scheduler_core.explain.scores import why_ahead
 from scheduler_core.explain.words import agree, count, listing, some
@@ -24,6 +25,8 @@ def answer(trace: CycleTrace, told: Answer) -> str:
         if status is not None and status.code != WAIT:
             waited = f" after it waited for {listing(list(trace.permit_waits))}" if trace.permit_waits else ""
             return f"{trace.node} was chosen, but {status.plugin} refused at {point}{waited}: {said(status)}."
+    if of_group := groups.of_member(trace):
+        return of_group
     if trace.result == "waiting":
         waits = listing([f"{plugin} (at most {seconds:g} s)" for plugin, seconds in trace.permit_waits.items()])
         return f"{trace.node} was chosen; the pod waits for the permit of {waits}."
@@ -68,6 +71,8 @@ def _nowhere(trace: CycleTrace, told: Answer) -> str:
         sentence = f"No node fits: {refusals(told.groups)}."
     if told.preemption is not None and told.preemption.nominated_node:
         sentence += f" {told.preemption.words}"
+        if trace.group and not trace.nominated_node:
+            sentence += f" But its group {trace.group} is not scheduled as a whole, so it stays pending."
     return sentence
 
 

@@ -32,6 +32,7 @@ _PHRASES = {
     "node(s) did not have enough free storage": "have no room for its volume",
     "node(s) exceed max volume count": "have no room for another volume",
     "node(s) had no available disk": "have its disk in use",
+    "node(s) are outside the domain that its group was tried in": "are outside the domain that its group was tried in",
 }
 _IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": "would", "cannot": "cannot"}
 

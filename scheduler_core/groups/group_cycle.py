@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from scheduler_core.api.workloads import PodGroup
+from scheduler_core.cluster.journal import Change
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import Rows
 from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, WAIT, CycleState, Status
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.groups.assumed import Assumed
-from scheduler_core.groups.placements import Placement, best_placement, placements
+from scheduler_core.groups.placements import Placement, placements, running, scores_of
 from scheduler_core.groups.preemption import make_room
-from scheduler_core.groups.trace import ASKED_TO_WAIT, GroupTrace, MemberTrace
+from scheduler_core.groups.trace import ASKED_TO_WAIT, GroupTrace, MemberTrace, TriedPlacement
 
 FAILED = "pod group is unschedulable"
 WAITS = "pod group is waiting for preemption to complete"
@@ -40,12 +41,20 @@ class Tried:
 
 @dataclass(slots=True)
 class Placed:
-    """What trying all members came to; afterwards none of them is assumed."""
+    """What trying all members came to; afterwards none of them is assumed. `changes`: what giving them back changed."""
 
     members: list[Tried] = field(default_factory=list)
     status: Status = _UNSCHEDULABLE
     waits: bool = False
     placement: Placement | None = None
+    changes: list[Change] = field(default_factory=list)
+
+    def told(self) -> TriedPlacement:
+        """As it is recorded, of one of several."""
+        assert self.placement is not None
+        there = [one.told for one in self.members if one.told.node]
+        nodes = 0 if self.placement.rows is None else len(self.placement.rows)
+        return TriedPlacement(self.placement.name, nodes, len(there), sum(m.preempts for m in there), self.status)
 
 
 class GroupScheduler:
@@ -61,13 +70,15 @@ class GroupScheduler:
         self.cluster.nodes.refresh()
         release, cycles = self.cluster.release, self.scheduler.cycles
         self.scheduler.attempts += self.scheduler.batches
-        placed = self._place(pods, self.scheduler.preemption, told.victims)
+        told.running = len(running(self.cluster, self.group))
+        placed = self._place(pods, self.scheduler.preemption, told)
         told.members = [one.told for one in placed.members]
         told.status, told.waits_for_preemption = placed.status, placed.waits
         told.placement = placed.placement.name if placed.placement is not None else ""
         if release.group_preemption and self.scheduler.preemption and placed.status.code == UNSCHEDULABLE:
             told.preempted_as_whole = True
             self._preempt(pods, told)
+        told.left = {victim: self.cluster.pods[victim].node for victim in told.victims}
         for victim in told.victims:
             self._evict(victim)
         if told.status.code == SUCCESS:
@@ -75,14 +86,19 @@ class GroupScheduler:
         for number, one in enumerate(placed.members, cycles + 1):
             self._tell(one, told)
             one.told.trace.number, one.told.trace.group = number, told.name
+        if told.preempted_as_whole and told.victims:
+            placed.members[-1].told.trace.victims = list(told.victims)  # no member's own, and told once
         self.scheduler.cycles = cycles + len(placed.members)
+        told.next_start_index = self.scheduler.next_start_index
         return placed.members
 
     # ---- where the members go
 
-    def _place(self, pods: Sequence[PodInfo], preempt: bool, victims: list[str]) -> Placed:
+    def _place(self, pods: Sequence[PodInfo], preempt: bool, told: GroupTrace) -> Placed:
         if not self.cluster.release.group_placements:
-            return self.place_members(pods, None, preempt, victims)
+            placed = self.place_members(pods, None, preempt, told.victims)
+            told.changes += placed.changes
+            return placed
         found = placements(self.cluster, self.group)
         if not found:
             return Placed([self._nowhere(pod) for pod in pods], Status(UNSCHEDULABLE, (NO_PLACEMENTS,), GENERATOR))
@@ -90,42 +106,51 @@ class GroupScheduler:
         for placement in found:
             # nothing is evicted for one of several placements
             unbound = placement.rows is None
-            placed = self.place_members(pods, placement.rows, preempt and unbound, victims)
+            placed = self.place_members(pods, placement.rows, preempt and unbound, told.victims)
             placed.placement = placement
             tried.append(placed)
+        told.placements = [placed.told() for placed in tried if placed.members and self.group.spec.topology_key]
         good = [placed for placed in tried if placed.status.code == SUCCESS or placed.waits]
-        if good:
-            return good[0] if len(good) == 1 else self._best(good)
-        first = tried[0]
-        told = f"0/{len(tried)} placements are available, first placement status: {first.status.message.split(', ')[0]}"
-        first.status = Status(UNSCHEDULABLE, (told,))
-        return first
+        chosen = tried[0] if not good else good[0] if len(good) == 1 else self._best(good, told)
+        if not good:
+            said = chosen.status.message.split(", ")[0]
+            said = f"0/{len(tried)} placements are available, first placement status: {said}"
+            chosen.status = Status(UNSCHEDULABLE, (said,))
+        for placed in (*(one for one in tried if one is not chosen), chosen):
+            told.changes += [change for one in placed.members for change in one.told.changes if placed is not chosen]
+            told.changes += placed.changes
+        return chosen
 
     def _nowhere(self, pod: PodInfo) -> Tried:
         trace = self.scheduler.begin(pod, 1)
         trace.message = NO_PLACEMENTS
         return Tried(pod, CycleState(), MemberTrace(trace, said=NO_PLACEMENTS))
 
-    def _best(self, good: list[Placed]) -> Placed:
+    def _best(self, good: list[Placed], told: GroupTrace) -> Placed:
         assignments = [[(one.pod, one.told.node) for one in placed.members if one.told.node] for placed in good]
         where = [placed.placement for placed in good if placed.placement is not None]
-        return good[best_placement(self.cluster, self.framework, self.group, where, assignments)]
+        scores = scores_of(self.cluster, self.framework, self.group, where, assignments)
+        for placement, score in zip(where, scores, strict=True):
+            next(one for one in told.placements if one.name == placement.name).score = score
+        return good[scores.index(max(scores))]
 
     def place_members(
         self, pods: Sequence[PodInfo], rows: Rows | None, preempt: bool, victims: list[str] | None = None
     ) -> Placed:
         """Each member in turn, on the nodes of `rows` (None: all). What was assumed is given back at the end."""
         placed, assumed = Placed(), Assumed(self.cluster)
-        allowed = False
+        allowed, journal = False, self.cluster.journal
         for pod in pods:
             assumed.regard(pod)
             one = self._try(pod, rows, preempt, victims, assumed)
+            one.told.changes = journal.take()
             placed.members.append(one)
             allowed = allowed or bool(one.told.node and one.told.permit is None)
         for one in reversed(placed.members):
             if one.told.node:
                 self.framework.run_unreserve(one.state, one.pod, one.told.node)
                 assumed.remove(one.pod)
+        placed.changes = journal.take()
         if allowed and any(one.told.preempts for one in placed.members):
             placed.waits, placed.status = True, Status(UNSCHEDULABLE, (FAILED, WAITS))
         elif allowed:
@@ -179,7 +204,8 @@ class GroupScheduler:
         for plugin in self.framework.permit:
             status, _ = plugin.permit(state, pod, node)
             if status is not None:
-                return Status(WAIT, (*status.reasons, ASKED_TO_WAIT)) if status.code == WAIT else status
+                waits = (*status.reasons, ASKED_TO_WAIT)
+                return Status(WAIT, waits, plugin.name) if status.code == WAIT else status.of(plugin.name)
         return None
 
     # ---- nothing fits
@@ -190,14 +216,21 @@ class GroupScheduler:
             said = "workload aware preemption is not supported for pod groups with scheduling constraints"
             told.status = Status(UNSCHEDULABLE, (*told.status.reasons, said))
             return
-        victims, refusal = make_room(
-            self.cluster, self.group, pods, lambda: self.place_members(pods, None, preempt=False).status
-        )
+        victims, refusal = make_room(self.cluster, self.group, pods, lambda: self._fits_now(pods))
         if refusal:
             told.status = Status(UNSCHEDULABLE, (*told.status.reasons, refusal))
             return
         told.waits_for_preemption = True
         told.victims += [victim.key for victim in victims]
+
+    def _fits_now(self, pods: Sequence[PodInfo]) -> Status:
+        """What placing the members comes to; nothing is noted of it."""
+        journal = self.cluster.journal
+        before = journal.take()
+        status = self.place_members(pods, None, preempt=False).status
+        journal.take()
+        journal.put(before)
+        return status
 
     # ---- what becomes of the members
 
@@ -217,7 +250,7 @@ class GroupScheduler:
         told, trace = one.told, one.told.trace
         if trace.result == "scheduled":
             return
-        trace.result = "unschedulable"
+        trace.result, trace.permit = "unschedulable", told.permit
         told.message, told.rejected_by = trace.message, trace.unschedulable_plugins
         nominated = trace.nominated_node
         if told.node and not group.waits_for_preemption:

@@ -39,7 +39,7 @@ def placements(cluster: Cluster, group: PodGroup) -> list[Placement]:
     if not key:
         return [Placement("", None)]
     nodes = cluster.nodes
-    there = {nodes.nodes[nodes.rows[pod.node]].metadata.labels.get(key, "") for pod in _running(cluster, group)}
+    there = {nodes.nodes[nodes.rows[pod.node]].metadata.labels.get(key, "") for pod in running(cluster, group)}
     found: dict[str, list[int]] = {}
     for row, node in enumerate(nodes.nodes):
         domain = node.metadata.labels.get(key)
@@ -48,24 +48,25 @@ def placements(cluster: Cluster, group: PodGroup) -> list[Placement]:
     return [Placement(name, np.array(rows, np.intp)) for name, rows in sorted(found.items())]
 
 
-def _running(cluster: Cluster, group: PodGroup) -> list[PodInfo]:
+def running(cluster: Cluster, group: PodGroup) -> list[PodInfo]:
+    """The members that are on nodes."""
     return [pod for pod in cluster.pods.values() if is_member(pod, group) and pod.node in cluster.nodes.rows]
 
 
-def best_placement(
+def scores_of(
     cluster: Cluster,
     framework: Framework,
     group: PodGroup,
     where: Sequence[Placement],
     assignments: Sequence[Assignments],
-) -> int:
-    """The index of the placement with the highest score; of equals the first by name."""
-    counts = [len(_running(cluster, group)) + len(pods) for pods in assignments]
+) -> list[int]:
+    """How good each placement is; the highest is chosen, of equals the first by name."""
+    counts = [len(running(cluster, group)) + len(pods) for pods in assignments]
     scores = []
     for placement, pods, count in zip(where, assignments, counts, strict=True):
         full = _fullness(cluster, framework, placement, pods) * framework.weights.get(FIT, 1)
         scores.append(full + count * MAX_NODE_SCORE // max(max(counts), 1))
-    return scores.index(max(scores))
+    return scores
 
 
 def _fullness(cluster: Cluster, framework: Framework, placement: Placement, pods: Assignments) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from scheduler_core.api.workloads import WHOLE, PodGroup
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.journal import BOUND
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import SUCCESS, Status
 from scheduler_core.preemption.victims import Budgets
@@ -94,6 +95,7 @@ def _take(cluster: Cluster, victim: Victim) -> None:
 def _put(cluster: Cluster, victim: Victim, nodes: dict[str, str]) -> None:
     for pod in victim.pods:
         cluster.add_pod(pod, nodes[pod.key])
+        cluster.journal.note(BOUND, pod)  # as it was
 
 
 def _budgets_first(cluster: Cluster, potential: Sequence[Victim]) -> list[Victim]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scheduler_core.api.workloads import PodGroupSpec
+from scheduler_core.cluster.journal import Change
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, Status
 
@@ -18,9 +20,9 @@ _OF_A_CYCLE = (
 
 @dataclass(slots=True)
 class MemberTrace:
-    """A member's cycle. `node`: where it was assumed, or is nominated. `permit`: what Permit said there. `preempts`: it
+    """A member's cycle. `node`: where it was assumed or is nominated. `permit`: what Permit said there. `preempts`: it
     fits only once victims are gone. `said`: of why no node fits. `message`, `rejected_by`: of one that stays pending,
-    with regard to the group. `nominated`: in its status afterwards."""
+    with regard to the group. `nominated`: in its status afterwards. `changes`: what trying it changed."""
 
     trace: CycleTrace
     node: str = ""
@@ -30,6 +32,7 @@ class MemberTrace:
     message: str = ""
     rejected_by: list[str] = field(default_factory=list)
     nominated: str = ""
+    changes: list[Change] = field(default_factory=list)
 
     @property
     def fits(self) -> bool:
@@ -45,7 +48,8 @@ class MemberTrace:
         told["status"] = _golden(self.status)
         if self.node:
             told["node"] = self.node
-            told["permit"] = _golden(self.permit or Status(SUCCESS))
+            permit = self.permit or Status(SUCCESS)
+            told["permit"] = _golden(permit.of(""))
         if self.preempts:
             told["requires_preemption"] = True
         if self.trace.result != "scheduled":
@@ -55,19 +59,41 @@ class MemberTrace:
 
 
 @dataclass(slots=True)
+class TriedPlacement:
+    """A topology domain in which the group was tried. `placed`: members that found a node there, `preempts`: of these
+    only once victims are gone. `status`: what it came to. `score`: against others that take the group; None for the
+    only one."""
+
+    name: str
+    nodes: int
+    placed: int
+    preempts: int
+    status: Status
+    score: int | None = None
+
+
+@dataclass(slots=True)
 class GroupTrace:
     """One cycle of a pod group. `held`: members that PreEnqueue holds back. `victims`: pods evicted in it, whatever
-    became of the group. `placement`: the topology domain chosen or told of, "" for the whole cluster."""
+    became of the group; `left`: the nodes that they were on. `placement`: the topology domain chosen or told of, "" for
+    the whole cluster; `placements`: those tried. `running`: members that were on nodes before. `changes`: what came of
+    it, after those of the members. `next_start_index`: the node that the next cycle looks at first."""
 
     name: str
     pod: str = ""
+    spec: PodGroupSpec = field(default_factory=PodGroupSpec)
     held: dict[str, Status] = field(default_factory=dict)
     members: list[MemberTrace] = field(default_factory=list)
     status: Status = field(default_factory=lambda: Status(SUCCESS))
     waits_for_preemption: bool = False
     preempted_as_whole: bool = False
     victims: list[str] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
     placement: str = ""
+    placements: list[TriedPlacement] = field(default_factory=list)
+    running: int = 0
+    next_start_index: int = 0
+    changes: list[Change] = field(default_factory=list)
     condition: dict[str, str] = field(default_factory=dict)
 
     def golden(self, names: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,53 @@
+"""Pod groups of scheduling.k8s.io in a scenario: the feature gates that their cluster has on."""
+
+from __future__ import annotations
+
+from kubesched_ui.ingest.kinds import POD_GROUP
+from kubesched_ui.models import Scenario
+from scheduler_core.api.objects import decode
+from scheduler_core.api.workloads import PodGroup
+from scheduler_core.errors import InputError
+from scheduler_core.explain.words import count
+from scheduler_core.releases import get_release
+from scheduler_core.releases.gates import gates_of, spelled, with_known_gates
+
+SINCE = "1.36"
+FIRST = ("GenericWorkload", "GangScheduling")
+
+
+def gates_for(scenario: Scenario) -> dict[str, bool]:
+    """The feature gates without which the cluster could not have its PodGroups as they are; {} if it has none."""
+    if not scenario.counts.get(POD_GROUP):
+        return {}
+    wanted = set(FIRST)
+    for raw in scenario.objects_of([POD_GROUP]):
+        try:
+            group = decode(raw)
+        except InputError:
+            continue  # its run says so
+        if isinstance(group, PodGroup):
+            if group.spec.topology_key:
+                wanted.add("TopologyAwareWorkloadScheduling")
+            if group.spec.disruption_mode or group.spec.priority:
+                wanted.add("WorkloadAwarePreemption")
+    return dict.fromkeys(sorted(wanted), True)
+
+
+def suited(scenario: Scenario, release: str) -> str:
+    """`1.36 GangScheduling=true,...`: the release with those gates, as far as it knows them."""
+    return with_known_gates(get_release(release), gates_for(scenario)).name
+
+
+def remarks(scenario: Scenario, release: str, in_time: bool) -> list[str]:
+    """What is to be said of a run that places the pods of groups one by one. `release`: with its gates."""
+    number = scenario.counts.get(POD_GROUP, 0)
+    known = get_release(release)
+    if not number or known.pod_groups:
+        return []
+    told = f"The cluster has {count(number, 'PodGroup')}, but this run places each pod by itself."
+    if in_time:
+        return [f"{told} Groups are scheduled as a whole in one pass alone so far."]
+    way = f"set the feature gates {spelled(gates_for(scenario))}"
+    if "GenericWorkload" not in gates_of(known):
+        way = f"choose release {SINCE} and {way}"
+    return [f"{told} To have the pods of a group scheduled together, {way}."]

@@ -1,0 +1,175 @@
+"""Runs of clusters with pod groups: recorded as a whole, forked where a group begins, with the gates they need."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import Client
+
+from kubesched_ui.models import Run
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.clusters import as_list
+from tests.kubesched_ui.recording.test_events import messages
+from tests.scheduler_core.build import ZONE, node
+from tests.scheduler_core.groups.test_groups import group, members
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "websocket.schema.json").read_text())
+GATES = "1.36 GangScheduling=true,GenericWorkload=true"
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+def cluster(at_least: int = 4, **spec: Any) -> bytes:
+    """Room for three of `train`, and for `web` whichever way that goes."""
+    nodes = [node("n1", zone="a", cpu="4"), node("n2", zone="b", cpu="2")]
+    return as_list(
+        *nodes, group("train", at_least, **spec), *members("train", 4), group("web"), *members("web", 1, "1")
+    )
+
+
+def stored(client: Client, data: bytes) -> int:
+    answer = client.post("/api/scenarios", data, content_type="application/octet-stream")
+    assert answer.status_code == 201, answer.content
+    return int(answer.json()["id"])
+
+
+def ran(client: Client, data: bytes | None = None, address: str = "", **wanted: Any) -> Run:
+    address = address or f"/api/scenarios/{stored(client, data or cluster())}/runs"
+    answer = client.post(address, json.dumps(wanted), content_type="application/json")
+    assert answer.status_code == 202, answer.content
+    execute_run(answer.json()["id"])
+    run = Run.objects.get(pk=answer.json()["id"])
+    assert run.state == "done", run.error
+    return run
+
+
+@pytest.mark.django_db
+def test_a_group_is_recorded_with_its_members(client: Client) -> None:
+    run = ran(client, tie_break="name")
+    assert run.release == GATES
+    train, web = run.group_cycles.all()
+    assert (train.key, train.result, train.bound, train.members) == ("default/train", "unschedulable", 0, 4)
+    assert (train.first, train.last, web.first) == (1, 4, 5)
+    assert [one["fits"] for one in train.told["members"]] == [True, True, True, False]
+    assert [cycle.result for cycle in run.cycles.all()] == ["unschedulable"] * 4 + ["scheduled"]
+    assert (run.placed, run.unschedulable) == (1, 4)
+
+
+@pytest.mark.django_db
+def test_what_fits_is_given_back_and_a_state_between_has_it(client: Client) -> None:
+    run = ran(client, tie_break="name")
+    then = client.get(f"/api/runs/{run.pk}/state", {"cycle": 3}).json()
+    assert then["waiting"] == {"default/train-0": "n1", "default/train-1": "n1"}
+    after = client.get(f"/api/runs/{run.pk}/state", {"cycle": 5}).json()
+    assert after["waiting"] == {}
+    assert len(after["pending"]) == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_its_events_are_as_the_schema_says(client: Client, settings: Any) -> None:
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    run = ran(client)
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    events = []
+    for message in async_to_sync(messages)(f"/ws/runs/{run.pk}"):
+        validator.validate(message)
+        events += message["events"]
+    (failed, placed) = (event["data"] for event in events if event["type"] == "group.finished")
+    assert (failed["group"], failed["fit"], failed["bound"], failed["cycles"]) == ("default/train", 3, 0, [1, 4])
+    assert (placed["result"], placed["members"], placed["bound"]) == ("scheduled", 1, 1)
+    first = [event["type"] for event in events if event["pod"] == "default/train-0"]
+    assert first[-3:] == ["permit", "unreserve", "cycle.finished"]
+    assert "bind" not in first
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("at", "begins"), [(1, 1), (3, 1), (5, 5), (6, 6)])
+def test_a_fork_begins_where_the_group_does(client: Client, at: int, begins: int) -> None:
+    run = ran(client, tie_break="name")
+    more = [{"create": node("n3", cpu="2")}] if at < 5 else []
+    fork = ran(client, address=f"/api/runs/{run.pk}/fork", at=at, changes=more)
+    assert fork.fork_at == begins
+    page = client.get(f"/runs/{fork.pk}/").content.decode()
+    assert ("whose members are decided together" in page) is (at != begins)
+    train = fork.group_cycles.get(name="train")
+    assert (train.result, train.bound) == (("scheduled", 4) if more else ("unschedulable", 0))
+    if not more:
+        assert train.told == run.group_cycles.get(name="train").told
+
+
+@pytest.mark.django_db
+def test_a_group_is_tried_once_for_pods_that_are_named(client: Client) -> None:
+    run = ran(client, tie_break="name", pods=["default/train-1", "default/train-3"])
+    assert [one.key for one in run.group_cycles.all()] == ["default/train"]
+    assert (run.cycles_done, run.cycles_total) == (4, 4)
+
+
+@pytest.mark.django_db
+def test_gates_that_its_groups_need_are_set_where_nothing_is_said(client: Client) -> None:
+    number = stored(
+        client, cluster(schedulingConstraints={"topology": [{"key": ZONE}]}, priority=3, disruptionMode="PodGroup")
+    )
+    run = ran(client, address=f"/api/scenarios/{number}/runs")
+    assert set(run.feature_gates) == {
+        *("GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption")
+    }
+    page = client.get(f"/scenarios/{number}/").content.decode()
+    assert "GangScheduling=true,GenericWorkload=true,TopologyAwareWorkloadScheduling=true" in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("release", "way"),
+    [
+        ("1.36", "together, set the feature gates GangScheduling=true,GenericWorkload=true."),
+        ("1.34", "together, choose release 1.36 and set the feature gates GangScheduling=true,GenericWorkload=true."),
+    ],
+)
+def test_a_run_without_them_says_so_and_what_to_set(client: Client, release: str, way: str) -> None:
+    run = ran(client, release=release)
+    (note,) = client.get(f"/api/runs/{run.pk}").json()["warnings"]
+    assert note.startswith("The cluster has 2 PodGroups, but this run places each pod by itself.")
+    assert note.endswith(way)
+    assert run.group_cycles.count() == 0
+    assert note in client.get(f"/runs/{run.pk}/").content.decode()
+
+
+@pytest.mark.django_db
+def test_in_time_is_refused_at_once(client: Client) -> None:
+    address = f"/api/scenarios/{stored(client, cluster())}/runs"
+    wanted = json.dumps({"in_time": True, "release": "1.36", "feature_gates": {"GenericWorkload": True}})
+    answer = client.post(address, wanted, content_type="application/json")
+    assert answer.status_code == 400
+    assert "pod groups are scheduled in one pass alone so far" in answer.json()["error"]
+    plain = client.post(address, json.dumps({"in_time": True}), content_type="application/json")
+    assert plain.status_code == 202
+    assert "in one pass alone so far" in plain.json()["notes"][0]
+
+
+@pytest.mark.django_db
+def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
+    other = {**group("train"), "apiVersion": "scheduling.x-k8s.io/v1alpha1", "spec": {"minMember": 2}}
+    workload = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "Workload",
+        "metadata": {"name": "w", "namespace": "default"},
+        "spec": {"podGroupTemplates": []},
+    }
+    old = {**workload, "apiVersion": "scheduling.k8s.io/v1alpha1"}
+    answer = client.post("/api/scenarios", as_list(group("train", 2), other, workload), content_type="application/json")
+    made = answer.json()
+    assert made["counts"] == {"PodGroup.scheduling.k8s.io": 1, "PodGroup": 1, "Workload": 1}
+    for kind in ("PodGroup", "PodGroup.scheduling.k8s.io"):
+        assert client.get(f"/scenarios/{made['id']}/object/{kind}/default/train/", follow=True).status_code == 200
+    refused = client.post("/api/scenarios", as_list(node("n1"), old), content_type="application/json").json()
+    assert "Workload" not in refused["counts"]
+    assert "by PodGroups" in refused["warnings"][0]["message"]
