@@ -11,7 +11,9 @@ from typing import IO, Any
 
 import msgspec
 
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.extender_server import answering
+from scheduler_core.config.policy import is_policy
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.devices.claims import claims_used
@@ -39,9 +41,8 @@ def release_of(case: dict[str, Any]) -> Release:
     return with_gates(get_release(case["kubernetes"]), case.get("feature_gates") or {})
 
 
-def replay_case(case: dict[str, Any]) -> dict[str, Any]:
-    """One case's decisions in the golden format. Its extenders answer from this process. Raises InputError."""
-    simulation = Simulation(
+def _simulation(case: dict[str, Any]) -> Simulation:
+    return Simulation(
         case["objects"],
         release=release_of(case),
         config=case.get("config"),
@@ -51,6 +52,16 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
         pods=case["pods"],
         retry_groups=True,
     )
+
+
+def replay_case(case: dict[str, Any]) -> dict[str, Any]:
+    """One case's decisions in the golden format. Its extenders answer from this process. Raises InputError."""
+    try:
+        simulation = _simulation(case)
+    except InputError as problem:
+        if not is_policy(case.get("config") or {}):
+            raise
+        return {"name": case["name"], "kubernetes": case["kubernetes"], "refused": str(problem), "cycles": []}
     with _extenders(simulation, case.get("extenders")):
         cycles = [_golden(told, simulation) | _claims(simulation, told.pod) for told in simulation.attempts()]
     return {
@@ -63,7 +74,7 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
 
 def _golden(told: CycleTrace | GroupTrace, simulation: Simulation) -> dict[str, Any]:
     if simulation.release.predicates and isinstance(told, CycleTrace):
-        return legacy_golden(told, simulation.nodes)
+        return legacy_golden(told, simulation.nodes, _pod(simulation, told.pod))
     return told.golden(simulation.nodes)
 
 
@@ -80,12 +91,16 @@ def _extenders(simulation: Simulation, says: dict[str, Any] | None) -> Iterator[
         yield
 
 
+def _pod(simulation: Simulation, key: str) -> PodInfo:
+    return next(pod for pod in simulation.to_try if pod.key == key)
+
+
 def _claims(simulation: Simulation, key: str) -> dict[str, Any]:
     """{claims: {name: status}} of the resource claims that a pod uses, as they are now; {} if there are none.
 
     Without what upstream writes differently each time.
     """
-    pod = next(pod for pod in simulation.to_try if pod.key == key)
+    pod = _pod(simulation, key)
     claims: dict[str, Any] = {}
     for claim in claims_used(pod, simulation.cluster.device_claims):
         claims[claim.key] = status = msgspec.to_builtins(claim.status)

@@ -41,7 +41,8 @@ class Profile:
     `plugins`: extension point -> (plugin name, weight) in running order; every point is there, the weight is 0 at all
     points but score. `args`: plugin name -> its argument object (scheduler_core.config.args); a plain dict for plugins
     from outside the tree. `percentage_of_nodes_to_score`: None leaves it to the configuration's. `given`: plugin -> its
-    arguments as the file has them; `given_weights`: plugin -> where the file says its weight.
+    arguments as the file has them; `given_weights`: plugin -> where the file says its weight. Of a Policy `kinds`: name
+    -> the algorithm that runs under it, where that is another; `always_check_all`: every predicate is asked.
     """
 
     scheduler_name: str
@@ -50,6 +51,8 @@ class Profile:
     args: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
     given_weights: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    always_check_all: bool = False
 
 
 class Plugin(Strict, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from scheduler_core.framework.interface import (
     Status,
     Verdict,
 )
-from scheduler_core.framework.merging import merged_verdict
+from scheduler_core.framework.merging import FIRST, merged_verdict
 
 VERSION = 3
 
@@ -102,7 +102,7 @@ class CycleTrace:
     skipped_filter: list[str] = field(default_factory=list)
     skipped_score: list[str] = field(default_factory=list)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    merges: bool = False
+    merges: int = 0
     nominated: dict[int, Status | None] = field(default_factory=dict)
     looked: Bool | None = None
     feasible: Rows | None = field(default_factory=lambda: np.zeros(0, np.intp))
@@ -158,7 +158,7 @@ class CycleTrace:
     def merged(self) -> Verdict:
         """What all Filter plugins together say of each node, where `merges`."""
         if self._merged is None:
-            self._merged = merged_verdict(self.verdicts)
+            self._merged = merged_verdict(self.verdicts, self.merges == FIRST)
         return self._merged
 
     def refuse(self, plugin: str, verdict: Verdict) -> None:
@@ -420,7 +420,7 @@ class CycleTrace:
         if len(more) > 2:
             self.group = str(more[1])
             self.placement = None if more[2] is None else _unpack(more[2]).astype(np.intp)
-        self.merges = len(more) > 3 and bool(more[3])
+        self.merges = int(more[3]) if len(more) > 3 else 0
 
     @staticmethod
     def decode(data: bytes) -> CycleTrace:

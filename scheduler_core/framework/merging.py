@@ -12,20 +12,23 @@ import numpy as np
 
 from scheduler_core.framework.interface import ERROR, UNRESOLVABLE, Status, Verdict
 
+FIRST = 2  # as `CycleTrace.merges`: the merged status names the first that refuses
 
-def merged(said: Sequence[Status]) -> Status | None:
+
+def merged(said: Sequence[Status], first: bool = False) -> Status | None:
     """Of what plugins said of one node, in their order: the reasons of all and the most severe code. An error stands
-    alone. Where several have that code, upstream names any of their plugins; here it is the first by name."""
+    alone. Where several have that code, upstream names any of their plugins; here it is the first by name, or the
+    `first` of all that refuse."""
     if len(said) < 2:
         return said[0] if said else None
     if error := next((status for status in said if status.code == ERROR), None):
         return error
     worst = UNRESOLVABLE if any(status.code == UNRESOLVABLE for status in said) else said[0].code
-    plugin = min(status.plugin for status in said if status.code == worst)
+    plugin = said[0].plugin if first else min(status.plugin for status in said if status.code == worst)
     return Status(worst, tuple(reason for status in said for reason in status.reasons), plugin)
 
 
-def merged_verdict(verdicts: Mapping[str, Verdict]) -> Verdict:
+def merged_verdict(verdicts: Mapping[str, Verdict], first: bool = False) -> Verdict:
     """The same for all nodes; the statuses name their plugins."""
     refusing = {plugin: verdict for plugin, verdict in verdicts.items() if verdict.codes is not None}
     if not refusing:
@@ -33,11 +36,11 @@ def merged_verdict(verdicts: Mapping[str, Verdict]) -> Verdict:
     key: Any = 0
     for verdict in refusing.values():  # combinations are numbered anew each time, so that numbers stay small
         key = np.unique(key * (len(verdict.statuses) + 1) + verdict.codes, return_inverse=True)[1]
-    _, first, codes = np.unique(key, return_index=True, return_inverse=True)
+    _, rows, codes = np.unique(key, return_index=True, return_inverse=True)
     found = []
-    for row in first.tolist():
+    for row in rows.tolist():
         told = [(plugin, verdict.at(row)) for plugin, verdict in refusing.items()]
-        found.append(merged([status.of(plugin) for plugin, status in told if status is not None]))
+        found.append(merged([status.of(plugin) for plugin, status in told if status is not None], first))
     index: dict[Status | None, int] = {None: 0}
     numbers = np.array([index.setdefault(status, len(index)) for status in found]).astype(np.uint16)
     return Verdict(numbers[codes], tuple(status for status in index if status is not None))

@@ -10,13 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
+from scheduler_core.config import Profile
+from scheduler_core.framework.interface import Change, CycleState, Plugin, Status, Verdict
+from scheduler_core.framework.merging import FIRST
+from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.runtime import Framework
 
 
 class LegacyFramework(Framework):
     """One scheduler of before the framework."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        registry: Mapping[str, type[Plugin]],
+        cluster: Cluster,
+        picker: Picker,
+        percentage: int | None,
+    ) -> None:
+        own = {name: registry[kind] for name, kind in profile.kinds.items()}
+        super().__init__(profile, {**registry, **own}, cluster, picker, percentage)
+        for name, algorithm in self._plugins.items():
+            setattr(algorithm, "name", name)  # noqa: B010  of this one alone, its class has another
+        self.merges = FIRST if profile.always_check_all else 0
 
     def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
         """Has predicates prepare themselves. No node is left out, no pod is rejected."""

@@ -18,6 +18,7 @@ from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import ERROR, EXTENDER, Change, CycleState, Status, Verdict
+from scheduler_core.framework.merging import merged
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.preemption import Preemption
@@ -37,7 +38,7 @@ class GenericScheduler(Scheduler):
         framework.run_pre_filter(state, pod)
         trace.durations["prefilter"] = self.timer() - start
         start = self.timer()
-        trace.verdicts = framework.run_filter(state, pod)
+        trace.verdicts, trace.merges = framework.run_filter(state, pod), framework.merges
         if self.cluster.nominator:
             self._regard_nominated(framework, state, pod, trace)
         self._look(framework, state, pod, trace)
@@ -73,7 +74,8 @@ class GenericScheduler(Scheduler):
                 continue
             without = {plugin: status for plugin, v in trace.verdicts.items() if (status := v.at(row)) is not None}
             refused = framework.refusals(state, pod, trace.verdicts, Change(row).with_pods(ahead))
-            trace.nominated[row] = next((s.of(p) for p, s in (refused or without).items()), None)
+            said = [status.of(plugin) for plugin, status in (refused or without).items()]
+            trace.nominated[row] = merged(said, first=True) if trace.merges else next(iter(said), None)
             for plugin, column in columns.items():
                 column.put(row, refused.get(plugin), len(nodes))
         trace.verdicts = {name: column.verdict() for name, column in columns.items()}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import ERROR, EXTENDER, Status
 from scheduler_core.legacy.preemption import NOT_ELIGIBLE
@@ -14,8 +15,8 @@ from scheduler_core.legacy.preemption import NOT_ELIGIBLE
 NO_MAP = ("InterPodAffinityPriority", "EvenPodsSpreadPriority")  # upstream scores all nodes at once, without a Map
 
 
-def golden(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
-    """`names`: the run's nodes in row order."""
+def golden(trace: CycleTrace, names: Sequence[str], pod: PodInfo) -> dict[str, Any]:
+    """`names`: the run's nodes in row order. `pod`: the one of the cycle."""
     out: dict[str, Any] = {"pod": trace.pod, "filter": {}, "feasible": [], "filter_all": _filter_all(trace, names)}
     if trace.error and not trace.node:
         return {**out, "error": trace.error}
@@ -32,6 +33,9 @@ def golden(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
             entry: dict[str, Any] = {"weight": score.weight}
             if priority not in NO_MAP:
                 entry["raw"] = dict(zip(inside, score.raw.tolist(), strict=True))
+            if priority == "EvenPodsSpreadPriority" and not _spreads(pod):
+                out["score"][priority] = {**entry, "normalized": {"": 0}}  # upstream names no node then
+                continue
             out["score"][priority] = {**entry, "normalized": dict(zip(inside, score.normalized.tolist(), strict=True))}
         out["total"] = dict(zip(inside, total.tolist(), strict=True))
         out["best"] = [inside[i] for i in np.flatnonzero(total == total.max()).tolist()]
@@ -44,6 +48,10 @@ def golden(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:
     if trace.postfilter is not None:
         out["preempt"] = _preempt(trace, names)
     return out
+
+
+def _spreads(pod: PodInfo) -> bool:
+    return any(c.when_unsatisfiable == "ScheduleAnyway" for c in pod.pod.spec.topology_spread_constraints)
 
 
 def _filter_all(trace: CycleTrace, names: Sequence[str]) -> dict[str, Any]:

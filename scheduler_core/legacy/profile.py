@@ -12,21 +12,59 @@ from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.profile import POINTS, Profile
 from scheduler_core.config.schema import DEFAULT_SCHEDULER
 from scheduler_core.framework import interface as api
-from scheduler_core.legacy.registry import PREDICATES, PRIORITIES
+from scheduler_core.legacy.registry import ALGORITHMS, PREDICATES, PRIORITIES
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.priority_sort import PrioritySort
 from scheduler_core.releases import Release
 from scheduler_core.releases.release import PluginWeights
 
 _PREPARING = ("preFilter", "preScore", "reserve", "preBind")
+# What replaces what by TaintNodesByCondition; the first of each is mandatory, of the taints both are.
+_BY_TAINTS = ("CheckNodeUnschedulable", "PodToleratesNodeTaints")
+_BY_CONDITIONS = ("CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure")
+_BY_ARGUMENT = ("CheckNodeLabelPresence", "CheckServiceAffinity", "NodeLabelPriority", "ServiceAntiAffinityPriority")
+EVEN_PODS_SPREAD, RESOURCE_LIMITS = "EvenPodsSpread", "ResourceLimitsPriority"
 
 
 def default_configuration(release: Release) -> Configuration:
     """The default provider's predicates and priorities."""
-    given = dict(release.default_plugins)
-    predicates = [name for name in PREDICATES if name in given]
-    priorities = [(name, weight) for name, weight in release.default_plugins if name in PRIORITIES]
-    return configuration(profile_of(DEFAULT_SCHEDULER, predicates, tuple(priorities), {}))
+    predicates = {*default_predicates(release), *mandatory_predicates(release)}
+    ordered = [name for name in PREDICATES if name in predicates]
+    return configuration(profile_of(DEFAULT_SCHEDULER, ordered, default_priorities(release), {}))
+
+
+def mandatory_predicates(release: Release) -> list[str]:
+    """Those that run whatever a Policy says."""
+    return list(_BY_TAINTS if release.conditions_taint else _BY_CONDITIONS[:1])
+
+
+def default_predicates(release: Release) -> list[str]:
+    """Those of the default provider."""
+    names = [name for name, _ in release.default_plugins if name in PREDICATES]
+    if not release.conditions_taint:
+        names = [*(name for name in names if name != _BY_TAINTS[0]), *_BY_CONDITIONS]
+    return [*names, *((EVEN_PODS_SPREAD,) if release.even_pods_spread else ())]
+
+
+def default_priorities(release: Release) -> PluginWeights:
+    """Those of the default provider."""
+    more = [(RESOURCE_LIMITS, 1)] * release.resource_limits_score
+    more += [(f"{EVEN_PODS_SPREAD}Priority", 1)] * release.even_pods_spread
+    return (*((name, weight) for name, weight in release.default_plugins if name in PRIORITIES), *more)
+
+
+def known_predicates(release: Release) -> frozenset[str]:
+    """Those that a Policy may name without an argument; PodFitsPorts is one that is never asked."""
+    absent = {*_BY_ARGUMENT, *(_BY_CONDITIONS if release.conditions_taint else _BY_TAINTS[:1])}
+    absent |= set() if release.even_pods_spread else {EVEN_PODS_SPREAD}
+    return frozenset({*PREDICATES, "PodFitsPorts"} - absent)
+
+
+def known_priorities(release: Release) -> frozenset[str]:
+    """Those that a Policy may name without an argument."""
+    absent = set(_BY_ARGUMENT) | (set() if release.resource_limits_score else {RESOURCE_LIMITS})
+    absent |= set() if release.even_pods_spread else {f"{EVEN_PODS_SPREAD}Priority"}
+    return frozenset(PRIORITIES.keys() - absent)
 
 
 def configuration(profile: Profile, warnings: list[str] | None = None, **given: Any) -> Configuration:
@@ -47,9 +85,10 @@ def profile_of(
     priorities: PluginWeights,
     args: Mapping[str, Any],
     kinds: Mapping[str, str] | None = None,
+    always_check_all: bool = False,
 ) -> Profile:
     """The profile of these predicates and priorities, each with its arguments. `kinds`: name -> the algorithm it is, of
-    priorities under names of their own."""
+    those under other names."""
     kinds = kinds or {}
     plugins: dict[str, PluginWeights] = dict.fromkeys(POINTS, ())
     plugins["queueSort"] = ((PrioritySort.name, 0),)
@@ -57,8 +96,7 @@ def profile_of(
     plugins["score"] = priorities
     plugins["bind"] = ((DefaultBinder.name, 0),)
     for point in _PREPARING:
-        among = PRIORITIES if point == "preScore" else PREDICATES
         names = [name for name, _ in (plugins["score"] if point == "preScore" else plugins["filter"])]
-        taking_part = [n for n in names if issubclass(among[kinds.get(n, n)], api.POINTS[point])]
+        taking_part = [name for name in names if issubclass(ALGORITHMS[kinds.get(name, name)], api.POINTS[point])]
         plugins[point] = tuple((name, 0) for name in taking_part)
-    return Profile(scheduler_name=scheduler, plugins=plugins, args=args)
+    return Profile(scheduler_name=scheduler, plugins=plugins, args=args, kinds=kinds, always_check_all=always_check_all)

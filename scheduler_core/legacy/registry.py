@@ -6,7 +6,16 @@ Source: pkg/scheduler/algorithm/predicates/predicates.go (predicatesOrdering), p
 from collections.abc import Mapping
 
 from scheduler_core.framework.interface import Plugin
-from scheduler_core.legacy.predicates import general, inter_pod_affinity, nodes, volume_counts, volumes
+from scheduler_core.legacy.predicates import (
+    even_pods_spread,
+    general,
+    inter_pod_affinity,
+    nodes,
+    service_affinity,
+    volume_counts,
+    volumes,
+)
+from scheduler_core.legacy.priorities import even_pods_spread as spread_score
 from scheduler_core.legacy.priorities import inter_pod_affinity as affinity
 from scheduler_core.legacy.priorities import nodes as by_node
 from scheduler_core.legacy.priorities import resources, spreading
@@ -24,6 +33,7 @@ _PREDICATES: tuple[type[Plugin], ...] = (
     volumes.NoDiskConflict,
     nodes.PodToleratesNodeTaints,
     nodes.CheckNodeLabelPresence,
+    service_affinity.CheckServiceAffinity,
     volume_counts.MaxEBSVolumeCount,
     volume_counts.MaxGCEPDVolumeCount,
     volume_counts.MaxCSIVolumeCountPred,
@@ -34,6 +44,7 @@ _PREDICATES: tuple[type[Plugin], ...] = (
     nodes.CheckNodeMemoryPressure,
     nodes.CheckNodePIDPressure,
     nodes.CheckNodeDiskPressure,
+    even_pods_spread.EvenPodsSpread,
     inter_pod_affinity.MatchInterPodAffinity,
 )
 _PRIORITIES: tuple[type[Plugin], ...] = (
@@ -52,6 +63,7 @@ _PRIORITIES: tuple[type[Plugin], ...] = (
     spreading.ServiceSpreadingPriority,
     spreading.ServiceAntiAffinityPriority,
     by_node.NodeLabelPriority,
+    spread_score.EvenPodsSpreadPriority,
 )
 
 PREDICATES: Mapping[str, type[Plugin]] = {cls.name: cls for cls in _PREDICATES}

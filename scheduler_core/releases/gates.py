@@ -20,14 +20,15 @@ from scheduler_core.releases.release import PluginWeights, Release
 @dataclass(frozen=True, kw_only=True)
 class Gate:
     """`since`: the release from which on the gate is reproduced. `on`: the one from which on it is on by default, and
-    `locked`: from which on it cannot be changed; "" for none so far. `switches`: the fields of a Release that have its
-    value, `opposite`: those that are off while it is on. `plugins`: what it adds to the default plugins, at the end.
-    `needs`: gates that must be on with it.
+    `locked`: from which on it cannot be changed; `until`: the last that has it; "" for none so far. `switches`: the
+    fields of a Release that have its value, `opposite`: those that are off while it is on. `plugins`: what it adds to
+    the default plugins, at the end. `needs`: gates that must be on with it.
     """
 
     since: str
     on: str = ""
     locked: str = ""
+    until: str = ""
     switches: tuple[str, ...] = ()
     opposite: tuple[str, ...] = ()
     plugins: PluginWeights = ()
@@ -40,6 +41,7 @@ GATES: Mapping[str, Gate] = {
     "DRADeviceTaints": Gate(since="1.36", on="1.36", switches=("device_taints",)),
     "DRAExtendedResource": Gate(since="1.36", on="1.36", switches=("extended_resources",)),
     "DRAPartitionableDevices": Gate(since="1.36", on="1.36", switches=("shared_counters",)),
+    "EvenPodsSpread": Gate(since="1.16", until="1.16", switches=("even_pods_spread",)),
     "GenericWorkload": Gate(since="1.36", switches=("pod_groups",)),
     "InPlacePodVerticalScaling": Gate(since="1.33", on="1.33", locked="1.35", switches=("in_place_resize",)),
     "MatchLabelKeysInPodAffinity": Gate(since="1.29", on="1.31", locked="1.33", switches=("affinity_label_keys",)),
@@ -55,9 +57,11 @@ GATES: Mapping[str, Gate] = {
     ),
     "OpportunisticBatching": Gate(since="1.35", on="1.35", switches=("opportunistic_batching",)),
     "PodLevelResources": Gate(since="1.32", on="1.34", switches=("pod_level_resources",)),
+    "ResourceLimitsPriorityFunction": Gate(since="1.16", until="1.16", switches=("resource_limits_score",)),
     "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33", switches=("pop_from_backoff",)),
     "SchedulerQueueingHints": Gate(since="1.32", on="1.32", locked="1.34", switches=("queueing_hints",)),
     "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", opposite=("sidecars_refused",)),
+    "TaintNodesByCondition": Gate(since="1.16", on="1.16", until="1.16", switches=("conditions_taint",)),
     "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36", switches=("volume_attributes_class",)),
     # These concern when the scheduler writes what, and how long it waits for it. Here that takes no time.
     "NominatedNodeNameForExpectation": Gate(since="1.34", on="1.35"),
@@ -81,7 +85,7 @@ def gates_of(release: Release) -> dict[str, bool]:
     return {
         name: release.feature_gates.get(name, bool(gate.on) and at >= numbered(gate.on))
         for name, gate in sorted(GATES.items())
-        if at >= numbered(gate.since)
+        if at >= numbered(gate.since) and (not gate.until or at <= numbered(gate.until))
     }
 
 
@@ -158,7 +162,9 @@ def _plugins(release: Release, wanted: Mapping[str, bool]) -> PluginWeights:
 
 def _unknown(name: str, release: Release, there: Mapping[str, bool]) -> str:
     if name in GATES:
-        return f"is there from Kubernetes {GATES[name].since} on, not in {release.number}"
+        if numbered(release.number) < numbered(GATES[name].since):
+            return f"is there from Kubernetes {GATES[name].since} on, not in {release.number}"
+        return f"is there up to Kubernetes {GATES[name].until}, not in {release.number}"
     meant = get_close_matches(name[:80], list(GATES), 1, 0.8)
     if meant:
         return f"is not known; was {meant[0]} meant?"

@@ -27,6 +27,9 @@ class Release:
     absent_points: Mapping[str, frozenset[str]] = field(default_factory=dict)
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
 
+    conditions_taint: bool = True  # nodes' conditions are taints, not predicates of their own (TaintNodesByCondition)
+    even_pods_spread: bool = False  # EvenPodsSpread is a predicate and a priority (EvenPodsSpread)
+    resource_limits_score: bool = False  # nodes that hold a pod's limits score more (ResourceLimitsPriorityFunction)
     predicates: bool = False  # predicates and priorities decide, there is no framework of plugins (until 1.16)
 
     # Behaviour switches; each says which upstream change it stands for.

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from scheduler_core.releases import v1_27
+from scheduler_core.releases import v1_22
 
 RELEASE = replace(
-    v1_27.RELEASE,
+    v1_22.RELEASE,
     name="1.16",
     api_versions=("v1alpha1",),
     predicates=True,

@@ -6,51 +6,20 @@ Source: pkg/scheduler/algorithm/priorities (selector_spreading.go), k8s.io/clien
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from scheduler_core.api import selectors
-from scheduler_core.api.objects import Service
 from scheduler_core.api.selectors import Selector
-from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY
+from scheduler_core.legacy.services import controllers_of, selector_of, services_of
 
 ZONE_WEIGHT = 2.0 / 3.0
 _ZONE = "\0zone"  # no label has this name
-
-
-def services_of(cluster: Cluster, pod: PodInfo) -> Iterator[Service]:
-    """The services that select the pod; one without a selector selects nobody."""
-    for service in cluster.services.values():
-        wanted = service.spec.selector
-        if wanted and service.namespace == pod.namespace and wanted.items() <= pod.labels.items():
-            yield service
-
-
-def controllers_of(cluster: Cluster, pod: PodInfo) -> Iterator[Any]:
-    """Replication controllers, replica sets and stateful sets whose selectors match the pod, whoever made it."""
-    for controller in cluster.replication_controllers.values():
-        wanted = controller.spec.selector
-        if wanted and controller.namespace == pod.namespace and wanted.items() <= pod.labels.items():
-            yield controller
-    for table in (cluster.replica_sets, cluster.stateful_sets):
-        for workload in table.values():
-            if pod.labels and workload.namespace == pod.namespace:
-                selector = selectors.compile_selector(workload.spec.selector)
-                if selector.key and selector.matches(pod.labels):
-                    yield workload
-
-
-def selector_of(owner: Any) -> Selector:
-    """What a service or controller selects by."""
-    wanted = owner.spec.selector
-    return selectors.from_labels(wanted) if isinstance(wanted, dict) else selectors.compile_selector(wanted)
 
 
 class _Counting(ScorePlugin):
@@ -64,7 +33,8 @@ class _Counting(ScorePlugin):
             return np.zeros(len(self.cluster.nodes), np.int64)[rows]
         requirements = {requirement for owner in owners for requirement in selector_of(owner).key or ()}
         wanted = Selector(tuple(sorted(requirements)))
-        return self.cluster.columns.matching(frozenset((pod.namespace,)), wanted, terminating=False).counts[rows]
+        column = self.cluster.columns.matching(frozenset((pod.namespace,)), wanted, terminating=False)
+        return column.counts[rows].copy()  # the column goes on counting
 
 
 class SelectorSpreadPriority(_Counting):
@@ -102,12 +72,9 @@ class SelectorSpreadPriority(_Counting):
 
 
 class ServiceSpreadingPriority(SelectorSpreadPriority):
-    """The same by services alone."""
+    """Meant to look at services alone; but what priorities share names the controllers, too, so it does the same."""
 
     name = "ServiceSpreadingPriority"
-
-    def owners(self, pod: PodInfo) -> list[Any]:
-        return list(services_of(self.cluster, pod))
 
 
 class ServiceAntiAffinityPriority(_Counting):

@@ -1,0 +1,134 @@
+"""A Policy as 1.16 ran it: which predicates and priorities there are, with what arguments.
+
+* mandatory predicates run whatever the Policy says, in the order that all have
+* a predicate under a name of its own is accepted and never asked: the order does not know its name
+* a priority named twice counts once, with the weight named last
+
+Source: pkg/scheduler/factory (plugins.go, factory.go), pkg/scheduler/algorithmprovider/defaults.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from scheduler_core.config.configuration import Configuration
+from scheduler_core.config.policy import (
+    Policy,
+    Predicate,
+    Priority,
+    check_name,
+    check_one_argument,
+    check_shape,
+    predicate_label,
+    priority_label,
+)
+from scheduler_core.config.schema import DEFAULT_SCHEDULER
+from scheduler_core.config.validation import ignored_resources
+from scheduler_core.errors import InputError
+from scheduler_core.legacy.profile import (
+    configuration,
+    default_predicates,
+    default_priorities,
+    known_predicates,
+    known_priorities,
+    mandatory_predicates,
+    profile_of,
+)
+from scheduler_core.legacy.registry import PREDICATES
+from scheduler_core.releases import Release
+
+RESOURCES = ("GeneralPredicates", "PodFitsResources")
+
+
+class _Chosen(NamedTuple):
+    """`kind`: the algorithm that runs under the name; "" for one that is never asked."""
+
+    kind: str
+    args: Any
+    weight: int = 0
+
+
+def configuration_of(policy: Policy, release: Release) -> Configuration:
+    """The scheduler that a Policy describes. Raises InputError where upstream would not start."""
+    predicates = _predicates(policy, release)
+    priorities = _priorities(policy, release)
+    ignored = ignored_resources(policy.extenders)
+    args = {name: chosen.args for name, chosen in (predicates | priorities).items() if chosen.args is not None}
+    args |= {name: SimpleNamespace(ignored=ignored) for name in RESOURCES if ignored and name not in args}
+    hard = SimpleNamespace(hard_pod_affinity_weight=policy.hard_pod_affinity_weight)
+    args |= {name: hard for name in priorities if name == "InterPodAffinityPriority"}
+    kinds = {name: chosen.kind for name, chosen in (predicates | priorities).items() if chosen.kind not in ("", name)}
+    unasked = [name for name, chosen in predicates.items() if not chosen.kind]
+    profile = profile_of(
+        DEFAULT_SCHEDULER,
+        [name for name in PREDICATES if name in predicates],
+        tuple((name, chosen.weight) for name, chosen in priorities.items()),
+        args,
+        kinds,
+        always_check_all=policy.always_check_all_predicates,
+    )
+    told = [f"predicate {name}: upstream accepts it and never asks it" for name in unasked]
+    return configuration(profile, told, extenders=list(policy.extenders), given=frozenset(("Policy",)))
+
+
+def _predicates(policy: Policy, release: Release) -> dict[str, _Chosen]:
+    names = mandatory_predicates(release)
+    if policy.predicates is None:
+        names = [*default_predicates(release), *names]
+    chosen = {name: _Chosen(name, None) for name in names}
+    for i, predicate in enumerate(policy.predicates or ()):
+        chosen[predicate.name] = _predicate(predicate_label(i, predicate), predicate, release)
+    return chosen
+
+
+def _predicate(where: str, predicate: Predicate, release: Release) -> _Chosen:
+    check_name(where, predicate.name)
+    check_one_argument(where, predicate.argument)
+    given = predicate.argument
+    if given is None:
+        if predicate.name not in known_predicates(release):
+            raise InputError(where, "name", _unknown(predicate.name, known_predicates(release), "predicate", release))
+        return _Chosen(predicate.name if predicate.name in PREDICATES else "", None)
+    kind = "CheckServiceAffinity" if given.service_affinity is not None else "CheckNodeLabelPresence"
+    return _Chosen(kind if predicate.name in PREDICATES else "", given.service_affinity or given.labels_presence)
+
+
+def _priorities(policy: Policy, release: Release) -> dict[str, _Chosen]:
+    if policy.priorities is None:
+        return {name: _Chosen(name, None, weight) for name, weight in default_priorities(release)}
+    chosen: dict[str, _Chosen] = {}
+    for i, priority in enumerate(policy.priorities):
+        chosen[priority.name] = _priority(priority_label(i, priority), priority, release)
+    return chosen
+
+
+def _priority(where: str, priority: Priority, release: Release) -> _Chosen:
+    check_name(where, priority.name)
+    check_one_argument(where, priority.argument)
+    given = priority.argument
+    if given is None:
+        if priority.name not in known_priorities(release):
+            raise InputError(where, "name", _unknown(priority.name, known_priorities(release), "priority", release))
+        return _Chosen(priority.name, None, priority.weight)
+    if given.requested_to_capacity_ratio is not None:
+        ratio = given.requested_to_capacity_ratio
+        check_shape(where, ratio.shape)
+        field = "argument.requestedToCapacityRatioArguments.resources"
+        for i, resource in enumerate(ratio.resources):
+            if resource.weight < 0:
+                raise InputError(where, f"{field}[{i}].weight", f"must not be negative, got {resource.weight}")
+        weights = tuple({resource.name: resource.weight or 1 for resource in ratio.resources}.items())
+        shape = [(point.utilization, point.score) for point in ratio.shape]
+        args = SimpleNamespace(shape=shape, resources=weights or (("cpu", 1), ("memory", 1)))
+        return _Chosen("RequestedToCapacityRatioPriority", args, priority.weight)
+    if given.label_preference is not None:
+        return _Chosen("NodeLabelPriority", given.label_preference, priority.weight)
+    return _Chosen("ServiceAntiAffinityPriority", given.service_anti_affinity, priority.weight)
+
+
+def _unknown(name: str, known: frozenset[str], what: str, release: Release) -> str:
+    meant = get_close_matches(name[:80], sorted(known), 1, 0.8)
+    hint = f"; was {meant[0]} meant?" if meant else f"; there are {', '.join(sorted(known))}"
+    return f"is no {what} of {release.name}, and it has no argument that says what it does{hint}"

@@ -1,0 +1,34 @@
+"""EvenPodsSpread: topology spread constraints that must hold (EvenPodsSpread).
+
+Source: pkg/scheduler/algorithm/predicates/predicates.go (EvenPodsSpreadPredicate), metadata.go.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
+from scheduler_core.legacy import reasons
+from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
+
+REFUSED = reasons.refusal(reasons.SPREAD)
+NO_DEFAULTS = SimpleNamespace(defaulting_type="List", default_constraints=())
+
+
+class EvenPodsSpread(PodTopologySpread):
+    """A node without the label is refused for the same reason as one where too many pods run."""
+
+    name = "EvenPodsSpread"
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(NO_DEFAULTS, cluster)
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        verdict = super().filter(state, pod)
+        return verdict if verdict.codes is None else Verdict.reject(verdict.codes > 0, REFUSED)
+
+    def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+        return None if super().filter_node(state, pod, change) is None else REFUSED
