@@ -197,6 +197,47 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
         return self
 
 
+class NodeResourcesLeastAllocatedArgs(PluginArgs, frozen=True, kw_only=True):
+    resources: tuple[ResourceSpec, ...] = ()
+
+    def finish(self, complain: Complain) -> Self:
+        return structs.replace(self, resources=checked_resources(complain, self.resources))
+
+
+class NodeResourcesMostAllocatedArgs(PluginArgs, frozen=True, kw_only=True):
+    resources: tuple[ResourceSpec, ...] = ()
+
+    def finish(self, complain: Complain) -> Self:
+        return structs.replace(self, resources=checked_resources(complain, self.resources))
+
+
+class RequestedToCapacityRatioArgs(PluginArgs, frozen=True, kw_only=True):
+    shape: tuple[UtilizationShapePoint, ...] = ()
+    resources: tuple[ResourceSpec, ...] = ()
+
+    def finish(self, complain: Complain) -> Self:
+        check_shape(complain, "shape", self.shape)
+        return structs.replace(self, resources=checked_resources(complain, self.resources))
+
+
+class NodeLabelArgs(PluginArgs, frozen=True, kw_only=True):
+    present_labels: tuple[str, ...] = ()
+    absent_labels: tuple[str, ...] = ()
+    present_labels_preference: tuple[str, ...] = ()
+    absent_labels_preference: tuple[str, ...] = ()
+
+    def finish(self, complain: Complain) -> Self:
+        check_apart(complain, "presentLabels", self.present_labels, "absentLabels", self.absent_labels)
+        present, absent = self.present_labels_preference, self.absent_labels_preference
+        check_apart(complain, "presentLabelsPreference", present, "absentLabelsPreference", absent)
+        return self
+
+
+class ServiceAffinityArgs(PluginArgs, frozen=True, kw_only=True):
+    affinity_labels: tuple[str, ...] = ()
+    anti_affinity_labels_preference: tuple[str, ...] = ()
+
+
 class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
     """`filter_timeout`: a Go duration; zero means no limit."""
 
@@ -216,9 +257,14 @@ ARGS: dict[str, type[PluginArgs]] = {
     "DynamicResources": DynamicResourcesArgs,
     "InterPodAffinity": InterPodAffinityArgs,
     "NodeAffinity": NodeAffinityArgs,
+    "NodeLabel": NodeLabelArgs,
     "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
     "NodeResourcesFit": NodeResourcesFitArgs,
+    "NodeResourcesLeastAllocated": NodeResourcesLeastAllocatedArgs,
+    "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs,
     "PodTopologySpread": PodTopologySpreadArgs,
+    "RequestedToCapacityRatio": RequestedToCapacityRatioArgs,
+    "ServiceAffinity": ServiceAffinityArgs,
     "VolumeBinding": VolumeBindingArgs,
 }
 
@@ -226,6 +272,21 @@ ARGS: dict[str, type[PluginArgs]] = {
 def with_weights(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
     """cpu and memory when nothing is given; a weight of 0 or none counts as 1."""
     return tuple(structs.replace(r, weight=r.weight or 1) for r in resources) or CPU_AND_MEMORY
+
+
+def checked_resources(complain: Complain, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+    """With weights, which must be in 1..100."""
+    weighted = with_weights(resources)
+    for i, resource in enumerate(weighted):
+        check_range(complain, f"resources[{i}].weight", resource.weight, 1, 100)
+    return weighted
+
+
+def check_apart(complain: Complain, field: str, present: tuple[str, ...], other: str, absent: tuple[str, ...]) -> None:
+    """No label may be asked for and asked to be absent."""
+    for i, label in enumerate(present):
+        if label in absent:
+            complain(f"{field}[{i}]", f"{shown(label)} is in {other}, too")
 
 
 def check_range(complain: Complain, field: str, value: int, low: int, high: int) -> None:

@@ -48,6 +48,7 @@ from scheduler_core.config.validation import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
+from scheduler_core.releases.release import OLD_PLUGINS
 
 MAX_WARNINGS = 100
 
@@ -259,14 +260,14 @@ class _ProfileReader:
         if custom.pop("unreserve").enabled:
             self.warnings.append(f"{where}: plugins.unreserve is left out: plugins of reserve are told to unreserve")
         raw_args = self._raw_args(where, given)
-        if self.version == "v1beta1":
+        if self.version == "v1beta1" and "v1beta1" not in self.release.api_versions:
             custom["score"], raw_args, notes = translate_legacy_scores(where, custom["score"], raw_args)
             self.warnings.extend(notes)
         draft = _Draft(where, given, {}, raw_args, [], {})
         for point, plugins in custom.items():
             draft.custom[point] = self._only_known(draft, point, plugins)
         for i, entry in enumerate(given.plugin_config):
-            if entry.name in self.release.removed_plugins:
+            if entry.name in self.release.removed_plugins and entry.name in raw_args:
                 draft.missing.append((entry.name, _config_label(where, i, entry.name), "name"))
         return draft
 
@@ -329,7 +330,8 @@ class _ProfileReader:
                 self.warnings.append(f"{where}: plugins.{point}: {default} takes the place of what is left out")
 
     def _usable(self, name: str) -> bool:
-        return name in self.known and name not in self.release.removed_plugins
+        gone = name in OLD_PLUGINS and self.version != "v1beta1"
+        return name in self.known and name not in self.release.removed_plugins and not gone
 
     def _missing(self, name: str) -> str:
         what = what_is(name, self.known)
@@ -337,7 +339,7 @@ class _ProfileReader:
         return f"plugin {shown(name)} is not part of kube-scheduler {self.release.name}{hint}"
 
     def _args(self, where: str, name: str, raw: dict[str, Any]) -> PluginArgs | dict[str, Any]:
-        in_tree = {plugin for plugin, _ in self.release.default_plugins}
+        in_tree = {plugin for plugin, _ in self.release.default_plugins} | OLD_PLUGINS
         if name not in ARGS or name not in in_tree:
             return raw
         complain = _complain(where, "args.")

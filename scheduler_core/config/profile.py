@@ -76,7 +76,7 @@ def default_plugins(release: Release, api_version: str, known: KnownPlugins) -> 
     if api_version not in ("v1beta1", "v1beta2"):
         return {"multiPoint": _plugin_set(release.default_plugins, known)}
     # these two name their defaults point by point, and three of their weights are lower
-    points = release.default_points.get("v1beta2")
+    points = release.default_points.get(api_version) or release.default_points.get("v1beta2")
     if points is None:
         lower = {"InterPodAffinity": 1, "NodeAffinity": 1, "TaintToleration": 1}
         weights = tuple((name, lower.get(name, weight)) for name, weight in release.default_plugins)

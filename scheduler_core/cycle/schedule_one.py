@@ -170,7 +170,9 @@ class Scheduler:
         self._look(framework, state, pod, trace)
         trace.durations["filter"] = self.timer() - start
         blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace)}
-        trace.unschedulable_plugins = [] if trace.error else sorted(blamed.union(narrowing))
+        if trace.error or not release.blames_plugins:
+            blamed, narrowing = set(), []
+        trace.unschedulable_plugins = sorted(blamed.union(narrowing))
 
     @staticmethod
     def _blame(status: Status, trace: CycleTrace) -> bool:

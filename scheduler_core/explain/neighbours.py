@@ -37,9 +37,9 @@ def node_ports(scene: Scene, row: int, status: Status) -> str:
 
 def inter_pod_affinity(scene: Scene, row: int, status: Status) -> str:
     """InterPodAffinity: which term is not met and where, or which pods conflict."""
-    if status.reasons == NO_AFFINITY.reasons:
+    if status.reasons[-1:] == NO_AFFINITY.reasons:
         return _unattracted(scene, row)
-    if status.reasons == ANTI_AFFINITY.reasons:
+    if status.reasons[-1:] == ANTI_AFFINITY.reasons:
         return _repelled(scene, row)
     return _unwelcome(scene, row)
 

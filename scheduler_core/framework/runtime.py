@@ -135,7 +135,7 @@ class Framework:
                 if said.code == api.SKIP:
                     state.skip_filter.add(plugin.name)
                     continue
-                rejected = said.of(plugin.name)
+                rejected = said.of(plugin.name if self.cluster.release.blames_plugins else "")
                 if said.code == api.UNSCHEDULABLE and self.cluster.release.prefilter_collects:
                     continue
                 return None, rejected, []
@@ -217,10 +217,10 @@ class Framework:
             if status.code == api.SUCCESS:
                 return said, status
             if status.code == api.UNRESOLVABLE or not status.rejected:
-                return said, status.of(plugin.name if self.cluster.release.postfilter_named else "")
+                return said, status.of("" if self.cluster.release.postfilter_unnamed else plugin.name)
             result = said if said is not None else result
             reasons.extend(status.reasons)
-        name = self.post_filter[0].name if self.cluster.release.postfilter_named else ""
+        name = "" if self.cluster.release.postfilter_unnamed else self.post_filter[0].name
         return result, Status(api.UNSCHEDULABLE, tuple(reasons), name)
 
     # ---- Score

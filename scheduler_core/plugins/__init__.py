@@ -12,16 +12,23 @@ from scheduler_core.plugins.image_locality import ImageLocality
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_declared_features import NodeDeclaredFeatures
+from scheduler_core.plugins.node_label import NodeLabel
 from scheduler_core.plugins.node_name import NodeName
 from scheduler_core.plugins.node_ports import NodePorts
+from scheduler_core.plugins.node_prefer_avoid_pods import NodePreferAvoidPods
 from scheduler_core.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
+from scheduler_core.plugins.node_resources_least_allocated import NodeResourcesLeastAllocated
+from scheduler_core.plugins.node_resources_most_allocated import NodeResourcesMostAllocated
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
-from scheduler_core.plugins.non_csi_limits import AzureDiskLimits, EBSLimits, GCEPDLimits
+from scheduler_core.plugins.non_csi_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.priority_sort import PrioritySort
+from scheduler_core.plugins.requested_to_capacity_ratio import RequestedToCapacityRatio
 from scheduler_core.plugins.scheduling_gates import SchedulingGates
+from scheduler_core.plugins.selector_spread import SelectorSpread
+from scheduler_core.plugins.service_affinity import ServiceAffinity
 from scheduler_core.plugins.taint_toleration import TaintToleration
 from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
@@ -52,6 +59,14 @@ REGISTRY: dict[str, type[Plugin]] = {
     "DefaultBinder": DefaultBinder,
     "NodeDeclaredFeatures": NodeDeclaredFeatures,
     "GangScheduling": GangScheduling,
+    "CinderLimits": CinderLimits,
+    "NodeLabel": NodeLabel,
+    "NodePreferAvoidPods": NodePreferAvoidPods,
+    "NodeResourcesLeastAllocated": NodeResourcesLeastAllocated,
+    "NodeResourcesMostAllocated": NodeResourcesMostAllocated,
+    "RequestedToCapacityRatio": RequestedToCapacityRatio,
+    "SelectorSpread": SelectorSpread,
+    "ServiceAffinity": ServiceAffinity,
 }
 
 PLUGINS: dict[str, type[Plugin]] = {**REGISTRY, Coscheduling.name: Coscheduling}

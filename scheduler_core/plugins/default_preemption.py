@@ -57,7 +57,7 @@ class DefaultPreemption(PostFilterPlugin):
         names = self.cluster.nodes.names
         found = PostFilterResult(
             candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
-            rejected=rejected,
+            rejected=rejected if self.cluster.release.preemption_explained else [],
         )
         if not candidates:
             if errors := [said.message for said, _ in rejected if said.code == ERROR]:
@@ -73,6 +73,8 @@ class DefaultPreemption(PostFilterPlugin):
             told = fit_error_message(len(names), reasons)
             if self.cluster.release.failed_preemption_clears:
                 found.nominated_node = ""
+            if not self.cluster.release.preemption_explained:
+                return None, unschedulable()
             if not self.cluster.release.postfilter_told:
                 return found, unschedulable(told)
             return found, self._unschedulable(told)

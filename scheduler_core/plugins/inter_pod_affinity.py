@@ -52,7 +52,9 @@ from scheduler_core.provenance.tree import (
     either,
     equal,
     every,
+    highest,
     less,
+    lowest,
     multiply,
     opposite,
     over,
@@ -180,7 +182,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return PASSES
         choices: list[tuple[Bool, Status]] = []
         if now.affinity:
-            choices.append((~self._attracted(now), NO_AFFINITY))
+            choices.append((~self._attracted(now), self._said(NO_AFFINITY)))
         for pairs, status in ((now.anti, ANTI_AFFINITY), (now.existing, EXISTING_ANTI_AFFINITY)):
             repelled: Bool | None = None
             for _, domains in pairs:
@@ -188,7 +190,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                     mask = domains.topology.mask_over_nodes(domains.counts > 0)
                     repelled = mask if repelled is None else repelled | mask
             if repelled is not None:
-                choices.append((repelled, status))
+                choices.append((repelled, self._said(status)))
         return Verdict.choose(*choices) if choices else PASSES
 
     @staticmethod
@@ -209,13 +211,13 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return None
         row = change.row
         if now.affinity and not self._attracted_node(now, pod, change):
-            return NO_AFFINITY
+            return self._said(NO_AFFINITY)
         for column, domains in now.anti:
             domain = int(domains.topology.ids[row])
             if domain >= 0:
                 step = sum(map(column.matches, change.added)) - sum(map(column.matches, change.removed))
                 if domains.counts[domain] + step > 0:
-                    return ANTI_AFFINITY
+                    return self._said(ANTI_AFFINITY)
         labels = self.cluster.nodes.nodes[row].metadata.labels
         counts: dict[tuple[str, str], int] = {}
         for carried, domains in now.existing:
@@ -231,7 +233,12 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                     if value is not None and term.matches(pod.namespace, namespace_labels, pod.labels):
                         pair = (term.topology_key, value)
                         counts[pair] = counts.get(pair, 0) + step
-        return EXISTING_ANTI_AFFINITY if any(count > 0 for count in counts.values()) else None
+        return self._said(EXISTING_ANTI_AFFINITY) if any(count > 0 for count in counts.values()) else None
+
+    def _said(self, status: Status) -> Status:
+        """As the release says it: old ones have a reason before it that is the same for all."""
+        first = self.cluster.release.affinity_reason
+        return Status(status.code, (first, *status.reasons)) if first else status
 
     @staticmethod
     def _attracted_node(now: FilterState, pod: PodInfo, change: Change) -> bool:
@@ -299,6 +306,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if not state[f"{self.name}/score"] or not len(scores):
             return scores
         lowest, highest = int(scores.min()), int(scores.max())
+        if self.cluster.release.scores_above_zero:
+            lowest, highest = min(lowest, 0), max(highest, 0)
         if highest == lowest:
             return np.zeros_like(scores)
         result: Int64 = (100.0 * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
@@ -423,6 +432,9 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if not state.get(f"{self.name}/score"):
             return raw
         least, most = extreme(view, scores, "min"), extreme(view, scores, "max")
+        if self.cluster.release.scores_above_zero:
+            none = constant(0, "not above 0"), constant(0, "not below 0")
+            least, most = lowest([least, none[0]]), highest([most, none[1]])
         if least.value == most.value:
             tree = either(equal(most, least, "all alike"), constant(0), raw)
             return tree.tells(f"0: all feasible nodes have the raw score {raw.value}")

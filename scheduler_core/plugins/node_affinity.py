@@ -35,6 +35,7 @@ from scheduler_core.provenance.tree import Tree, constant, contains, either, eve
 from scheduler_core.provenance.view import View
 
 NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity/selector")
+OLD_NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity")
 NOT_ENFORCED = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 CONFLICT = unresolvable("pod affinity terms conflict")
 
@@ -81,11 +82,12 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         nodes = self.cluster.nodes
         mask = node_matching.required_mask(nodes, pod)
         wanted = np.ones(len(nodes), np.bool_) if mask is None else mask
+        not_matched = NOT_MATCHED if self.cluster.release.reworded_node_affinity else OLD_NOT_MATCHED
         if self.added is None or self.added.required is None:
-            return Verdict.reject(~wanted, NOT_MATCHED)
+            return Verdict.reject(~wanted, not_matched)
         terms = self.added.required.node_selector_terms
         enforced = nodes.memo((self.name, "added"), lambda: node_matching.terms_mask(nodes, terms))
-        return Verdict.choose((~enforced, NOT_ENFORCED), (~wanted, NOT_MATCHED))
+        return Verdict.choose((~enforced, NOT_ENFORCED), (~wanted, not_matched))
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         added = bool(self.added and self.added.preferred)

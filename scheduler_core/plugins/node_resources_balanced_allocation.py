@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import signers
@@ -31,9 +32,12 @@ from scheduler_core.provenance.tree import (
     constant,
     divide,
     divide_int,
+    either,
+    less_equal,
     lowest,
     multiply,
     root,
+    some,
     subtract,
     total,
     total_floats,
@@ -60,6 +64,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """100 x (1 - standard deviation of the used shares) over the resources that the node has; with
         `balance_change` 50 and half of 50 + what that is with the pod - what it is without."""
+        if self.cluster.release.two_resource_balance:
+            return self._score_of_two(pod, rows)
         fractions: list[Float64] = []
         before: list[Float64] = []
         present: list[npt.NDArray[np.bool_] | None] = []
@@ -79,10 +85,42 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         balance = _score if all(has is None for has in present) else partial(_score_groups, present=present)
         return _change(balance(fractions), balance(before)) if before else balance(fractions)
 
+    def _score_of_two(self, pod: PodInfo, rows: Rows) -> Int64:
+        """100 x (1 - difference of the used shares of cpu and memory), with defaults; 0 where one is used up."""
+        shares = []
+        for name in (resources.CPU, resources.MEMORY):
+            found = columns(self.cluster, pod, name, rows, nonzero=True)
+            if found is None:
+                return np.zeros(len(self.cluster.nodes), np.int64)[rows]
+            allocatable, requested, has = found
+            share = requested / allocatable
+            shares.append(share if has is None else np.where(has, share, 1.0))
+        cpu, memory = shares
+        scores = ((1 - np.abs(cpu - memory)) * float(MAX_NODE_SCORE)).astype(np.int64)
+        return np.where((cpu >= 1) | (memory >= 1), 0, scores)
+
+    def _explain_two(self, view: View) -> Tree:
+        """The tree of `_score_of_two`."""
+        shares: list[Tree] = []
+        for name in (resources.CPU, resources.MEMORY):
+            found = filled(view, name, nonzero=True)
+            if found is None:
+                shares.append(constant(1.0, f"the node has no {name}"))
+            else:
+                shares.append(divide(found[1], found[0], f"used share of {name}"))
+        told = ", ".join(f"{name} {share.value:.0%}" for name, share in zip(("cpu", "memory"), shares, strict=True))
+        apart = absolute(subtract(shares[0], shares[1]), "how far they are apart")
+        even = truncated(multiply(subtract(constant(1), apart), max_node_score()))
+        full = some([less_equal(constant(1), share, "used up") for share in shares], "one is used up")
+        tree = either(full, constant(0), even)
+        return tree.tells(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
+
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return signers.requests(pod)
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
+        if self.cluster.release.two_resource_balance:
+            return self._explain_two(view)
         shares, before = self._shares(view)
         told = ", ".join(f"{name} {share.value:.0%}" for name, share in shares.items()) or "none count"
         tree = _evenness(list(shares.values()))

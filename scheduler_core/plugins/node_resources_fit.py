@@ -32,7 +32,7 @@ from scheduler_core.framework.interface import (
     Verdict,
     unresolvable,
 )
-from scheduler_core.plugins.resource_allocation import ResourceScorer, explain_strategy, make_scorer
+from scheduler_core.plugins.resource_allocation import ResourceScorer, Strategy, explain_strategy, make_scorer
 from scheduler_core.provenance.amounts import in_use, request, unit_of
 from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equal, some, subtract
 from scheduler_core.provenance.view import View
@@ -54,7 +54,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self.ignored = frozenset(args.ignored_resources)
         self.ignored_groups = frozenset(args.ignored_resource_groups)
         self.scorer: ResourceScorer = make_scorer(
-            cluster, args.scoring_strategy, overhead=not cluster.release.overhead_not_scored
+            cluster, Strategy.of(args.scoring_strategy), overhead=not cluster.release.overhead_not_scored
         )
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
@@ -200,7 +200,10 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
         return explain_strategy(
-            view, self.name, self.args.scoring_strategy, overhead=not self.cluster.release.overhead_not_scored
+            view,
+            self.name,
+            Strategy.of(self.args.scoring_strategy),
+            overhead=not self.cluster.release.overhead_not_scored,
         )
 
     def sign(self, pod: PodInfo) -> signers.Fragments:

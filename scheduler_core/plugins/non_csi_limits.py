@@ -1,5 +1,5 @@
-"""EBSLimits, GCEPDLimits, AzureDiskLimits: how many in-tree volumes of a cloud a node attaches, while no CSI driver has
-taken them over.
+"""EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits: how many in-tree volumes of a cloud a node attaches, while no
+CSI driver has taken them over.
 
 Upstream (until 1.30): pkg/scheduler/framework/plugins/nodevolumelimits (non_csi.go).
 """
@@ -41,7 +41,7 @@ _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
 
 class NonCSILimits(PreFilterPlugin, FilterPlugin):
-    """What the three have in common. `plugin`: the in-tree plugin. `resource`: the allocatable that sets the limit."""
+    """What they have in common. `plugin`: the in-tree plugin. `resource`: the allocatable that sets the limit."""
 
     plugin: ClassVar[str]
     resource: ClassVar[str]
@@ -212,3 +212,15 @@ class AzureDiskLimits(NonCSILimits):
 
     def disk(self, source: VolumeSource) -> str | None:
         return source.azure_disk.disk_name if source.azure_disk is not None else None
+
+
+class CinderLimits(NonCSILimits):
+    name = "CinderLimits"
+    plugin = csi_migration.CINDER
+    resource = "attachable-volumes-cinder"
+
+    def disk(self, source: VolumeSource) -> str | None:
+        return str(source.cinder.get("volumeID", "")) if source.cinder is not None else None
+
+    def default_limit(self, node: Node) -> int:
+        return 256

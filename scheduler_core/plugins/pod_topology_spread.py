@@ -1,7 +1,6 @@
 """PodTopologySpread: keeps the numbers of matching pods in topology domains within maxSkew of each other.
 
-Upstream: pkg/scheduler/framework/plugins/podtopologyspread (common.go, filtering.go, scoring.go),
-pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 """
 
 from __future__ import annotations
@@ -17,14 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api import objects, selectors
-from scheduler_core.api.objects import (
-    Node,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
-    TopologySpreadConstraint,
-)
+from scheduler_core.api.objects import Node, TopologySpreadConstraint
 from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
@@ -51,6 +43,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.plugins.default_selector import default_selector, explain_selected
 from scheduler_core.plugins.resource_allocation import round_half_away
 from scheduler_core.provenance.matching import Owner, below, label_equals, selected
 from scheduler_core.provenance.scores import extreme, max_node_score
@@ -149,7 +142,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         defaults = [c for c in self.defaults if c.when_unsatisfiable == action]
         if not defaults:
             return []
-        selector = self._default_selector(pod)
+        selector = default_selector(self.cluster, pod)
         return [self._compile(c, selector) for c in defaults] if selector.key != () else []
 
     @staticmethod
@@ -171,39 +164,6 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             taints_policy=constraint.node_taints_policy or "Ignore",
             topology=self.cluster.nodes.topology(constraint.topology_key),
         )
-
-    def _default_sources(
-        self, pod: PodInfo
-    ) -> tuple[dict[str, Service | ReplicationController], ReplicaSet | StatefulSet | None]:
-        """(label -> the service or controller that selects by it, the workload whose selector counts too)."""
-        cluster = self.cluster
-        labels: dict[str, Service | ReplicationController] = {}
-        for service in cluster.services.values():
-            wanted = service.spec.selector
-            if wanted and service.namespace == pod.namespace and wanted.items() <= pod.labels.items():
-                labels.update(dict.fromkeys(wanted, service))
-        owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
-        if owner is None:
-            return labels, None
-        key = f"{pod.namespace}/{owner.name}"
-        kind = (owner.api_version, owner.kind)
-        workload: ReplicaSet | StatefulSet | None = None
-        if kind == ("v1", "ReplicationController") and key in cluster.replication_controllers:
-            controller = cluster.replication_controllers[key]
-            labels.update(dict.fromkeys(controller.spec.selector, controller))
-        elif kind == ("apps/v1", "ReplicaSet"):
-            workload = cluster.replica_sets.get(key)
-        elif kind == ("apps/v1", "StatefulSet"):
-            workload = cluster.stateful_sets.get(key)
-        return labels, workload if workload is not None and workload.spec.selector is not None else None
-
-    def _default_selector(self, pod: PodInfo) -> Selector:
-        """What the services and the controller of the pod select, merged; matches everything if there is none."""
-        sources, workload = self._default_sources(pod)
-        labels = {key: source.spec.selector[key] for key, source in sources.items()}
-        if workload is None:
-            return selectors.from_labels(labels)
-        return selectors.compile_selector(workload.spec.selector).and_labels(labels)
 
     def _with_all_keys(self, constraints: list[Constraint]) -> Bool | None:
         """Nodes that have every topology key; None for all. bool over nodes."""
@@ -253,11 +213,14 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def _spread(self, constraint: Constraint, pod: PodInfo, base: Bool | None) -> Spread:
         column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
         eligible = self._eligible(constraint, pod, base)
-        counts = self._domain_counts(constraint, column, eligible)
+        everywhere = self.cluster.release.spread_counts_all
+        counts = self._domain_counts(constraint, column, None if everywhere else eligible)
         present: Bool | None = None
         if eligible is not None:
             present = np.zeros(len(counts), np.bool_)
             present[constraint.topology.ids[eligible]] = True
+            if everywhere:
+                counts = np.where(present, counts, 0)
         own = int(constraint.selector.matches(pod.labels))
         return Spread(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
 
@@ -281,7 +244,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             if domain < 0:
                 return MISSING_LABEL
             count, minimum = int(spread.counts[domain]), spread.minimum
-            if labelled and (spread.eligible is None or spread.eligible[row]):
+            if labelled and self._counts_on(spread, row):
                 step = _matching(spread, pod, change.added) - _matching(spread, pod, change.removed)
                 if step:
                     counts = spread.counts.copy()
@@ -290,6 +253,12 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             if count + spread.own - minimum > spread.constraint.max_skew:
                 return SKEWED
         return None
+
+    def _counts_on(self, spread: Spread, row: int) -> bool:
+        """Whether the pods of a node count."""
+        if self.cluster.release.spread_counts_all:
+            return spread.present is None or bool(spread.present[spread.constraint.topology.ids[row]])
+        return spread.eligible is None or bool(spread.eligible[row])
 
     # ---- score
 
@@ -379,14 +348,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             if constraint.label_selector is not None or not parts:
                 parts.append(selected(view, other, constraint.label_selector, below(owner, "labelSelector")))
         else:
-            labels, workload = self._default_sources(pod)
-            parts = [
-                label_equals(view, other, key, view.field(source, "spec", "selector", key))
-                for key, source in labels.items()
-            ]
-            if workload is not None:
-                selector = below(view.field, workload, "spec", "selector")
-                parts.append(selected(view, other, workload.spec.selector, selector))
+            parts = explain_selected(view, self.cluster, other)
         return parts[0] if len(parts) == 1 else every(parts, f"{other.key} counts")
 
     def _matching(self, view: View, compiled: Constraint, rows: Sequence[int]) -> list[PodInfo]:
@@ -407,7 +369,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
                 told.append(f"lacks the label {key}")
                 continue
             domain = ids == ids[view.row]
-            rows = np.flatnonzero(domain if spread.eligible is None else domain & spread.eligible).tolist()
+            rows = [row for row in np.flatnonzero(domain).tolist() if self._counts_on(spread, row)]
             others = self._matching(view, spread.constraint, rows)
             value = spread.constraint.topology.values[int(ids[view.row])]
             counted = [partial(self._selects, view, constraint, owner, other) for other in others]

@@ -4,7 +4,10 @@ Upstream: pkg/scheduler/framework/plugins/noderesources (resource_allocation.go,
 requested_to_capacity_ratio.go), pkg/scheduler/framework/plugins/helper (BuildBrokenLinearFunction).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from scheduler_core.cluster import resources
 from scheduler_core.cluster.amounts import exact
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import ResourceSpec, ScoringStrategy, UtilizationShapePoint
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Bool, Int64, Rows
 from scheduler_core.provenance.amounts import in_use, request, unit_of
 from scheduler_core.provenance.scores import max_node_score
@@ -31,6 +35,31 @@ from scheduler_core.provenance.tree import (
     total,
 )
 from scheduler_core.provenance.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How resources are scored. `shape`: of RequestedToCapacityRatio. `own`: of a plugin that does nothing else, whose
+    arguments they are; else they are NodeResourcesFit's."""
+
+    type: str
+    resources: tuple[ResourceSpec, ...]
+    shape: tuple[UtilizationShapePoint, ...] = ()
+    own: bool = False
+
+    @staticmethod
+    def of(strategy: ScoringStrategy) -> Strategy:
+        """NodeResourcesFit's."""
+        ratio = strategy.requested_to_capacity_ratio
+        return Strategy(strategy.type, strategy.resources, ratio.shape if ratio is not None else ())
+
+    def path(self, field: str) -> tuple[str, ...]:
+        """Where `resources` or `shape` stands in the plugin's arguments."""
+        if self.own:
+            return (field,)
+        inner = ("requestedToCapacityRatio", field) if field == "shape" else (field,)
+        return ("scoringStrategy", *inner)
+
 
 ResourceScorer = Callable[[PodInfo, Rows], Int64]
 Formula = Callable[[Int64, Int64], Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
@@ -142,12 +171,12 @@ def scored_overhead(pod: PodInfo, name: str) -> int:
     return resources.amount(name, nano_value(pod.pod.spec.overhead[name])) + (pod.slip if name == resources.CPU else 0)
 
 
-def make_scorer(cluster: Cluster, strategy: Any, overhead: bool = True) -> ResourceScorer:
+def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> ResourceScorer:
     """The scorer of a scoring strategy: the weighted mean over resources that the node has."""
     weights = [(spec.name, int(spec.weight)) for spec in strategy.resources]
     ratio = strategy.type == "RequestedToCapacityRatio"
     if ratio:
-        shape = [(p.utilization, p.score * _SHAPE_SCALE) for p in strategy.requested_to_capacity_ratio.shape]
+        shape = [(p.utilization, p.score * _SHAPE_SCALE) for p in strategy.shape]
         formula = requested_to_capacity_ratio(shape)
     else:
         formula = most_allocated if strategy.type == "MostAllocated" else least_allocated
@@ -199,7 +228,7 @@ def filled(view: View, resource: str, nonzero: bool, overhead: bool = True) -> t
     return has, in_use(view, view.row, resource, nonzero, also=with_pod)
 
 
-def explain_strategy(view: View, plugin: str, strategy: Any, overhead: bool = True) -> Tree:
+def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool = True) -> Tree:
     """The tree of `make_scorer`."""
     points: list[Tree] = []
     weights: list[Tree] = []
@@ -213,9 +242,7 @@ def explain_strategy(view: View, plugin: str, strategy: Any, overhead: bool = Tr
         if strategy.type == "RequestedToCapacityRatio" and own.value <= 0:
             continue
         points.append(own)
-        weights.append(
-            view.argument(plugin, "scoringStrategy", "resources", i, "weight", label=f"weight of {spec.name}")
-        )
+        weights.append(view.argument(plugin, *strategy.path("resources"), i, "weight", label=f"weight of {spec.name}"))
         told.append(f"{spec.name} {own.value}: {_fullness(strategy, spec.name, has.value, used.value)}")
     name = view.node.name
     if not points:
@@ -235,14 +262,14 @@ def explain_strategy(view: View, plugin: str, strategy: Any, overhead: bool = Tr
     return tree.tells(f"{tree.value} = the mean of {', '.join(told)} ({name})")
 
 
-def _fullness(strategy: Any, resource: str, has: int, used: int) -> str:
+def _fullness(strategy: Strategy, resource: str, has: int, used: int) -> str:
     """`3,480m free of 4,000m after this pod`, or what is used where that is what counts."""
     if strategy.type == "LeastAllocated":
         return f"{exact(resource, has - used)} free of {exact(resource, has)} after this pod"
     return f"{exact(resource, used)} of {exact(resource, has)} used with this pod"
 
 
-def _points(view: View, plugin: str, strategy: Any, has: Tree, used: Tree) -> Tree:
+def _points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) -> Tree:
     """0..100 for one resource."""
     if strategy.type == "RequestedToCapacityRatio":
         return _shape_points(view, plugin, strategy, has, used)
@@ -255,15 +282,15 @@ def _points(view: View, plugin: str, strategy: Any, has: Tree, used: Tree) -> Tr
     return divide_int(multiply(part, max_node_score()), has)
 
 
-def _shape_points(view: View, plugin: str, strategy: Any, has: Tree, used: Tree) -> Tree:
+def _shape_points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) -> Tree:
     """The score on the line between two points of the shape."""
     full = constant(_MAX_UTILIZATION, "maxUtilization")
     share = divide_int(multiply(used, full), has, "utilization in percent")
     use = share if used.value <= has.value else lowest([share, full], "utilization in percent, overcommitted")
-    shape = strategy.requested_to_capacity_ratio.shape
+    shape = strategy.shape
 
     def point(i: int, name: str) -> Tree:
-        path = ("scoringStrategy", "requestedToCapacityRatio", "shape", i, name)
+        path: tuple[str | int, ...] = (*strategy.path("shape"), i, name)
         return view.argument(plugin, *path, label=f"{name} of point {i}", missing=0)
 
     def score(i: int) -> Tree:

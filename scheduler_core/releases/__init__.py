@@ -5,6 +5,8 @@ import re
 from scheduler_core.errors import InputError
 from scheduler_core.releases import (
     v1_16,
+    v1_20,
+    v1_21,
     v1_22,
     v1_23,
     v1_24,
@@ -26,7 +28,25 @@ from scheduler_core.releases.release import Release
 
 __all__ = ["NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
 
-_PAGES = (v1_22, v1_23, v1_24, v1_25, v1_26, v1_27, v1_28, v1_29, v1_30, v1_31, v1_32, v1_33, v1_34, v1_35, v1_36)
+_PAGES = (
+    v1_20,
+    v1_21,
+    v1_22,
+    v1_23,
+    v1_24,
+    v1_25,
+    v1_26,
+    v1_27,
+    v1_28,
+    v1_29,
+    v1_30,
+    v1_31,
+    v1_32,
+    v1_33,
+    v1_34,
+    v1_35,
+    v1_36,
+)
 RELEASES: dict[str, Release] = {page.RELEASE.name: page.RELEASE for page in _PAGES}
 BEFORE_THE_FRAMEWORK: dict[str, Release] = {v1_16.RELEASE.name: v1_16.RELEASE}
 

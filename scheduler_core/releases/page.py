@@ -26,6 +26,7 @@ class Cases(NamedTuple):
 
 
 CASES: Mapping[str, Cases] = {
+    "1.20": Cases(208, 1503),
     "1.22": Cases(210, 1548, (90, 1414)),
     "1.23": Cases(210, 1551),
     "1.24": Cases(210, 1522, (90, 1180)),

@@ -6,6 +6,14 @@ from dataclasses import dataclass, field
 PluginWeights = tuple[tuple[str, int], ...]
 """(plugin name, weight) in order; weight 0 stands for «not given»."""
 
+OLD_PLUGINS = frozenset(
+    {
+        *("NodeLabel", "NodePreferAvoidPods", "ServiceAffinity"),
+        *("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"),
+    }
+)
+"""Those that v1beta1 and Policies have, and no later version of the configuration: 1.22 is the last with them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
@@ -40,7 +48,7 @@ class Release:
     pod_level_resources: bool = True  # requests of the pod as a whole, spec.resources (PodLevelResources, 1.34)
     overhead_in_cores: bool = False  # scoring counts a core of the pod's overhead as one millicore (until 1.26)
     overhead_not_scored: bool = False  # NodeResourcesFit scores pods without their overhead (1.22 to 1.23)
-    affinity_namespace_selectors: bool = True  # terms of pod affinity may select namespaces (1.21)
+    affinity_namespace_selectors: bool = True  # terms of pod affinity may select namespaces (1.22)
     affinity_label_keys: bool = True  # matchLabelKeys of affinity terms join their selectors (1.31)
     in_place_resize: bool = True  # container statuses count in requests (InPlacePodVerticalScaling, 1.33)
     reworded_volume_reasons: bool = True  # VolumeBinding says more plainly that a volume is elsewhere (1.33)
@@ -61,6 +69,9 @@ class Release:
     prescore_skips: bool = True  # plugins with nothing to score say so in PreScore (1.28)
     affinity_prescore_skips: bool = True  # NodeAffinity and VolumeBinding with nothing to score say so, too (1.30)
     balanced_skips_best_effort: bool = True  # balanced use skips pods without requests, they change no balance (1.33)
+    two_resource_balance: bool = False  # balanced use compares cpu and memory alone, with defaults (until 1.21)
+    scores_above_zero: bool = False  # InterPodAffinity scales raw scores from 0 even if all are above it (until 1.20)
+    spread_counts_all: bool = False  # spreading counts the pods on all nodes of a domain open to it (until 1.20)
     empty_selectors_count: bool = False  # an empty selector of a spread constraint counts every pod (until 1.26)
     spread_rounded: bool = True  # PodTopologySpread rounds its raw score, it does not cut it off (1.24)
     fit_skips_zero_requests: bool = True  # a request of 0 fits an overcommitted node (1.28)
@@ -77,14 +88,18 @@ class Release:
     reworded_no_victims: bool = True  # «No preemption victims found», without names of node and pod (1.24)
     failed_preemption_clears: bool = True  # a pod that can preempt nowhere loses its nomination (1.24)
     postfilter_stop: str = ""  # what follows PostFilter's words in a FailedScheduling message ("." until 1.28)
-    postfilter_named: bool = True  # what PostFilter says is told with the plugin's name (1.27)
+    postfilter_unnamed: bool = False  # what PostFilter says is told without the plugin's name (1.21 to 1.26)
     prefilter_counted: bool = False  # of a pod that PreFilter refuses every node is told to refuse it (until 1.25)
+    blames_plugins: bool = True  # who refused a pod is noted, and wakes it (1.21)
+    preemption_explained: bool = True  # preemption says of each node why it does not help (1.21)
     prefilter_blames: bool = True  # plugins that left nodes out are blamed for them (1.31)
     leftovers_wait_long: bool = True  # pods that no event wakes are tried again after 5 minutes, not after 1 (1.24)
     queueing_hints: bool = True  # plugins look at what an event changed before a pod is woken (1.32)
     pop_from_backoff: bool = True  # an idle scheduler takes pods out of backoffQ early (SchedulerPopFromBackoffQ, 1.33)
     scores_rebuilt_nodes: bool = True  # nodes that a filter extender sent back are scored without pods (1.33)
     reworded_taint: bool = True  # TaintToleration says «untolerated taint» (1.24)
+    reworded_node_affinity: bool = True  # NodeAffinity says that it may have been the selector (1.21)
+    affinity_reason: str = ""  # what InterPodAffinity says before its particular reason (until 1.21)
     taint_named: bool = False  # TaintToleration names the taint in its reason (until 1.34)
     node_declared_features: bool = True  # nodes tell which features they have (NodeDeclaredFeatures, 1.36)
     pod_groups: bool = False  # pods of a PodGroup are scheduled in a cycle of their group (GenericWorkload)

@@ -8,4 +8,5 @@ RELEASE = replace(
     v1_25.RELEASE,
     name="1.24",
     api_versions=("v1beta3", "v1beta2"),
+    removed_plugins=v1_25.RELEASE.removed_plugins - {"SelectorSpread"},
 )

@@ -16,5 +16,5 @@ RELEASE = replace(
     claims_of_one_pod=False,
     skips=False,
     empty_selectors_count=True,
-    postfilter_named=False,
+    postfilter_unnamed=True,
 )

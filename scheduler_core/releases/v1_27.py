@@ -1,6 +1,6 @@
 """Kubernetes 1.27 with the default feature gates."""
 
-from scheduler_core.releases.release import Release
+from scheduler_core.releases.release import OLD_PLUGINS, Release
 
 RELEASE = Release(
     name="1.27",
@@ -53,7 +53,7 @@ RELEASE = Release(
     taint_named=True,
     image_volumes_count=False,
     balance_change=False,
-    removed_plugins=frozenset({"GangScheduling", "NodeDeclaredFeatures"}),
+    removed_plugins=frozenset({"GangScheduling", "NodeDeclaredFeatures", "SelectorSpread", *OLD_PLUGINS}),
     node_declared_features=False,
     incomplete_pools_serve=True,
     class_config_requests=False,

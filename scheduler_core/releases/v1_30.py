@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from scheduler_core.releases import v1_31
+from scheduler_core.releases.release import OLD_PLUGINS
 
 RELEASE = replace(
     v1_31.RELEASE,
@@ -30,7 +31,7 @@ RELEASE = replace(
         ("ImageLocality", 1),
         ("DefaultBinder", 0),
     ),
-    removed_plugins=frozenset({"GangScheduling", "NodeDeclaredFeatures"}),
+    removed_plugins=frozenset({"GangScheduling", "NodeDeclaredFeatures", "SelectorSpread", *OLD_PLUGINS}),
     affinity_label_keys=False,
     portworx_migrates=False,
     rbd_migratable=True,

@@ -1,6 +1,6 @@
 """Kubernetes 1.34 with the default feature gates."""
 
-from scheduler_core.releases.release import Release
+from scheduler_core.releases.release import OLD_PLUGINS, Release
 
 RELEASE = Release(
     name="1.34",
@@ -46,7 +46,8 @@ RELEASE = Release(
     removed_plugins=frozenset(
         {
             *("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
-            *("GangScheduling", "NodeDeclaredFeatures"),
+            *("GangScheduling", "NodeDeclaredFeatures", "SelectorSpread"),
+            *OLD_PLUGINS,
         }
     ),
 )

@@ -12,7 +12,7 @@ from typing import Any
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import CPU_AND_MEMORY
+from scheduler_core.config.args import CPU_AND_MEMORY, ScoringStrategy
 from scheduler_core.framework.interface import PASSES, Change, CycleState, FilterPlugin, Status, Verdict
 from scheduler_core.legacy import reasons
 from scheduler_core.plugins.node_affinity import NodeAffinity
@@ -34,7 +34,7 @@ class PodFitsResources(NodeResourcesFit):
     name = "PodFitsResources"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
-        strategy = SimpleNamespace(type="LeastAllocated", resources=CPU_AND_MEMORY)
+        strategy = ScoringStrategy(type="LeastAllocated", resources=CPU_AND_MEMORY)
         ignored = frozenset(getattr(args, "ignored", ()))
         super().__init__(
             SimpleNamespace(ignored_resources=ignored, ignored_resource_groups=(), scoring_strategy=strategy), cluster

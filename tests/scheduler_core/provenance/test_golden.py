@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 @pytest.mark.parametrize(
-    "release", ["1.22", "1.23", "1.24", "1.25", "1.26", "1.28", "1.29", "1.30", "1.31", "1.32", "1.33"]
+    "release", ["1.20", "1.22", "1.23", "1.24", "1.25", "1.26", "1.28", "1.29", "1.30", "1.31", "1.32", "1.33"]
 )
 def test_other_releases(release: str) -> None:
     with gzip.open(GOLDEN / f"v{release}" / "cases.jsonl.gz") as lines:

@@ -1,0 +1,75 @@
+"""What the services and the controller of a pod select: the pods that it is spread among where nothing else is said.
+
+Upstream: pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
+"""
+
+from __future__ import annotations
+
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import ReplicaSet, ReplicationController, Service, StatefulSet
+from scheduler_core.api.selectors import Selector
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.provenance.matching import below, label_equals, selected
+from scheduler_core.provenance.tree import Tree, every
+from scheduler_core.provenance.view import View
+
+
+def services_of(cluster: Cluster, pod: PodInfo) -> list[Service]:
+    """The services that select the pod."""
+    return [
+        service
+        for service in cluster.services.values()
+        if service.spec.selector
+        and service.namespace == pod.namespace
+        and service.spec.selector.items() <= pod.labels.items()
+    ]
+
+
+def default_sources(
+    cluster: Cluster, pod: PodInfo
+) -> tuple[dict[str, Service | ReplicationController], ReplicaSet | StatefulSet | None]:
+    """(label -> the service or controller that selects by it, the workload whose selector counts too)."""
+    labels: dict[str, Service | ReplicationController] = {}
+    for service in services_of(cluster, pod):
+        labels.update(dict.fromkeys(service.spec.selector, service))
+    owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
+    if owner is None:
+        return labels, None
+    key = f"{pod.namespace}/{owner.name}"
+    kind = (owner.api_version, owner.kind)
+    workload: ReplicaSet | StatefulSet | None = None
+    if kind == ("v1", "ReplicationController") and key in cluster.replication_controllers:
+        controller = cluster.replication_controllers[key]
+        labels.update(dict.fromkeys(controller.spec.selector, controller))
+    elif kind == ("apps/v1", "ReplicaSet"):
+        workload = cluster.replica_sets.get(key)
+    elif kind == ("apps/v1", "StatefulSet"):
+        workload = cluster.stateful_sets.get(key)
+    return labels, workload if workload is not None and workload.spec.selector is not None else None
+
+
+def default_selector(cluster: Cluster, pod: PodInfo) -> Selector:
+    """What they select, merged; matches everything if there is none."""
+    sources, workload = default_sources(cluster, pod)
+    labels = {key: source.spec.selector[key] for key, source in sources.items()}
+    if workload is None:
+        return selectors.from_labels(labels)
+    return selectors.compile_selector(workload.spec.selector).and_labels(labels)
+
+
+def explain_selected(view: View, cluster: Cluster, other: PodInfo) -> list[Tree]:
+    """Whether it selects the other pod: what has to hold, part by part."""
+    labels, workload = default_sources(cluster, view.pod)
+    parts = [
+        label_equals(view, other, key, view.field(source, "spec", "selector", key)) for key, source in labels.items()
+    ]
+    if workload is not None:
+        parts.append(selected(view, other, workload.spec.selector, below(view.field, workload, "spec", "selector")))
+    return parts
+
+
+def explain_counted(view: View, cluster: Cluster, other: PodInfo) -> Tree:
+    """The same as one tree."""
+    parts = explain_selected(view, cluster, other)
+    return parts[0] if len(parts) == 1 else every(parts, f"{other.key} counts")

@@ -1,0 +1,87 @@
+"""NodeLabel: nodes must have, or must not have, certain labels; or are preferred for it.
+
+Upstream (until 1.22): pkg/scheduler/framework/plugins/nodelabel.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import events
+from scheduler_core.framework.interface import (
+    MAX_NODE_SCORE,
+    Bool,
+    CycleState,
+    FilterPlugin,
+    Int64,
+    Rows,
+    ScorePlugin,
+    Verdict,
+    unresolvable,
+)
+from scheduler_core.provenance.scores import max_node_score
+from scheduler_core.provenance.tree import Tree, constant, contains, count, divide_int, multiply, opposite, some
+from scheduler_core.provenance.view import View
+
+VIOLATED = unresolvable("node(s) didn't have the requested labels")
+
+
+class NodeLabel(FilterPlugin, ScorePlugin):
+    name = "NodeLabel"
+
+    def _has(self, label: str) -> Bool:
+        """The nodes with the label; bool over nodes."""
+        return self.cluster.nodes.topology(label).ids >= 0
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        """Rejects nodes that lack a label of `presentLabels` or have one of `absentLabels`, whatever its value."""
+        refused = np.zeros(len(self.cluster.nodes), np.bool_)
+        for label in self.args.present_labels:
+            refused |= ~self._has(label)
+        for label in self.args.absent_labels:
+            refused |= self._has(label)
+        return Verdict.reject(refused, VIOLATED)
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        """100 x the share of the preferences that the node meets."""
+        points = np.zeros(len(self.cluster.nodes), np.int64)
+        for label in self.args.present_labels_preference:
+            points += MAX_NODE_SCORE * self._has(label)
+        for label in self.args.absent_labels_preference:
+            points += MAX_NODE_SCORE * ~self._has(label)
+        wanted = len(self.args.present_labels_preference) + len(self.args.absent_labels_preference)
+        return (points // max(wanted, 1))[rows]
+
+    # ---- where it comes from
+
+    def _parts(self, view: View, names: list[str], wanted: bool, path: str) -> list[Tree]:
+        """Of each of the labels: whether the node has it, or has not."""
+        held = view.field(view.node, "metadata", "labels", missing={})
+        found = []
+        for i, name in enumerate(names):
+            has = contains(held, view.argument(self.name, path, i), f"has the label {name}")
+            found.append(has if wanted else opposite(has, f"has no label {name}"))
+        return found
+
+    def explain_filter(self, state: CycleState, view: View) -> Tree:
+        wrong = [
+            *self._parts(view, self.args.present_labels, False, "presentLabels"),
+            *self._parts(view, self.args.absent_labels, True, "absentLabels"),
+        ]
+        told = next((part.label for part in wrong if part.value), "has the labels that are asked for")
+        return some(wrong, "a label is not as asked for").tells(f"{view.node.name}: {told}")
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        met = [
+            *self._parts(view, self.args.present_labels_preference, True, "presentLabelsPreference"),
+            *self._parts(view, self.args.absent_labels_preference, False, "absentLabelsPreference"),
+        ]
+        right = [part for part in met if part.value]
+        tree = divide_int(
+            multiply(count(right, "preferences met"), max_node_score()), constant(max(len(met), 1), "preferences")
+        )
+        return tree.tells(f"{tree.value} = {len(right)} of {len(met)} preferences are met by {view.node.name}")
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL)]

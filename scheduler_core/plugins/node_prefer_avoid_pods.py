@@ -1,0 +1,90 @@
+"""NodePreferAvoidPods: nodes whose annotation asks the pods of a controller to stay away score nothing for those.
+
+Upstream (until 1.22): pkg/scheduler/framework/plugins/nodepreferavoidpods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api.objects import Node, OwnerReference
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.provenance.scores import max_node_score
+from scheduler_core.provenance.tree import Tree, constant, either, opposite
+from scheduler_core.provenance.view import View
+
+ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+_CONTROLLERS = ("ReplicationController", "ReplicaSet")  # others are not looked at
+
+
+class _Controller(msgspec.Struct, frozen=True):
+    kind: str = ""
+    uid: str = ""
+
+
+class _Signature(msgspec.Struct, frozen=True, rename="camel"):
+    pod_controller: _Controller | None = None
+
+
+class _Entry(msgspec.Struct, frozen=True, rename="camel"):
+    pod_signature: _Signature = _Signature()
+
+
+class _Avoided(msgspec.Struct, frozen=True, rename="camel"):
+    prefer_avoid_pods: list[_Entry] = []
+
+
+def avoided(node: Node) -> Iterator[tuple[str, str]]:
+    """(kind, uid) of the controllers whose pods the node would rather not have; none if it cannot be read."""
+    text = node.metadata.annotations.get(ANNOTATION, "")
+    try:
+        entries = msgspec.json.decode(text, type=_Avoided).prefer_avoid_pods if text else []
+    except msgspec.DecodeError:
+        return
+    for entry in entries:
+        controller = entry.pod_signature.pod_controller
+        if controller is not None:
+            yield controller.kind, controller.uid
+
+
+class NodePreferAvoidPods(ScorePlugin):
+    name = "NodePreferAvoidPods"
+
+    @staticmethod
+    def _owner(pod: PodInfo) -> OwnerReference | None:
+        """The controller that the plugin looks at."""
+        owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
+        return owner if owner is not None and owner.kind in _CONTROLLERS else None
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        """0 where the pod's controller is to be avoided, else 100."""
+        nodes = self.cluster.nodes
+        scores = np.full(len(nodes), MAX_NODE_SCORE, np.int64)
+        if owner := self._owner(pod):
+            unwanted = nodes.memo(self.name, self._unwanted).get((owner.kind, owner.uid), [])
+            scores[unwanted] = 0
+        return scores[rows]
+
+    def _unwanted(self) -> dict[tuple[str, str], list[int]]:
+        """(kind, uid) of a controller -> the rows of nodes that would rather not have its pods."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for row, node in enumerate(self.cluster.nodes.nodes):
+            for controller in avoided(node):
+                found.setdefault(controller, []).append(row)
+        return found
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        owner, name = self._owner(view.pod), view.node.name
+        stays_away = owner is not None and (owner.kind, owner.uid) in set(avoided(view.node))
+        path = ("metadata", "annotations", ANNOTATION)
+        if stays_away:
+            told = view.holds(view.node, *path, label=f"asks the pods of {owner.name if owner else ''} to stay away")
+        else:
+            told = opposite(constant(True, "no annotation of the node means the pod's controller"))
+        tree = either(told, constant(0), max_node_score())
+        why = "asks the pods of its controller to stay away" if stays_away else "does not ask the pod to stay away"
+        return tree.tells(f"{tree.value}: {name} {why}")

@@ -1,0 +1,31 @@
+"""NodeResourcesMostAllocated: prefers nodes of which much is asked for already.
+
+Upstream (until 1.22): pkg/scheduler/framework/plugins/noderesources (most_allocated.go).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.plugins.resource_allocation import Strategy, explain_strategy, make_scorer
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.provenance.view import View
+
+
+class NodeResourcesMostAllocated(ScorePlugin):
+    name = "NodeResourcesMostAllocated"
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(args, cluster)
+        self.strategy = Strategy("MostAllocated", tuple(args.resources), own=True)
+        self.scorer = make_scorer(cluster, self.strategy)
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        """The mean over the resources of 100 x asked for / allocatable."""
+        return self.scorer(pod, rows)
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        return explain_strategy(view, self.name, self.strategy)

@@ -1,0 +1,31 @@
+"""RequestedToCapacityRatio: scores nodes by a curve over how much of them is asked for.
+
+Upstream (until 1.22): pkg/scheduler/framework/plugins/noderesources (requested_to_capacity_ratio.go).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.plugins.resource_allocation import Strategy, explain_strategy, make_scorer
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.provenance.view import View
+
+
+class RequestedToCapacityRatio(ScorePlugin):
+    name = "RequestedToCapacityRatio"
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(args, cluster)
+        self.strategy = Strategy("RequestedToCapacityRatio", tuple(args.resources), tuple(args.shape), own=True)
+        self.scorer = make_scorer(cluster, self.strategy)
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        """The mean over the resources of the curve at their utilization."""
+        return self.scorer(pod, rows)
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        return explain_strategy(view, self.name, self.strategy)

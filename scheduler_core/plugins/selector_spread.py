@@ -1,0 +1,124 @@
+"""SelectorSpread: spreads the pods of a service or controller over nodes, and twice as much over zones.
+
+Upstream (until 1.24): pkg/scheduler/framework/plugins/selectorspread.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cluster.nodes import zone_key
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import (
+    MAX_NODE_SCORE,
+    CycleState,
+    Int64,
+    PreScorePlugin,
+    Rows,
+    ScorePlugin,
+    Status,
+)
+from scheduler_core.plugins.default_selector import default_selector, explain_counted
+from scheduler_core.provenance.scores import extreme, max_node_score
+from scheduler_core.provenance.tree import Tree, constant, divide, multiply, over, subtract, total_floats, truncated
+from scheduler_core.provenance.view import View
+
+_ZONE_WEIGHTING = 2.0 / 3.0
+
+
+class SelectorSpread(PreScorePlugin, ScorePlugin):
+    name = "SelectorSpread"
+
+    def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
+        """Finds what selects the pod. A pod with spread constraints of its own is left to PodTopologySpread."""
+        state[self.name] = None
+        if not pod.pod.spec.topology_spread_constraints:
+            state[self.name] = default_selector(self.cluster, pod)
+        return None
+
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
+        """The number of pods on the node that are selected, too."""
+        selector = state[self.name]
+        if selector is None or selector.key == ():
+            return np.zeros(len(self.cluster.nodes), np.int64)[rows]
+        return self.cluster.columns.matching(frozenset((pod.namespace,)), selector, terminating=False).counts[rows]
+
+    def _zones(self) -> npt.NDArray[np.intp]:
+        """The zone of each node as a number, -1 for none; intp over nodes."""
+        nodes = self.cluster.nodes
+
+        def make() -> npt.NDArray[np.intp]:
+            index: dict[str, int] = {}
+            keys = [zone_key(node) for node in nodes.nodes]
+            return np.array([index.setdefault(key, len(index)) if key else -1 for key in keys], np.intp)
+
+        return nodes.memo((self.name, "zones"), make)
+
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
+        """The fewer on the node the better, as a third; the fewer in its zone the better, as two thirds."""
+        if state[self.name] is None or not len(scores):
+            return scores
+        here = _share_free(scores, int(scores.max()))
+        zones = self._zones()[rows]
+        zoned = zones >= 0
+        if zoned.any():
+            sums = np.bincount(zones[zoned], weights=scores[zoned]).astype(np.int64)
+            around = _share_free(sums, int(sums.max()))[zones]
+            here = np.where(zoned, here * (1.0 - _ZONE_WEIGHTING) + _ZONE_WEIGHTING * around, here)
+        return here.astype(np.int64)
+
+    # ---- where it comes from
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        selector = state[self.name]
+        if selector is None:
+            return constant(0, "the pod has spread constraints of its own").tells(
+                "0: PodTopologySpread spreads the pod"
+            )
+        if selector.key == ():
+            return constant(0, "no service or controller selects the pod").tells("0: nothing selects the pod")
+        column = self.cluster.columns.matching(frozenset((view.pod.namespace,)), selector, terminating=False)
+        members = [pod for pod in view.pods_on(view.row) if column.matches(pod)]
+        counted = [partial(explain_counted, view, self.cluster, pod) for pod in members]
+        tree = view.long_count(counted, "pods", "pods on the node that are selected, too")
+        return tree.tells(f"{tree.value} = pods of the same service or controller on {view.node.name}")
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        name = view.node.name
+        if state[self.name] is None:
+            return multiply(raw, constant(1), "left as it is").tells(f"{raw.value}: left as it is")
+        most = extreme(view, scores, "max")
+        here = _explain_share(raw, most).says("the fewer on the node the better")
+        zones = self._zones()[view.rows]
+        rows = np.arange(len(self.cluster.nodes))[view.rows]
+        mine = int(zones[rows == view.row][0])
+        if mine < 0:
+            tree = truncated(here)
+            return tree.tells(f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, without a zone")
+        sums = np.bincount(zones[zones >= 0], weights=scores[zones >= 0]).astype(np.int64)
+        count = int((zones == mine).sum())
+        around = over("sum", int(sums[mine]), count, "pods on the feasible nodes of the zone")
+        fullest = over("max", int(sums.max()), len(sums), f"the most of {len(sums)} zones")
+        share = constant(_ZONE_WEIGHTING, "zoneWeighting")
+        zone = multiply(share, _explain_share(around, fullest).says("the fewer in the zone the better"))
+        tree = truncated(total_floats([multiply(here, subtract(constant(1.0), share)), zone]))
+        return tree.tells(
+            f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, {around.value} of at most "
+            f"{fullest.value} in its zone, which counts twice as much"
+        )
+
+
+def _share_free(counts: Int64, most: int) -> npt.NDArray[np.float64]:
+    """100 for none, 0 for the most; float64."""
+    if most <= 0:
+        return np.full(len(counts), float(MAX_NODE_SCORE))
+    return float(MAX_NODE_SCORE) * ((most - counts) / float(most))
+
+
+def _explain_share(count: Tree, most: Tree) -> Tree:
+    if most.value <= 0:
+        return multiply(constant(1.0, "there is none anywhere"), max_node_score())
+    return multiply(max_node_score(), divide(subtract(most, count), most))
