@@ -71,8 +71,8 @@ class Warn:
     """A remark on an upload that was taken. `message` is a sentence; the other fields are for tables and filters.
 
     What many have in common is one remark, the first one's with their number (`warnings.py`).
-    Codes: `broken` (object left out), `duplicate`, `skipped-file`, `unreadable-member`, `config`, `missing-node`,
-    `no-nodes`, `unknown-field`, `more` (further remarks were left out).
+    Codes: `broken` (object left out), `cleaned` (a part of one left out or replaced), `duplicate`, `skipped-file`,
+    `unreadable-member`, `config`, `missing-node`, `no-nodes`, `unknown-field`, `more` (further remarks were left out).
     """
 
     code: str

@@ -14,6 +14,7 @@ import msgspec
 from kubesched_ui.ingest import events, internal, misspelt, outlook, run_file, scenario_time
 from kubesched_ui.ingest.archives import Archives
 from kubesched_ui.ingest.budget import Budget, Watch
+from kubesched_ui.ingest.cleaning import clean, suspect
 from kubesched_ui.ingest.configs import Configs, may_hold
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
@@ -169,6 +170,8 @@ class _Reading:
         if internal.is_internal(obj):
             obj = internal.external(obj)
         where, namespace, name = _identity(obj, kind, where)
+        for odd in clean(obj) if suspect(found.value) else ():
+            self.warnings.add("cleaned", IngestError(where, odd.problem, odd.path))
         redact(obj, self.result.dropped)
         if kind.name == "Event":
             self._event(obj, where)

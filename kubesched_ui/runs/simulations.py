@@ -189,6 +189,7 @@ def recorded_message(obj: dict[str, Any]) -> str:
     if obj.get("kind") != "Pod":
         return ""
     for condition in (obj.get("status") or {}).get("conditions") or []:
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+        # an old scenario may hold a null here
+        if condition and condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             return str(condition.get("message") or "")
     return ""

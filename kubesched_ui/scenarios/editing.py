@@ -29,7 +29,7 @@ def as_yaml(data: dict[str, Any]) -> str:
 def read_one(text: str) -> IngestResult:
     """The one object that `text` (YAML or JSON) holds, checked and filled in as any upload. Raises IngestError."""
     result: IngestResult = ingest_files([(FILE, text.encode("utf-8", "surrogatepass"))], Limits.from_settings())
-    broken = next((warn for warn in result.warnings if warn.code == "broken"), None)
+    broken = next((warn for warn in result.warnings if warn.code in ("broken", "cleaned")), None)
     if broken:
         raise IngestError(Where(""), broken.message)  # which names the text itself
     if len(result.records) != 1:

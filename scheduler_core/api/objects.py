@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from scheduler_core.api import quantity
+from scheduler_core.api import quantity, texts
 from scheduler_core.errors import InputError
 
 Quantities = dict[str, str | int | float]
@@ -696,10 +696,14 @@ def decode(raw: Any) -> Object | None:
         return None
     obj = convert(raw, cls, where)
     try:
-        msgspec.json.encode(obj)  # what this refuses (half of a surrogate pair, a circle), nobody could be shown later
+        encoded = msgspec.json.encode(
+            obj
+        )  # what this refuses (half of a surrogate pair, a circle), nobody could be shown
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _unreadable(where, error) from None
     _check(obj, f"{kind}.{str(raw.get('apiVersion')).rpartition('/')[0]}" if namesake else kind, where)
+    if texts.ESCAPED_NUL in encoded:
+        texts.refuse_nul(msgspec.to_builtins(obj), where)
     return obj
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from scheduler_core.api.texts import refuse_nul
 from scheduler_core.errors import InputError
 
 MAX_BYTES = 1_000_000
@@ -23,14 +24,19 @@ _INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?")
 TEMPLATE = re.compile(r"\{\{-?\s*[\w.$(/\"]")
 UNFILLED = "is this a template that is not filled in? `helm template` fills in those of a chart"
+_NUL = re.compile(r"\\(?:u0000|0|x00|U0{8})")  # as JSON and YAML may escape it
 _STRING_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
+
+
+class NullEntry(InputError):
+    """A list has a null in it: an API server refuses that, as what it would stand for has no name."""
 
 
 def read_documents(source: str | bytes, where: str, limit: int = MAX_BYTES) -> list[Any]:
     """The documents of a JSON or YAML text (several when separated by `---`), empty ones left out.
 
-    `where` names the text in errors; `limit` is in bytes. Raises InputError when it is too big, too deep, not JSON or
-    YAML, or uses an alias, a merge key, a tag or a duplicate key.
+    `where` names the text in errors; `limit` is in bytes. Raises InputError if it is too big, too deep, not JSON or
+    YAML, uses an alias, a merge key, a tag or a duplicate key, or has a NUL character; NullEntry for a null in a list.
     """
     try:
         data = source.encode() if isinstance(source, str) else bytes(source)
@@ -44,21 +50,36 @@ def read_documents(source: str | bytes, where: str, limit: int = MAX_BYTES) -> l
     except json.JSONDecodeError:
         # what begins like JSON may still be a YAML flow mapping
         documents = _read_yaml(text, where)
-    return [without_nulls(document, where) for document in documents if document is not None]
+    found = [without_nulls(document, where) for document in documents if document is not None]
+    if _NUL.search(text):
+        refuse_nul(found[0] if len(found) == 1 else found, where)
+    return found
 
 
 def without_nulls(value: Any, where: str, depth: int = 0) -> Any:
     """A copy without the mapping entries that are null: as in Go, they count as not given.
 
-    Raises InputError when the nesting is deeper than 64 (a cycle is).
+    Raises InputError when the nesting is deeper than 64 (a cycle is), NullEntry when a list has a null in it.
     """
     if depth > MAX_DEPTH:
         raise InputError(where, "", f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
-        return {key: without_nulls(item, where, depth + 1) for key, item in value.items() if item is not None}
+        kept = ((str(key), key, item) for key, item in value.items() if item is not None)
+        return {key: _inside(item, where, depth, f".{name}") for name, key, item in kept}
     if isinstance(value, list | tuple):
-        return [without_nulls(item, where, depth + 1) for item in value]
+        return [_inside(item, where, depth, f"[{index}]") for index, item in enumerate(value)]
     return value
+
+
+def _inside(item: Any, where: str, depth: int, step: str) -> Any:
+    """An entry of a map or list, without nulls. A null in a list is named by its path, put together on the way out."""
+    if item is None:
+        raise NullEntry(where, step.lstrip("."), "is null; leave it out")
+    try:
+        return without_nulls(item, where, depth + 1)
+    except NullEntry as error:
+        inner = error.field if error.field.startswith("[") else f".{error.field}"
+        raise NullEntry(where, f"{step}{inner}".lstrip("."), error.problem) from None
 
 
 def _read_json(text: str, where: str) -> Any:

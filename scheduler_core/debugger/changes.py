@@ -28,6 +28,7 @@ import msgspec
 
 from scheduler_core.api import edits
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
+from scheduler_core.api.texts import refuse_nul
 from scheduler_core.cluster.journal import BOUND, GONE, POD
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers import device_claims
@@ -92,6 +93,7 @@ def read_changes(raw: Any) -> list[Change]:
         raise InputError("changes", "", f"must be a list, got {type(raw).__name__}")
     if len(raw) > MOST:
         raise InputError("changes", "", f"must be at most {MOST:,}, got {len(raw):,}")
+    refuse_nul(raw, "changes")
     return [_read(one, f"changes[{i}]") for i, one in enumerate(raw)]
 
 

@@ -69,7 +69,8 @@ def _selector(workload: Workload) -> Selector:
 def _made_by_another(workload: Workload, there: set[tuple[str, str, str]]) -> bool:
     """Whether a workload of the snapshot made this one, as a Deployment makes its ReplicaSets."""
     metadata = workload.raw["metadata"]
-    owners = [(o["kind"], o["name"]) for o in metadata.get("ownerReferences") or () if o.get("kind") in KINDS]
+    references = [reference for reference in metadata.get("ownerReferences") or () if reference]  # one may be null
+    owners = [(o["kind"], o.get("name")) for o in references if o.get("kind") in KINDS]
     if workload.kind == "ReplicaSet" and workload_pods.HASH in workload.base.metadata.labels:
         owners.append(("Deployment", workload.name.rpartition("-")[0]))  # the reference itself may have been left out
     return any((kind, workload.namespace, name) in there for kind, name in owners)

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from scheduler_core.api.duration import seconds
-from scheduler_core.config.document import read_documents
+from scheduler_core.config.document import NullEntry, read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 
@@ -170,7 +170,10 @@ def load_scenario(source: str | bytes, where: str = "scenario") -> Scenario:
 
     Raises InputError whose field begins with the line: `line 12: spec.timeline[3].at`.
     """
-    documents = read_documents(source, where, MAX_BYTES)
+    try:
+        documents = read_documents(source, where, MAX_BYTES)
+    except NullEntry as error:
+        raise _located(source, where, error.field, error.problem) from None
     if len(documents) != 1:
         raise InputError(where, "", f"must hold one document, of kind {KIND}, got {len(documents)}")
     try:
@@ -253,6 +256,8 @@ def _check_arrivals(arrivals: Arrivals, path: str, scenario: Scenario) -> None:
         raise _Wrong(path, f"would be more than {MAX_ARRIVALS} pods")
     if arrivals.template.get("kind", "Pod") != "Pod":
         raise _Wrong(f"{path}.template.kind", "must be Pod")
+    if not isinstance(arrivals.template.get("metadata") or {}, dict):
+        raise _Wrong(f"{path}.template.metadata", "must be a mapping")
     duration = arrivals.duration
     if isinstance(duration, Spread):
         for field in ("min", "max", "mean"):

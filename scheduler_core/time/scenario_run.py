@@ -205,7 +205,7 @@ class ScenarioRun:
 
     def _template(self, arrivals: Arrivals, path: str) -> Pod:
         raw = copy.deepcopy(arrivals.template) | {"kind": "Pod"}
-        raw.setdefault("metadata", {})["name"] = f"{arrivals.name}-0"
+        raw["metadata"] = {**(raw.get("metadata") or {}), "name": f"{arrivals.name}-0"}
         template = self._decode(raw, f"{path}.template")[1]
         assert isinstance(template, Pod)
         return template

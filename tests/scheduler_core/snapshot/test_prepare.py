@@ -315,7 +315,7 @@ def test_a_replica_set_that_a_deployment_made_makes_none() -> None:
     made = workload("ReplicaSet")
     made["metadata"] = {
         "name": "web-5d4f8",
-        "ownerReferences": [{"kind": "Deployment", "name": "web", "controller": True}],
+        "ownerReferences": [None, {"kind": "Deployment", "name": "web", "controller": True}],
     }
     assert len(prepared(node("n1"), workload("Deployment"), made).made) == 1
     del made["metadata"]["ownerReferences"]

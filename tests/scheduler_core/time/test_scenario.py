@@ -67,6 +67,14 @@ def test_the_example_runs_and_is_the_same_when_exported() -> None:
         ("{min: 1m, max: 5m}", "{min: 1m}", 36, "spec.arrivals[0].duration", "either min and max, or mean"),
         ("- name: batch", "- name: Batch", 34, "spec.arrivals[0].name", "lower case"),
         ("cpu: 500m", "cpu: -1", 38, "spec.arrivals[0].template.spec.containers[0]", "must not be negative"),
+        (
+            "      template:\n        spec:",
+            "      template:\n        metadata: x\n        spec:",
+            38,
+            "spec.arrivals[0].template.metadata",
+            "must be a mapping",
+        ),
+        ("replicas: 1}", "replicas: 1, x: [~]}", 30, "spec.timeline[1].patch.patch.spec.x[0]", "is null"),
         ("replicas: 3", "replicas: x", 17, "spec.objects[2].spec.replicas", "int"),
     ],
 )

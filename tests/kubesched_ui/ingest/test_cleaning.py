@@ -1,0 +1,99 @@
+"""Nulls in lists and NUL characters of uploads: gone at the door, and said with object and field."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
+from kubesched_ui.ingest.cleaning import NUL, NULL, Odd, clean
+from kubesched_ui.scenarios.editing import read_one
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+
+def said(result: IngestResult) -> list[tuple[str, str, str]]:
+    return [(warn.name, warn.field, warn.message) for warn in result.warnings if warn.code == "cleaned"]
+
+
+def test_nulls_and_nuls_are_cleaned_in_place() -> None:
+    obj: dict[str, Any] = {
+        "a": None,
+        "list": [None, {"b": None, "c": [1, None, "x\0"]}, None, [None]],
+        "k\0": {"d": "\0\0", "e": 0, "f": False, "g": ""},
+    }
+    found = clean(obj)
+    assert obj == {
+        "list": [{"c": [1, "x\N{REPLACEMENT CHARACTER}"]}, []],
+        "k\N{REPLACEMENT CHARACTER}": {"d": "\N{REPLACEMENT CHARACTER}" * 2, "e": 0, "f": False, "g": ""},
+    }
+    assert sorted(found) == sorted(
+        [
+            *(Odd(path, NULL) for path in ("list[0]", "list[2]", "list[1].c[1]", "list[3][0]")),
+            *(
+                Odd(path, NUL)
+                for path in ("list[1].c[2]", "k\N{REPLACEMENT CHARACTER}", "k\N{REPLACEMENT CHARACTER}.d")
+            ),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("obj", "field"),
+    [
+        (node("n1") | {"status": {"conditions": [None]}}, "status.conditions[0]"),
+        (node("n1", taints=[None]), "spec.taints[0]"),
+        (pod("n1", tolerations=[{"operator": "Exists"}, None]), "spec.tolerations[1]"),
+        (pod("n1", containers=[{"name": "c", "ports": [None]}]), "spec.containers[0].ports[0]"),
+    ],
+)
+def test_an_object_with_a_null_in_a_list_is_kept_without_it(obj: dict[str, Any], field: str) -> None:
+    result = ingest_files([("a.json", as_list(obj, node("n2")))])
+    assert [(name, at) for name, at, _ in said(result)] == [("n1", field)]
+    assert f"{obj['kind']}" in said(result)[0][2]
+    assert "is null in a list and was left out" in said(result)[0][2]
+    assert len(result.records) == 2
+    assert all(b"null" not in record.data for record in result.records.values())
+
+
+def test_in_yaml_too() -> None:
+    text = b'kind: Node\nmetadata: {name: n1, annotations: {a: "x\\0y"}}\nspec:\n  taints:\n  -\n'
+    result = ingest_files([("a.yaml", text)])
+    assert {field for _, field, _ in said(result)} == {"metadata.annotations.a", "spec.taints[0]"}
+    assert result.objects[0]["metadata"]["annotations"] == {"a": "x\N{REPLACEMENT CHARACTER}y"}
+
+
+def test_the_word_null_is_no_null() -> None:
+    result = ingest_files([("a.json", as_list(node("null"), pod("p", nodeSelector={"null": "\\u0000"})))])
+    assert said(result) == []
+    assert result.objects[1]["spec"]["nodeSelector"] == {"null": "\\u0000"}
+
+
+def test_many_alike_are_one_remark() -> None:
+    result = ingest_files([("a.json", as_list(*(node(f"n{i}", taints=[None]) for i in range(20))))])
+    assert len(said(result)) == 1
+    assert "and 19 more like it" in said(result)[0][2]
+
+
+def test_who_types_an_object_is_told_to_leave_it_out() -> None:
+    with pytest.raises(IngestError, match=r"Node n1\): status.conditions\[0\]: is null in a list"):
+        read_one(json.dumps(node("n1") | {"status": {"conditions": [None]}}))
+
+
+def test_of_a_scenarios_steps_and_arrivals_the_place_is_named() -> None:
+    text = """apiVersion: kubesched.dev/v1alpha1
+kind: Scenario
+spec:
+  objects: []
+  timeline:
+  - at: 1s
+    create:
+      kind: Node
+      metadata: {name: n1}
+      status:
+        conditions:
+        - null
+"""
+    with pytest.raises(IngestError, match=r"line 12: spec.timeline\[0\].create.status.conditions\[0\]: is null"):
+        ingest_files([("a.yaml", text.encode())])
