@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "kubesched_ui",
 ]
 MIDDLEWARE = [
+    "kubesched_ui.middleware.no_nul",
     "django.middleware.security.SecurityMiddleware",
     "kubesched_ui.static_files.StaticFiles",  # before what only pages need to be told
     "csp.middleware.CSPMiddleware",

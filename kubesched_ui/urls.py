@@ -24,3 +24,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
 handler400 = "kubesched_ui.pages.errors.bad_request"
 handler403 = "kubesched_ui.pages.errors.forbidden"
 handler404 = "kubesched_ui.pages.errors.not_found"
+handler500 = "kubesched_ui.pages.errors.broken"

@@ -28,8 +28,8 @@ FLOORS = {
         ("__main__",),
     ),
     "kubesched_ui": (
-        ("env", "celery", "fields", "middleware", "static_files"),
-        ("settings", "supervision", "server", "kubesched_ui", "templatetags"),
+        ("env", "celery", "fields", "origins", "static_files", "trouble"),
+        ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),
         ("admin", "ingest", "recording"),
         ("scenarios",),
@@ -43,8 +43,8 @@ FLOORS = {
 }
 # At the root of the application stands only what Django and the processes look for there.
 ROOT_OF_UI = {
-    "admin", "asgi", "celery", "env", "fields", "kubesched_ui", "middleware", "models", "server", "settings",
-    "static_files", "supervision", "urls",
+    "admin", "asgi", "celery", "env", "fields", "kubesched_ui", "middleware", "models", "origins", "server", "settings",
+    "static_files", "supervision", "trouble", "urls",
 }  # fmt: skip
 
 

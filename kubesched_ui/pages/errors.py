@@ -1,14 +1,17 @@
 """Error pages: what happened and where to go from there, never a traceback."""
 
 import logging
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 
+from kubesched_ui.trouble import trouble_of
 from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -55,3 +58,20 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     said = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
     detail = said if said.endswith(".") else "The scenario or run may have been deleted, or the address is incomplete."
     return page(request, 404, detail)
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """Whatever no view expected. Where it is the trouble of database or disk, that is said, and when to come back.
+
+    JSON for the API and for who asks for it; the page does without anything that the database would be asked for.
+    """
+    trouble = trouble_of(sys.exc_info()[1])
+    status = 503 if trouble else 500
+    if request.path.startswith("/api/") or not request.accepts("text/html"):
+        detail = trouble.said if trouble else "Something broke on our side; the log of the server has the details."
+        answer: HttpResponse = JsonResponse({"error": detail}, status=status)
+    else:
+        answer = HttpResponse(render_to_string("500.html", {"status": status, "trouble": trouble}), status=status)
+    if trouble:
+        answer["Retry-After"] = str(trouble.retry_after)
+    return answer

@@ -114,6 +114,14 @@ class Instance:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read() or b"null")
 
+    def status(self, address: str) -> int:
+        """What a GET is answered with."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{address}", timeout=60) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
     def serves(self) -> bool:
         try:
             self.api("GET", "/runs?limit=1")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 
@@ -191,6 +192,33 @@ def test_conformance_cases_replayed_over_http_are_as_the_core_replays_them(
     answers = [[json.loads(line) for line in done.stdout.splitlines()] for done in (over_http, in_process)]
     assert len(answers[0]) == len(chosen)
     assert answers[0] == answers[1]
+
+
+def test_a_nul_is_nothing_to_any_database(instance: Instance) -> None:
+    node, pod = (json.loads(cluster(1, 1))["items"][i] for i in (0, 1))
+    node["metadata"]["labels"] = pod["spec"]["nodeSelector"] = {"a": "\0"}
+    body = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node, pod]}).encode()
+    made = instance.api("POST", "/scenarios?name=nul", body)["id"]
+    run = start_run(instance, made)
+    assert instance.finished(run)["state"] == "done"
+    for address, status in {
+        f"/runs/{run}/?q=%00&result=%00": 200,
+        f"/runs/{run}/pods/%00/x/": 404,
+        f"/runs/{run}/pods/default/%00/": 404,
+        f"/scenarios/{made}/objects/?kind=%00": 200,
+        f"/api/runs/{run}/pods/default/%00": 404,
+        f"/api/runs/{run}/pods?q=%00": 422,
+    }.items():
+        assert instance.status(address) == status, address
+    image = {"kind": "Pod", "spec": {"containers": [{"name": "c", "image": "a\0"}]}}
+    changes = [{"create": image | {"metadata": {"name": "x"}}}]
+    for path, wanted in {
+        f"/scenarios/{made}/runs": {"template": json.dumps(image), "copies": 1},
+        f"/runs/{run}/fork": {"at": 1, "changes": changes},
+    }.items():
+        with pytest.raises(HTTPError) as refused:
+            instance.api("POST", path, wanted)
+        assert (refused.value.code, b"NUL" in refused.value.read()) == (400, True)
 
 
 def test_simulate_uses_the_same_data(instance: Instance, tmp_path: Path) -> None:

@@ -1,0 +1,119 @@
+"""A disk that is full, a database that is locked, read only or away: said in plain words, with a time to come back."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+
+from kubesched_ui.models import Scenario
+from kubesched_ui.trouble import AWAY, FULL, LOCKED, READ_ONLY, Trouble, trouble_of
+from tests.kubesched_ui.clusters import taught
+
+
+@pytest.fixture
+def client() -> Client:
+    """One that gets the answer that a browser would get of an error."""
+    return Client(raise_request_exception=False, headers={"host": "localhost"})
+
+
+def upload(client: Client) -> Any:
+    return client.post("/api/scenarios", taught(), content_type="application/octet-stream")
+
+
+@pytest.mark.parametrize(
+    ("error", "trouble"),
+    [
+        (OperationalError("database is locked"), LOCKED),
+        (OperationalError("database or disk is full"), FULL),
+        (OperationalError("could not extend file: No space left on device"), FULL),
+        (OperationalError("attempt to write a readonly database"), READ_ONLY),
+        (OperationalError("connection to server at 127.0.0.1 failed: Connection refused"), AWAY),
+        (OperationalError("no such table: x"), None),
+        (OSError(errno.ENOSPC, "No space left on device"), FULL),
+        (OSError(errno.ENOENT, "No such file"), None),
+        (KeyError("x"), None),
+        (None, None),
+    ],
+)
+def test_what_an_error_means(error: BaseException | None, trouble: Trouble | None) -> None:
+    assert trouble_of(error) is trouble
+    if error is not None:
+        raised = RuntimeError("a reader's")
+        raised.__cause__ = error
+        assert trouble_of(raised) is trouble
+
+
+@pytest.mark.django_db
+def test_a_full_disk(client: Client) -> None:
+    """A real one, as far as SQLite can tell: the file may not grow."""
+    with connection.cursor() as cursor:
+        (pages,) = cursor.execute("PRAGMA page_count").fetchone()
+        cursor.execute(f"PRAGMA max_page_count={pages}")
+    try:
+        for _ in range(200):  # there is some room in the last pages
+            answer = upload(client)
+            if answer.status_code != 201:
+                break
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA max_page_count=1073741823")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "60")
+    assert "disk is full" in answer.json()["error"]
+    assert upload(client).status_code == 201
+
+
+@pytest.fixture
+def locked(transactional_db: None) -> Iterator[None]:
+    """Another process writes, and keeps on writing."""
+    connection.ensure_connection()
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout=50")
+    other = sqlite3.connect(connection.settings_dict["NAME"])
+    other.execute("BEGIN IMMEDIATE")
+    yield
+    other.close()
+    connection.close()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="other databases lock rows")
+@pytest.mark.parametrize(("address", "kind"), [("/upload/", "text/html"), ("/api/scenarios", "application/json")])
+def test_a_locked_database(client: Client, locked: None, address: str, kind: str) -> None:
+    answer = client.post(address, {"text": taught().decode()}, headers={"accept": f"{kind},*/*;q=0.1"})
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert answer["Content-Type"].partition(";")[0] == kind
+    assert "busy with other writes" in answer.content.decode()
+    assert not Scenario.objects.exists()
+
+
+def broken(*args: Any, **kwargs: Any) -> Any:
+    raise OperationalError("connection failed: Connection refused")
+
+
+@pytest.mark.django_db
+def test_a_database_that_is_away(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.cursor", broken)
+    for address in ("/", "/runs/", "/healthz"):
+        answer = client.get(address, headers={"accept": "text/html"})
+        assert (answer.status_code, answer["Retry-After"]) == (503, "10"), address
+        assert "cannot be reached" in answer.content.decode()
+    assert "cannot be reached" in client.get("/runs/", headers={"accept": "application/json"}).json()["error"]
+    assert client.get("/api/runs").json()["error"] == AWAY.said
+
+
+@pytest.mark.django_db
+def test_what_broke_on_our_side_is_json_too_where_json_was_asked(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(*args: Any) -> Any:
+        raise KeyError("an error of ours")
+
+    monkeypatch.setattr(Scenario.objects, "all", wrong)
+    answer = client.get("/api/scenarios")
+    assert (answer.status_code, "an error of ours" in answer.json()["error"]) == (500, False)
+    assert "Retry-After" not in answer
