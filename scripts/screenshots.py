@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 from scheduler_core.releases import RELEASES  # noqa: E402
 from tests.browser.chromium import CHROMIUM, FLAGS, blind  # noqa: E402
 from tests.browser.preview import preview  # noqa: E402
-from tests.browser.tour import DEVICES, FORK, Stop, stops  # noqa: E402
+from tests.browser.tour import DEVICES, FORK, GROUPS, Stop, stops  # noqa: E402
 from tests.kubesched_ui.instance import Instance, until  # noqa: E402
 
 CLUSTERS = ROOT / "tests" / "browser"
@@ -51,7 +51,10 @@ def recorded(site: Instance) -> list[Stop]:
     scenario = site.api("POST", "/scenarios", DEVICES.read_bytes())["id"]
     devices = site.api("POST", f"/scenarios/{scenario}/runs", {"release": "1.36", "tie_break": "name"})["id"]
     site.finished(devices)
-    pages = stops(*found["cluster.json"], fork, *found["story.yaml"], upgrade, devices)
+    scenario = site.api("POST", "/scenarios", GROUPS.read_bytes())["id"]
+    groups = site.api("POST", f"/scenarios/{scenario}/runs", {"tie_break": "name"})["id"]
+    site.finished(groups)
+    pages = stops(*found["cluster.json"], fork, *found["story.yaml"], upgrade, devices, groups)
     return [*pages, Stop("run, many pods", f"/runs/{many}/")]
 
 

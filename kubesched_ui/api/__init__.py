@@ -20,6 +20,7 @@ from kubesched_ui.api import (
     cycles,
     debugger,
     events,
+    groups,
     pods,
     provenance,
     remedies,
@@ -47,7 +48,7 @@ api = NinjaAPI(
 )
 
 RESOURCES = (
-    *(scenarios, runs, events, pods, time, debugger, provenance, trials, claims, compare, upgrades, remedies),
+    *(scenarios, runs, events, pods, time, debugger, provenance, trials, claims, groups, compare, upgrades, remedies),
     *(cycles, breakpoints),
 )
 for resource in RESOURCES:

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.ingest.kinds import DEVICE_KINDS, SNAPSHOT_KINDS
+from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.pages import example
 from kubesched_ui.runs import importing
@@ -26,6 +26,7 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
         "pasted": pasted,
         "kinds": SNAPSHOT_KINDS,
         "devices": DEVICE_KINDS,
+        "podgroups": GROUP_KINDS,
     }
     if samples:
         context |= {"sample": samples[0], "example": example.of(samples[0].pk)}

@@ -15,6 +15,7 @@ from kubesched_ui.asking.recordings import NotRecorded, object_at, recording_of
 from kubesched_ui.asking.rooms import room_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
+from kubesched_ui.pages import grouppage
 from kubesched_ui.reading import attempts, figures, history, numbers, plugin_notes, recorded, why
 from kubesched_ui.reading.attempts import Attempt, Place
 from kubesched_ui.reading.cycleview import (
@@ -62,6 +63,7 @@ READ_BY = {
     "priorityClassName": "DefaultPreemption",
     "preemptionPolicy": "DefaultPreemption",
     "resourceClaims": "DynamicResources",
+    "schedulingGroup": "GangScheduling",
 }
 
 
@@ -96,6 +98,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         return page | {"point": ""}
     group = groups[at] if at < len(groups) else []
     page |= about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group)
+    page |= grouppage.of_member(run, rows[at], recorded.trace_of(rows[at]), pod)
     if page["claims"] and pod is not None:
         given = given_devices(run, rows[at], pod, came_to[at])
         page["facts"] |= {point: [*page["facts"].get(point, []), *given] for point in ("reserve", "prebind") if given}

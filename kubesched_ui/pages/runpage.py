@@ -32,7 +32,7 @@ def scheduler_of(run: Run) -> str:
     """`scheduler 1.34 (as 1.34.1), the cluster's own version`: its release, what that is held to, and what the cluster
     runs where it is known."""
     held, theirs = held_to(run.release_number), run.scenario.kubernetes
-    told = f"scheduler {run.release}" + (f" (as {held})" if held else "")
+    told = f"scheduler {run.release.replace(',', ', ')}" + (f" (as {held})" if held else "")
     if own_release(run.scenario) == run.release_number:
         return f"{told}, the cluster's own version"
     return f"{told}, while the cluster runs {theirs}" if theirs else told

@@ -12,11 +12,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.asking import provenance, remedies
+from kubesched_ui.asking import groups, provenance, remedies
 from kubesched_ui.asking.nodes import WrongMoment
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.pages import errors, nodepage, objectpage, podpage, runpage
+from kubesched_ui.pages import errors, grouppage, nodepage, objectpage, podpage, runpage
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in
 from kubesched_ui.pages.scenarios import overview
@@ -48,14 +48,14 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
     context |= {
         **{"counts": runpage.outcome_counts(found), "scheduler": runpage.scheduler_of(found)},
-        "progress": runpage.progress(found),
+        **{"progress": runpage.progress(found), "reasons": runpage.reasons(found)},
         # what was filled in is no reason to worry
         "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
         "left": recorded.left_of(found),
         "fork_changes": indented(found.changes),
         "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
     }
-    return render(request, "run.html", context | {"reasons": runpage.reasons(found)})
+    return render(request, "run.html", context | grouppage.listed(found, request.GET.get("groups")))
 
 
 def beside(request: HttpRequest, run_id: int) -> str:
@@ -136,7 +136,8 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     pending = row.result in ("unschedulable", "gated")
     found = remedies.remedies_of(run, row) if pending else []
     alone = [blocker for blocker in told.blockers if blocker.alone][:3] if pending else []
-    return {"told": told, "alone": alone, "remedies": shown(found), "pending": pending}
+    note = groups.note_of(run, row) if pending else ""
+    return {"told": told, "alone": alone, "remedies": shown(found), "pending": pending, "note": note}
 
 
 def shown(found: list[Remedy]) -> list[dict[str, Any]]:
@@ -179,6 +180,16 @@ def again(
 
 def _is_number(text: str) -> bool:
     return text.isdecimal() and len(text) < 10
+
+
+@require_GET
+@readable
+def group(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
+    """A pod group: what became of it, and of its members."""
+    context = grouppage.context(find(run_id), namespace, name, request.GET)
+    if context is None:
+        raise Http404(f"Run {run_id} has no cycle of a pod group {namespace}/{name}.")
+    return render(request, "group.html", context)
 
 
 @require_GET

@@ -43,6 +43,7 @@ urlpatterns = [
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/", runs.explanation, name="why"),
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/trials/", runs.trials, name="trials"),
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/claims/", runs.claims, name="claims"),
+    path("runs/<int:run_id>/groups/<str:namespace>/<str:name>/", runs.group, name="group"),
     path("runs/<int:run_id>/cycles/<int:number>/", runs.cycle, name="cycle"),
     path("runs/<int:run_id>/object/", runs.object_then, name="run-object"),
     path("runs/<int:run_id>/nodes/<str:name>/", runs.node, name="node"),

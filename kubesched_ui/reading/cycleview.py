@@ -45,6 +45,7 @@ FILTER_ORDER = [
 ]
 
 PASSING = ("Success", "Skip", "Wait")
+OUTSIDE = "are outside the domain in which its group was tried"
 NOTHING_AFTER: Mapping[str, tuple[str, str]] = {}
 
 PASS, HOT, ALSO, LATE, UNSEEN = "pass", "hot", "also", "late", "skip"
@@ -115,7 +116,7 @@ class Group:
         if self.state == "feasible":
             return "fit the pod"
         if self.state == "unseen":
-            return "were not looked at"
+            return "; ".join(self.told) or "were not looked at"
         return "; ".join(self.told or self.reasons) or "left out by PreFilter"
 
 
@@ -166,6 +167,11 @@ def steps(cycle: Cycle, result: str, nodes: int, after: Mapping[str, tuple[str, 
         states |= dict.fromkeys(late[: late.index(rejecting)], ("pass", ""))
         states["reserve"] = ("skip", "given back")
         states[rejecting] = ("reject", cycle[rejecting].get("plugin") or "failed")
+    elif cycle.get("group") and cycle.get("selected") and result != "scheduled":
+        states |= {"reserve": ("skip", "given back")}
+        states["permit"] = (
+            ("wait", "its group waits") if cycle.get("promised") else ("reject", "its group is not scheduled")
+        )
     elif result == "waiting":
         states |= {"reserve": ("pass", ""), "permit": ("wait", "waits")}
     elif result == "scheduled":
@@ -208,15 +214,22 @@ def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
     asked = cycle.get("filter_order")
     plugins = list(asked) if asked else in_order([*order, *decisive, *named], order)
     plugins = [name for name in plugins if name and name not in skipped]
-    feasible = set(cycle.get("feasible") or ())
+    feasible, outside = set(cycle.get("feasible") or ()), set(cycle.get("outside") or ())
     groups: dict[tuple[Any, ...], Group] = {}
     for node in nodes:
         status, others = refused.get(node), wider.get(node) or {}
         state = "refused" if status else "feasible" if node in feasible else "unseen"
-        key = (state, _signature(status), tuple((name, tuple(s.get("reasons") or ())) for name, s in others.items()))
+        key = (
+            state,
+            node in outside,
+            _signature(status),
+            tuple((name, tuple(s.get("reasons") or ())) for name, s in others.items()),
+        )
         group = groups.get(key)
         if group is None:
             group = groups[key] = _group(state, status, others, plugins)
+        if state == "unseen" and node in outside:
+            group.told = (OUTSIDE,)
         group.nodes.append(node)
         group.chosen |= node == cycle.get("selected")
     rank = {"feasible": 0, "refused": 1, "unseen": 2}

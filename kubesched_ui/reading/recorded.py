@@ -21,7 +21,9 @@ def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
     """The cycle with the golden format's keys, and with what the pages show beyond them.
 
     `filter_order`: Filter plugins in the order asked. `permit`, `prebind`, `bind`: statuses that rejected. `rule`: what
-    decided among preemption candidates. `nominated`: nodes judged with nominated pods counted in.
+    decided among preemption candidates. `nominated`: nodes judged with nominated pods counted in. `promised`: the node
+    that is kept for the pod. `group`: the pod group whose cycle it is part of; `outside`: nodes outside of the domain
+    in which that was tried.
     """
     more: dict[str, Any] = {
         "filter_order": list(trace.verdicts),
@@ -29,7 +31,13 @@ def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
         "nominated": [nodes[row] for row in trace.nominated],
         "rule": trace.postfilter.rule if trace.postfilter else "",
         "permit_waits": trace.permit_waits,
+        "group": trace.group,
+        "promised": trace.nominated_node,
+        "outside": [],
     }
+    if trace.placement is not None:
+        inside = set(trace.placement.tolist())
+        more["outside"] = [name for row, name in enumerate(nodes) if row not in inside]
     for point in ("permit", "prebind", "bind"):
         status: Status | None = getattr(trace, point)
         if status is not None:

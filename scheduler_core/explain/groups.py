@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain.answer import Answer
-from scheduler_core.explain.words import count, listing, some
+from scheduler_core.explain.words import count, some
 
 OUTSIDE = "node(s) are outside the domain that its group was tried in"
 _ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
@@ -16,27 +15,11 @@ NAMED = 3
 
 
 def verdict(told: Mapping[str, Any], why: str = "") -> str:
-    """`3 of 4 fit; the fourth, w-3, lacks 2 cpu on every node. None of them is bound.` `told`: as `groups.told` has it.
-    `why`: what keeps the first member out that fits nowhere, `lacks 2 cpu on every node`."""
-    members = told["members"]
-    fitting = [member for member in members if member["fits"]]
-    out = [number for number, member in enumerate(members) if not member["fits"]]
-    if told["status"]["reasons"] == [_NO_PLACEMENTS]:
-        return f"No node has the label {told['topology_key']}, which its members are to share the value of."
-    if told["result"] == "waiting":
-        victims = [victim["pod"] for victim in told["victims"]]
-        gone = (
-            f"{some(victims, NAMED)} {'is' if len(victims) == 1 else 'are'} gone" if victims else "its victims are gone"
-        )
-        return f"It fits once {gone}; its members wait for that."
-    fit = f"all {len(members)} fit" if not out and len(members) > 1 else f"{len(fitting)} of {len(members)} fit"
-    parts = [fit if members else "no member could be tried"]
-    if out:
-        parts.append(_first_out(members, out, why))
-    sentence = _capital("; ".join(parts)) + "."
-    if told["result"] == "scheduled":
-        return f"{sentence} {_those_bound(told, len(members))}"
-    return f"{sentence}{_minimum(told)} None of them is bound."
+    """`Gang team/train: 3 of 4 fit; the fourth, w-3, lacks 2 cpu on every node. None is bound.`
+
+    `told`: as `groups.told` has it. `why`: what keeps the first member out that fits nowhere, to follow its name.
+    """
+    return f"{heading(told)}: {_became(told, why)}"
 
 
 def heading(told: Mapping[str, Any]) -> str:
@@ -44,45 +27,64 @@ def heading(told: Mapping[str, Any]) -> str:
     return f"{'Gang' if told['policy'] == 'gang' else 'Group'} {told['name']}"
 
 
+def _became(told: Mapping[str, Any], why: str) -> str:
+    members, key, domains = told["members"], told["topology_key"], told["placements"]
+    if told["status"]["reasons"] == [_NO_PLACEMENTS]:
+        return f"no node has the label {key}, whose value its members are to have in common. None is bound."
+    if told["result"] == "waiting":
+        victims = [victim["pod"] for victim in told["victims"]]
+        gone = f"{some(victims, NAMED)} {'is' if len(victims) == 1 else 'are'} gone" if victims else "room is made"
+        return f"it fits once {gone}; until then its members wait."
+    out = [number for number, member in enumerate(members) if not member["fits"]]
+    some_fit = f"{len(members) - len(out)} of {len(members)} {'fits' if len(members) == 1 else 'fit'}"
+    sentence = "both fit" if not out and len(members) == 2 else f"all {len(members)} fit"
+    sentence = some_fit if out or len(members) < 2 else sentence
+    if out:
+        sentence += f"; {_first_out(members, out, why)}"
+    if told["result"] == "scheduled":
+        return f"{sentence}. {_bound(told, len(members))}{_domain(told)}"
+    if domains:
+        sentence = f"none of {count(len(domains), 'domain')} of {key} takes it; in {told['placement']} {sentence}"
+    return f"{sentence}.{_minimum(told)} None is bound."
+
+
 def _first_out(members: Any, out: list[int], why: str) -> str:
     number, rest = out[0], len(out) - 1
     member = members[number]
-    name = member["pod"].partition("/")[2]
     place = f"the {_ORDINALS[number]}" if number < len(_ORDINALS) else f"member {number + 1}"
     said = f"needs room made on {member['node']}" if member["preempts"] else why or "fits on no node"
     more = f", and {rest} more {'does' if rest == 1 else 'do'} not fit either" if rest else ""
-    return f"{place}, {name}, {said}{more}"
+    return f"{place}, {_name(member['pod'])}, {said}{more}"
 
 
-def _those_bound(told: Mapping[str, Any], members: int) -> str:
+def _bound(told: Mapping[str, Any], members: int) -> str:
     if told["bound"] == members:
         return "It is bound." if members == 1 else "All are bound."
-    return f"{told['bound']} {'is' if told['bound'] == 1 else 'are'} bound: {_takes(told)}."
+    takes = f"a gang that takes {told['min_count']}" if told["policy"] == "gang" else "a group without a minimum"
+    return f"{told['bound']} {'is' if told['bound'] == 1 else 'are'} bound, as it is {takes}."
 
 
-def _takes(told: Mapping[str, Any]) -> str:
-    return f"the gang takes {told['min_count']}" if told["policy"] == "gang" else "a group without a minimum takes any"
+def _domain(told: Mapping[str, Any]) -> str:
+    domains = told["placements"]
+    if not domains:
+        return ""
+    able = sum(one["score"] is not None for one in domains)
+    among = f"the best of {able} that take it" if able > 1 else "the only one that takes it"
+    alone = among if len(domains) > 1 else "the only one there is"
+    return f" They are in {told['topology_key']}={told['placement']}, {alone}."
 
 
 def _minimum(told: Mapping[str, Any]) -> str:
     if told["policy"] != "gang":
         return ""
-    running = f", of which {count(told['running'], 'member')} ran before" if told["running"] else ""
-    held = [pod.partition("/")[2] for pod in told["held"]]
-    kept = f"; {listing(held[:NAMED])} {'is' if len(held) == 1 else 'are'} held back" if held else ""
-    return f" The gang takes {told['min_count']}{running}{kept}."
+    running = f"; {count(told['running'], 'member')} ran before" if told["running"] else ""
+    held = [_name(pod) for pod in told["held"]]
+    kept = f"; {some(held, NAMED)} {'is' if len(held) == 1 else 'are'} held back" if held else ""
+    return f" It takes {told['min_count']}{running}{kept}."
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def keeps_out(answer: Answer, everywhere: str = "") -> str:
-    """What keeps a member out, to follow its name. `everywhere`: what every node lacks for it, `at least 2 cpu`."""
-    if everywhere:
-        return f"lacks {everywhere} on every node"
-    sentence = answer.sentence.removesuffix(".")
-    return sentence[:1].lower() + sentence[1:] if sentence else ""
+def _name(pod: str) -> str:
+    return pod.partition("/")[2]
 
 
 def of_member(trace: CycleTrace) -> str:
@@ -98,3 +100,11 @@ def of_member(trace: CycleTrace) -> str:
             f"{trace.node} takes it once room is made; its group {trace.group} waits until the pods evicted are gone."
         )
     return f"{trace.node} would take it, but its group {trace.group} is not scheduled as a whole, so it stays pending."
+
+
+def keeps_out(everywhere: str, domain: str, refusals: str) -> str:
+    """What keeps a member out, to follow its name. `everywhere`: what every node lacks for it. `domain`: of which nodes
+    that is, "" for all. `refusals`: what nodes do, where they do not lack the same."""
+    if everywhere:
+        return f"lacks {everywhere} on every node" + (f" of {domain}" if domain else "")
+    return f"fits on no node ({refusals})" if refusals else ""

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.chromium import CHROMIUM, FLAGS
-from tests.browser.tour import DEVICES
+from tests.browser.tour import DEVICES, GROUPS
 from tests.kubesched_ui.instance import Instance, until
 
 expect.set_options(timeout=20_000)  # a bound on hanging, not on speed: machines that test are busy
@@ -98,6 +98,15 @@ def devices(site: Instance) -> int:
     """A finished run of the sample with devices, of the release that it is for."""
     made = site.api("POST", "/scenarios", DEVICES.read_bytes())
     run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {"release": "1.36", "tie_break": "name"})["id"]
+    assert site.finished(run)["state"] == "done"
+    return run
+
+
+@pytest.fixture(scope="package")
+def groups(site: Instance) -> int:
+    """A finished run of the sample with pod groups, with the feature gates that it has where nothing is said."""
+    made = site.api("POST", "/scenarios", GROUPS.read_bytes())
+    run: int = site.api("POST", f"/scenarios/{made['id']}/runs", {"tie_break": "name"})["id"]
     assert site.finished(run)["state"] == "done"
     return run
 

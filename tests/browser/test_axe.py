@@ -33,15 +33,16 @@ def complaints(page: Page, rules: list[str] | None = None) -> list[str]:
 
 
 @pytest.fixture(scope="package")
-def tour(site: Instance, recorded: dict[str, Any], story: dict[str, Any], devices: int) -> dict[str, Stop]:
+def tour(site: Instance, recorded: dict[str, Any], story: dict[str, Any], devices: int, groups: int) -> dict[str, Stop]:
     fork: int = site.api("POST", f"/runs/{recorded['run']}/fork", FORK)["id"]
     assert site.finished(fork)["state"] == "done"
     upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
-    found = stops(recorded["scenario"], recorded["run"], fork, story["scenario"], story["run"], upgrade, devices)
+    more = (upgrade, devices, groups)
+    found = stops(recorded["scenario"], recorded["run"], fork, story["scenario"], story["run"], *more)
     return {stop.name: stop for stop in found}
 
 
-@pytest.mark.parametrize("name", [stop.name for stop in stops(0, 0, 0, 0, 0, 0, 0)])
+@pytest.mark.parametrize("name", [stop.name for stop in stops(0, 0, 0, 0, 0, 0, 0, 0)])
 def test_nothing_serious(quiet_page: Page, tour: dict[str, Stop], name: str) -> None:
     page = quiet_page
     tour[name].visit(page)

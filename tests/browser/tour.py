@@ -31,15 +31,16 @@ class Stop(NamedTuple):
         page.evaluate("scrollTo(0, 0)")
 
 
+GROUPS = Path(__file__).parents[2] / "kubesched_ui" / "scenarios" / "samples" / "20-pod-group.yaml"
 DEVICES = Path(__file__).parents[2] / "kubesched_ui" / "scenarios" / "samples" / "19-devices.yaml"
 FORK = {"at": 1, "name": "without delta", "changes": [{"delete": {"kind": "Node", "name": "delta"}}]}
 
 
 def stops(
-    scenario: int, run: int, fork: int, timed_scenario: int, timed: int, upgrade: int, devices: int
+    scenario: int, run: int, fork: int, timed_scenario: int, timed: int, upgrade: int, devices: int, groups: int
 ) -> list[Stop]:
     """All pages: of a run in one pass of cluster.json, of its FORK, of a run in time of story.yaml, of a preview, of a
-    run of DEVICES."""
+    run of DEVICES, of one of GROUPS."""
     pod = f"/runs/{run}/pods/shop"
     scene = f"/scenarios/{scenario}/"
     return [
@@ -88,6 +89,12 @@ def stops(
         Stop("pod, devices to be had", f"/runs/{devices}/pods/default/train/claims/?node=gpu-a"),
         Stop("pod, devices given", f"/runs/{devices}/pods/default/train/?point=reserve"),
         Stop("node, devices", f"/runs/{devices}/nodes/gpu-b/"),
+        Stop("run with groups", f"/runs/{groups}/"),
+        Stop("group", f"/runs/{groups}/groups/team/train/"),
+        Stop("group in a domain", f"/runs/{groups}/groups/team/pair/"),
+        Stop("pod of a group", f"/runs/{groups}/pods/team/train-3/", _open_group),
+        Stop("pod that fits, of a group that does not", f"/runs/{groups}/pods/team/train-0/"),
+        Stop("pod outside of whose domain nodes are", f"/runs/{groups}/pods/team/pair-0/?point=filter"),
         Stop("node", f"/runs/{run}/nodes/alpha/"),
         Stop("node in time", f"/runs/{timed}/nodes/n2/"),
         Stop("nothing there", "/nowhere/"),
@@ -128,6 +135,10 @@ def _start(page: Page) -> None:
 
 def _see_devices(page: Page) -> None:
     page.locator("#claims [data-node]").wait_for()
+
+
+def _open_group(page: Page) -> None:
+    page.locator("#group summary").click()
 
 
 def _open_words(page: Page) -> None:

@@ -29,7 +29,12 @@ GROUPS = {
         "Image locality": "image",
         "Bin packing": "packing",
     },
-    "When it has to wait": {"Anti-affinity": "apart", "Preemption": "preemption", "Gates": "gates"},
+    "When it has to wait": {
+        "Anti-affinity": "apart",
+        "Preemption": "preemption",
+        "Gates": "gates",
+        "Pod groups": "group",
+    },
     "In time: the queue, backoff, evictions": {
         "Time: the queue": "queue",
         "Time: backoff": "backoff",

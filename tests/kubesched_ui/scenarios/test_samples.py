@@ -6,9 +6,11 @@ import pytest
 
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs import lifecycle
 from kubesched_ui.scenarios.intime import document
 from kubesched_ui.scenarios.samples import FOLDER, load_samples
 from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.gates import with_gates
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.outlook import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import prepare
@@ -34,7 +36,12 @@ EXPECTED = {
         "front-0": "b2", "front-1": "b3", "front-2": "b1", "group-0": "a1", "group-1": "a2", "orphan": "",
     },
     "19-devices": {"train": "gpu-b", "notebook": "gpu-b", "report": "gpu-a", "huge": "", "any": "gpu-c"},
+    "20-pod-group": {
+        "render-0": "n1", "render-1": "n2", "render-2": "n3", "train-0": "", "train-1": "", "train-2": "",
+        "train-3": "", "pair-0": "n3", "pair-1": "n3", "web-0": "n1", "web-1": "",
+    },
 }  # fmt: skip
+GATES = {"20-pod-group": dict.fromkeys(("GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling"), True)}
 
 
 # Of scenarios in time: pod -> when it is bound, in seconds.
@@ -63,9 +70,19 @@ def test_sample(name: str) -> None:
     result = sample(name)
     assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {})
     assert len(result.description) > 200
-    prepared = prepare(result.objects, release=RELEASE, schedulers=("default-scheduler",), choices=AS_UPSTREAM)
-    run = Simulation(prepared.objects, release=RELEASE, config=result.config or None, tie_break="name").run()
-    assert {trace.pod.partition("/")[2]: trace.node for trace in run} == EXPECTED[name]
+    release = with_gates(RELEASE, GATES.get(name, {}))
+    prepared = prepare(result.objects, release=release, schedulers=("default-scheduler",), choices=AS_UPSTREAM)
+    run = Simulation(prepared.objects, release=release, config=result.config or None, tie_break="name").run()
+    found = {trace.pod.partition("/")[2]: trace.node if trace.result == "scheduled" else "" for trace in run}
+    assert found == EXPECTED[name]
+
+
+@pytest.mark.django_db
+def test_runs_of_a_sample_have_the_gates_that_it_needs() -> None:
+    load_samples()
+    for name, gates in GATES.items():
+        scenario = Scenario.objects.get(name=sample(name).name)
+        assert lifecycle.defaults(scenario)["release"] == with_gates(RELEASE, gates).name
 
 
 def records(name: str, **spec: Any) -> list[Record]:

@@ -1,0 +1,133 @@
+"""The pod groups of a run. See docs/debugger.md."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest
+from ninja import Field, Query, Router, Schema
+
+from kubesched_ui.api.common import MAX_ID, REFUSALS, find
+from kubesched_ui.asking import groups
+from kubesched_ui.models import Run
+
+router = Router(tags=["debugger"])
+
+Result = Literal["scheduled", "waiting", "unschedulable"]
+PAGE = 20
+
+
+class Said(Schema):
+    plugin: str
+    code: str
+    reasons: list[str]
+
+
+class Member(Schema):
+    """In the order tried: each with those before it assumed on their nodes."""
+
+    pod: str
+    cycle: int = Field(description="The number of its cycle, for all that is asked of a pod's cycle")
+    result: str
+    node: str = Field(description="Where it was assumed, or room is made for it; empty if it fits nowhere")
+    fits: bool = Field(description="It found a node without evictions")
+    preempts: bool = Field(description="It fits on `node` once `victims` are gone")
+    said: str = Field(description="Why no node fits")
+    permit: Said | None = Field(description="What Permit said on the node; null without one")
+    message: str = Field(description="Of one that stays pending, with regard to its group")
+    rejected_by: list[str] = Field(description="Plugins whose events can wake it")
+    nominated_node: str = Field(description="In its status afterwards")
+    victims: list[str]
+
+
+class Victim(Schema):
+    pod: str
+    node: str = Field(description="That it left")
+
+
+class Placement(Schema):
+    """A topology domain in which the group was tried."""
+
+    name: str
+    nodes: int
+    placed: int = Field(description="Members that found a node there")
+    preempts: int = Field(description="Of these, only once victims are gone")
+    status: Said
+    score: int | None = Field(description="Against the others that take the group; null for the only one")
+
+
+class Span(Schema):
+    first: int
+    last: int
+
+
+class GroupShort(Schema):
+    name: str = Field(description="namespace/name of the PodGroup")
+    policy: Literal["gang", "basic"]
+    min_count: int = Field(description="Of a gang, how many it takes; else 0")
+    topology_key: str
+    result: Result
+    members: int = Field(description="That were tried")
+    fit: int
+    bound: int
+    held: int = Field(description="Members that PreEnqueue holds back")
+    victims: int
+    sentence: str
+    first: int = Field(description="The number of the first member's cycle")
+    last: int
+
+
+class GroupPage(Schema):
+    total: int
+    page: int
+    groups: list[GroupShort]
+
+
+class GroupDetail(Schema):
+    name: str
+    sentence: str
+    result: Result
+    popped: str = Field(description="The pod whose turn it was")
+    policy: Literal["gang", "basic"]
+    min_count: int
+    priority: int
+    topology_key: str
+    disruption_mode: str
+    bound: int
+    running: int = Field(description="Members that were on nodes before")
+    members: list[Member]
+    held: dict[str, Said] = Field(description="Member -> what holds it back")
+    status: Said
+    condition: dict[str, str] = Field(description="PodGroupScheduled on the PodGroup afterwards")
+    preempted_as_whole: bool = Field(description="Workload-aware preemption ran")
+    victims: list[Victim] = Field(description="Evicted in this cycle, whatever became of the group")
+    placement: str = Field(description="The domain chosen, or told of; empty for the whole cluster")
+    placements: list[Placement]
+    first: int
+    last: int
+    attempt: int
+    attempts: list[Span]
+
+
+class Asked(Schema):
+    cycle: int | None = Field(None, ge=1, le=MAX_ID, description="Of one of its members; the last attempt if not given")
+
+
+@router.get("/runs/{int:run_id}/groups", response={200: GroupPage, **REFUSALS})
+def groups_of(request: HttpRequest, run_id: int, page: int = Query(1, ge=1, le=1_000_000)) -> dict[str, Any]:
+    """The pod groups of a run in the order tried, 20 at a time."""
+    run = find(Run, run_id)
+    shown = Paginator(run.group_cycles.order_by("first"), PAGE).get_page(page)
+    told = [groups.in_short(run, group) for group in shown.object_list]
+    return {"total": shown.paginator.count, "page": shown.number, "groups": told}
+
+
+@router.get("/runs/{int:run_id}/groups/{namespace}/{name}", response={200: GroupDetail, **REFUSALS}, url_name="group")
+def group(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[Asked]) -> dict[str, Any]:
+    """One cycle of a group: its members in the order tried, the placements, whom it evicted, what became of it."""
+    run = find(Run, run_id)
+    found = groups.group_at(run, namespace, name, asked.cycle)
+    if found is None:
+        raise Http404(f"Run {run_id} has no cycle of a pod group {namespace[:253]}/{name[:253]}.")
+    return groups.detail(run, found)

@@ -1,0 +1,123 @@
+"""The pod groups of a stored run: what became of each, in a sentence, and of its members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubesched_ui.asking.rooms import room_of
+from kubesched_ui.models import Cycle, GroupCycle, Run
+from kubesched_ui.reading import recorded, why
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.room import FIT
+from scheduler_core.errors import InputError
+from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict
+from scheduler_core.explain.sentences import refusals, said
+from scheduler_core.explain.words import some
+
+NAMED = 3
+GANG = "GangScheduling"
+
+
+def sentence_of(run: Run, group: GroupCycle) -> str:
+    """The group's verdict, with what keeps its first member out that fits nowhere. Raises InputError."""
+    told = group.told
+    out = next((member for member in told["members"] if not member["fits"]), None)
+    row = run.cycles.filter(number=out["cycle"]).first() if out is not None and not out["preempts"] else None
+    return verdict(told, what_keeps_out(run, row, told["placement"]) if row is not None else "")
+
+
+def what_keeps_out(run: Run, row: Cycle, domain: str = "") -> str:
+    """`lacks 2 cpu on every node`: why a member fits nowhere; "" if that was not for the nodes. Raises InputError."""
+    row.run = run
+    trace, nodes = recorded.trace_of(row), row.nodes
+    if trace.prefilter is not None:
+        return f"is refused by {trace.prefilter.plugin or 'PreFilter'} ({said(trace.prefilter)})"
+    if trace.reserve is not None:
+        return f"is refused by {trace.reserve.plugin} once {trace.node} was chosen ({said(trace.reserve)})"
+    room = None if run.active else room_of(run, row, trace)
+    answer = why.answer(trace, nodes, room)
+    inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]
+    names = [name for group in inside for name in group.nodes]
+    everywhere = ""
+    if room is not None and inside and all(group.plugin == FIT for group in inside):
+        everywhere = room.everywhere(names)
+    return keeps_out(everywhere, domain, refusals(inside))
+
+
+def note_of(run: Run, row: Cycle) -> str:
+    """What is to be said of remedies for a member of a group: they are tried for the pod alone; "" for other pods."""
+    row.run = run
+    trace = recorded.trace_of(row)
+    if trace.preenqueue is not None and trace.preenqueue.plugin == GANG:
+        return "It is held back until its group is there, with as many pods as it takes; no change to nodes would help."
+    if not trace.group or trace.result == "scheduled":
+        return ""
+    if trace.node and trace.reserve is None:
+        return (
+            f"{trace.node} takes this pod as it is: what keeps it pending is its group, {trace.group}. Ask this of the "
+            "member that fits nowhere."
+        )
+    return (
+        "Tried for this pod alone, with the members before it on their nodes. A fork with a change tries the whole "
+        f"group {trace.group} again."
+    )
+
+
+def group_of(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | None) -> GroupCycle | None:
+    """The group's cycle that a member's cycle is part of; of a pod that was held back, its group's last one."""
+    if trace.group:
+        return run.group_cycles.filter(first__lte=row.number, last__gte=row.number).first()
+    named = ((pod or {}).get("spec") or {}).get("schedulingGroup") or {}
+    name = named.get("podGroupName") if isinstance(named, Mapping) else None
+    found = run.group_cycles.filter(namespace=row.namespace, name=name) if name else run.group_cycles.none()
+    return found.order_by("first").last()
+
+
+def group_at(run: Run, namespace: str, name: str, cycle: int | None = None) -> GroupCycle | None:
+    """The group's last cycle, or the one with a member's cycle of this number."""
+    found = run.group_cycles.filter(namespace=namespace, name=name)
+    if cycle is not None:
+        found = found.filter(first__lte=cycle, last__gte=cycle)
+    return found.order_by("first").last()
+
+
+def detail(run: Run, group: GroupCycle) -> dict[str, Any]:
+    """All of a group's cycle, with its sentence. Raises InputError."""
+    told = dict(group.told)
+    told.pop("next_start_index", None)
+    cycles = list(run.group_cycles.filter(namespace=group.namespace, name=group.name).values_list("first", "last"))
+    return told | {
+        "sentence": sentence_of(run, group),
+        "first": group.first,
+        "last": group.last,
+        "attempt": cycles.index((group.first, group.last)) + 1,
+        "attempts": [{"first": first, "last": last} for first, last in cycles],
+    }
+
+
+def in_short(run: Run, group: GroupCycle) -> dict[str, Any]:
+    """A group as lists have it."""
+    told = group.told
+    try:
+        sentence = sentence_of(run, group)
+    except InputError:
+        sentence = verdict(told)
+    return {
+        "name": group.key,
+        "namespace": group.namespace,
+        "own_name": group.name,
+        "policy": told["policy"],
+        "min_count": told["min_count"],
+        "topology_key": told["topology_key"],
+        "result": group.result,
+        "members": group.members,
+        "fit": sum(member["fits"] for member in told["members"]),
+        "bound": group.bound,
+        "held": len(told["held"]),
+        "victims": len(told["victims"]),
+        "sentence": sentence,
+        "first": group.first,
+        "last": group.last,
+        "pods": some([member["pod"].partition("/")[2] for member in told["members"]], NAMED),
+    }

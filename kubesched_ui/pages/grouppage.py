@@ -1,0 +1,63 @@
+"""A pod group in a run: the list on the run's page, the part on a member's page, a page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.paginator import Paginator
+
+from kubesched_ui.asking import groups
+from kubesched_ui.models import Cycle, GroupCycle, Run
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.errors import InputError
+
+LISTED = 20  # on a page of the run's list
+MEMBERS_SHOWN = 200
+
+
+def listed(run: Run, page: str | None) -> dict[str, Any]:
+    """The run's groups, in the order tried, a page of them; {} if it has none."""
+    found = run.group_cycles.order_by("first")
+    if not found.exists():
+        return {}
+    shown = Paginator(found, LISTED).get_page(page)
+    return {"groups": [groups.in_short(run, group) for group in shown.object_list], "groups_page": shown}
+
+
+def of_member(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The part of a member's page; {} for a pod that no group's cycle is about."""
+    group = groups.group_of(run, row, trace, pod)
+    return {"group": shown(run, group, f"{row.namespace}/{row.name}")} if group is not None else {}
+
+
+def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """What group.html needs; None if the run did not try such a group."""
+    cycle = query.get("cycle", "")
+    group = groups.group_at(run, namespace, name, int(cycle) if cycle.isdecimal() and len(cycle) < 10 else None)
+    return {"run": run, "group": shown(run, group)} if group is not None else None
+
+
+def shown(run: Run, group: GroupCycle, current: str = "") -> dict[str, Any]:
+    """All of it as the templates have it. `current`: the member whose page it is on."""
+    try:
+        told = groups.detail(run, group)
+    except InputError as problem:
+        return {"problem": str(problem), "name": group.key}
+    named = [
+        member | dict(zip(("namespace", "own_name"), member["pod"].split("/", 1), strict=True))
+        for member in told["members"]
+    ]
+    order = [{"place": number, "current": member["pod"] == current, **member} for number, member in enumerate(named, 1)]
+    held = [(*pod.split("/", 1), status) for pod, status in told["held"].items()]
+    heading, _, rest = told["sentence"].partition(": ")
+    return told | {
+        "namespace": group.namespace,
+        "own_name": group.name,
+        "heading": heading,
+        "rest": rest,
+        "order": order[:MEMBERS_SHOWN],
+        "beyond": max(0, len(order) - MEMBERS_SHOWN),
+        "held_back": held,
+        "who_left": [(*victim["pod"].split("/", 1), victim["node"]) for victim in told["victims"]],
+    }

@@ -1,0 +1,47 @@
+"""A pod group under the hands of a person: from the run to the group, to a member, and open there."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+VERDICT = "3 of 4 fit; the fourth, train-3, lacks 2 cpu on every node"
+
+
+def test_a_group_opens_into_its_members(page: Page, groups: int) -> None:
+    page.goto(f"/runs/{groups}/")
+    train = page.locator("#groups tr").filter(has_text="team/train")
+    expect(train).to_contain_text(VERDICT)
+    train.get_by_role("link", name="team/train").click()
+    expect(page).to_have_url(re.compile(r"/groups/team/train/"))
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(4)
+    expect(rows.first).to_contain_text("fits, not bound")
+    page.get_by_role("link", name="train-3").click()
+    opened = page.locator("#group details")
+    expect(opened.locator("summary")).to_contain_text(VERDICT)
+    expect(opened.get_by_role("link", name="train-0")).to_be_hidden()
+    opened.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(opened.locator("tr[aria-current]")).to_contain_text("this pod")
+    opened.get_by_role("link", name="train-0").click()
+    expect(page.locator(".answer")).to_contain_text("n1 would take it, but its group team/train")
+    expect(page.locator("#why")).to_contain_text("what keeps it pending is its group")
+
+
+def test_the_map_has_what_was_tried(page: Page, groups: int) -> None:
+    page.goto(f"/runs/{groups}/groups/team/train/")
+    page.get_by_role("link", name="The map when its first member was tried").click()
+    expect(page.locator("#map")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"cycle=4"))
+
+
+def test_the_start_form_has_the_gates_that_the_cluster_needs(page: Page, groups: int) -> None:
+    page.goto(f"/runs/{groups}/")
+    page.locator(".crumbs a").nth(1).click()
+    expect(page.get_by_label("Feature gates")).to_have_value(re.compile("GangScheduling=true,GenericWorkload=true"))
+    page.get_by_label("Feature gates").fill("")
+    page.get_by_role("button", name="Start the run").click()
+    expect(page.locator(".notice.warn")).to_contain_text("this run places each pod by itself")
+    expect(page.locator(".notice.warn")).to_contain_text("set the feature gates GangScheduling=true")

@@ -1,0 +1,136 @@
+"""Pod groups of stored runs: API and pages; every question about a member is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Run
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.scenarios.samples import FOLDER
+from tests.kubesched_ui.carried import exported, imported
+from tests.kubesched_ui.clusters import as_list
+from tests.kubesched_ui.runs.test_groups import ran
+from tests.scheduler_core.debugger.live import ROOT, golden_cases
+
+pytestmark = pytest.mark.django_db
+
+CASES = golden_cases(ROOT / "tests" / "golden" / "areas-1.36" / "gang" / "cases.jsonl.gz")[:10]
+TRAIN = "Gang team/train: 3 of 4 fit; the fourth, train-3, lacks 2 cpu on every node. It takes 4. None is bound."
+QUESTIONS = (
+    ("filter", "NodeResourcesFit"),
+    ("permit", "GangScheduling"),
+    ("preenqueue", "GangScheduling"),
+    ("total", ""),
+    ("preemption", "DefaultPreemption"),
+)
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+
+
+@pytest.fixture
+def run(client: Client) -> Run:
+    return ran(client, (FOLDER / "20-pod-group.yaml").read_bytes(), tie_break="name")
+
+
+def text(client: Client, address: str, status: int = 200, **query: object) -> str:
+    answer = client.get(address, query)
+    assert answer.status_code == status, answer.content
+    return " ".join(answer.content.decode().split())
+
+
+def test_the_list_says_what_became_of_each(client: Client, run: Run) -> None:
+    told = client.get(f"/api/runs/{run.pk}/groups").json()
+    assert told["total"] == 4
+    found = {group["name"]: group for group in told["groups"]}
+    assert [*found] == ["team/render", "team/train", "team/pair", "team/web"]
+    assert found["team/train"]["sentence"] == TRAIN
+    assert (found["team/web"]["policy"], found["team/web"]["fit"], found["team/web"]["bound"]) == ("basic", 1, 1)
+    page = text(client, f"/runs/{run.pk}/")
+    assert TRAIN in page
+    assert f'<a href="/runs/{run.pk}/groups/team/train/?cycle=4">team/train</a>' in page
+
+
+def test_a_group_opens_into_its_members(client: Client, run: Run) -> None:
+    told = client.get(f"/api/runs/{run.pk}/groups/team/train").json()
+    assert (told["sentence"], told["first"], told["last"], told["attempt"]) == (TRAIN, 4, 7, 1)
+    assert [(one["pod"], one["node"], one["fits"]) for one in told["members"]] == [
+        *(("team/train-0", "n1", True), ("team/train-1", "n2", True), ("team/train-2", "n3", True)),
+        ("team/train-3", "", False),
+    ]
+    assert told["members"][0]["permit"]["code"] == "Wait"
+    page = text(client, f"/runs/{run.pk}/groups/team/train/")
+    assert TRAIN in page
+    assert f'<a href="/runs/{run.pk}/pods/team/train-3/?cycle=7"> train-3 </a>' in page
+    pair = client.get(f"/api/runs/{run.pk}/groups/team/pair").json()
+    assert [(one["name"], one["nodes"], one["placed"]) for one in pair["placements"]] == [("a", 2, 2), ("b", 1, 2)]
+    assert "Domains tried" in text(client, f"/runs/{run.pk}/groups/team/pair/")
+
+
+def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) -> None:
+    page = text(client, f"/runs/{run.pk}/pods/team/train-3/")
+    assert page.index("the fourth, train-3, lacks 2 cpu on every node") < page.index("No node fits: 3 lack cpu")
+    fits = text(client, f"/runs/{run.pk}/pods/team/train-0/")
+    assert "n1 would take it, but its group team/train is not scheduled as a whole, so it stays pending." in fits
+    assert "its group is not scheduled" in fits  # at Permit
+    why = text(client, f"/runs/{run.pk}/pods/team/train-0/why/")
+    assert "n1 takes this pod as it is: what keeps it pending is its group, team/train." in why
+    assert "Tried for this pod alone" in text(client, f"/runs/{run.pk}/pods/team/train-3/why/")
+    pair = text(client, f"/runs/{run.pk}/pods/team/pair-0/", point="filter")
+    assert "2 of 3 nodes are outside the domain in which its group was tried." in pair
+
+
+def test_what_is_not_there(client: Client, run: Run) -> None:
+    told = client.get(f"/api/runs/{run.pk}/groups/team/nobody")
+    assert (told.status_code, told.json()["error"]) == (
+        404,
+        f"Run {run.pk} has no cycle of a pod group team/nobody.",
+    )
+    assert client.get(f"/api/runs/{run.pk}/groups/team/train", {"cycle": 1}).status_code == 404
+    text(client, f"/runs/{run.pk}/groups/team/nobody/", status=404)
+    text(client, f"/runs/{run.pk}/groups/team/train/", status=404, cycle=99)
+
+
+def test_a_run_file_has_them_again(client: Client, run: Run) -> None:
+    again = imported(client, exported(client, run))
+    assert [group.told for group in again.group_cycles.all()] == [group.told for group in run.group_cycles.all()]
+    assert again.imported["differs"] == 0
+
+
+def test_a_pod_that_is_held_back_shows_its_group(client: Client) -> None:
+    from tests.scheduler_core.build import node
+    from tests.scheduler_core.groups.test_groups import group, members
+
+    some = members("g", 3)
+    some[2]["spec"]["schedulingGates"] = [{"name": "wait"}]
+    run = ran(client, as_list(node("n1", cpu="8"), group("g", 3), *some))
+    page = text(client, f"/runs/{run.pk}/pods/default/g-2/")
+    assert "both fit. It takes 3; g-2 is held back. None is bound." in page
+    assert "SchedulingGates" in page
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
+def test_every_question_about_a_member_is_answered(client: Client, case: dict[str, Any]) -> None:
+    settings = {"release": "1.36", "feature_gates": case["feature_gates"], "tie_break": "name"}
+    run = ran(client, as_list(*case["objects"]), preemption=case["preempt"], percentage=case["percentage"], **settings)
+    for address in (f"/runs/{run.pk}/", f"/runs/{run.pk}/together/", f"/api/runs/{run.pk}/map"):
+        text(client, address)
+    text(client, f"/api/runs/{run.pk}/find", where="result == 'unschedulable'")
+    for group in run.group_cycles.all():
+        text(client, f"/runs/{run.pk}/groups/{group.key}/")
+        told = client.get(f"/api/runs/{run.pk}/groups/{group.key}").json()
+        assert told["bound"] == sum(member["result"] == "scheduled" for member in told["members"])
+    for cycle in run.cycles.all():
+        pod = f"pods/{cycle.namespace}/{cycle.name}"
+        text(client, f"/api/runs/{run.pk}/state", cycle=cycle.number)
+        for part in ("", "why/", "trials/"):
+            text(client, f"/runs/{run.pk}/{pod}/{part}")
+        for point, plugin in QUESTIONS:
+            answer = client.get(f"/api/runs/{run.pk}/{pod}/provenance", {"point": point, "plugin": plugin})
+            assert answer.status_code in (200, 400, 404)
+            assert answer.status_code == 200 or answer.json()["error"]

@@ -1,0 +1,94 @@
+"""What became of a group, in a sentence; and what a member is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.explain import explain
+from scheduler_core.explain.groups import verdict
+from scheduler_core.groups.told import told_of
+from scheduler_core.groups.trace import GroupTrace
+from tests.scheduler_core.build import ZONE, node, pod
+from tests.scheduler_core.groups.test_groups import IN_ZONE, RELEASE, TOPOLOGY, WHOLE, group, members, run
+
+NODES = [node("n1", cpu="4"), node("n2", cpu="2")]
+DOMAINS = f"{RELEASE},TopologyAwareWorkloadScheduling=true"
+LOW = pod("low", on="n1", requests={"cpu": "4"}, priority=1)
+
+
+def told(objects: list[Any], release: str = RELEASE) -> dict[str, Any]:
+    found = next(one for one in run(objects, release) if isinstance(one, GroupTrace))
+    return told_of(found)
+
+
+@pytest.mark.parametrize(
+    ("objects", "release", "said"),
+    [
+        ([*NODES, group("g", 3), *members("g", 3)], RELEASE, "Gang default/g: all 3 fit. All are bound."),
+        ([*NODES, group("g", 2), *members("g", 2)], RELEASE, "Gang default/g: both fit. All are bound."),
+        ([*NODES, group("g"), *members("g", 1)], RELEASE, "Group default/g: 1 of 1 fits. It is bound."),
+        (
+            [*NODES, group("g", 4), *members("g", 4)],
+            RELEASE,
+            "Gang default/g: 3 of 4 fit; the fourth, g-3, lacks 2 cpu on every node. It takes 4. None is bound.",
+        ),
+        (
+            [*NODES, group("g", 5), *members("g", 6)],
+            RELEASE,
+            "Gang default/g: 3 of 6 fit; the fourth, g-3, lacks 2 cpu on every node, and 2 more do not fit either. "
+            "It takes 5. None is bound.",
+        ),
+        (
+            [*NODES, group("g"), *members("g", 4)],
+            RELEASE,
+            "Group default/g: 3 of 4 fit; the fourth, g-3, lacks 2 cpu on every node. "
+            "3 are bound, as it is a group without a minimum.",
+        ),
+        (
+            [*NODES, group("g", 3, schedulingConstraints=IN_ZONE), *members("g", 3)],
+            DOMAINS,
+            "Gang default/g: no node has the label topology.kubernetes.io/zone, whose value its members are to have in "
+            "common. None is bound.",
+        ),
+        (
+            [node("n1", cpu="4"), LOW, group("g", 2, priority=5), *members("g", 2, priority=5)],
+            WHOLE,
+            "Gang default/g: it fits once default/low is gone; until then its members wait.",
+        ),
+    ],
+)
+def test_the_verdict(objects: list[Any], release: str, said: str) -> None:
+    assert verdict(told(objects, release), "lacks 2 cpu on every node") == said
+
+
+def test_of_domains() -> None:
+    zones = [node("a1", zone="a", cpu="2"), *(node(f"b{n}", zone="b", cpu="2") for n in (1, 2))]
+    goes = told([*zones, group("g", 2, schedulingConstraints=IN_ZONE), *members("g", 2)], DOMAINS)
+    assert verdict(goes).endswith(f"They are in {ZONE}=b, the only one that takes it.")
+    assert [(one["name"], one["placed"]) for one in goes["placements"]] == [("a", 1), ("b", 2)]
+    stays = told([*zones, group("g", 3, schedulingConstraints=IN_ZONE), *members("g", 3)], DOMAINS)
+    assert f"none of 2 domains of {ZONE} takes it; in a 1 of 3 fit" in verdict(stays)
+
+
+def test_members_that_are_held_back_are_named() -> None:
+    held = members("g", 3)
+    held[2]["spec"]["schedulingGates"] = [{"name": "wait"}]
+    found = told([*NODES, group("g", 3), *held])
+    assert verdict(found) == "Gang default/g: both fit. It takes 3; g-2 is held back. None is bound."
+    assert found["held"]["default/g-2"]["plugin"] == "SchedulingGates"
+
+
+def test_a_member_that_fits_is_told_of_its_group() -> None:
+    (found,) = run([*NODES, group("g", 4), *members("g", 4)])
+    first, *_, last = [explain(member.trace, names=["n1", "n2"]).sentence for member in found.members]
+    assert first == "n1 would take it, but its group default/g is not scheduled as a whole, so it stays pending."
+    assert last == "No node fits: 2 lack cpu."
+
+
+def test_a_member_outside_of_whose_domain_nodes_are() -> None:
+    zones = [node("a1", zone="a", cpu="4"), node("b1", zone="b", cpu="1")]
+    (found,) = run([*zones, group("g", 2, schedulingConstraints=IN_ZONE), *members("g", 2)], TOPOLOGY)
+    sentence = explain(found.members[0].trace, names=["a1", "b1"]).sentence
+    assert sentence == "Placed on a1, the only one that fits: 1 is outside the domain that its group was tried in."
