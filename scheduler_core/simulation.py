@@ -13,7 +13,7 @@ from scheduler_core.api.objects import Object, decode_all
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.journal import BOUND, GONE, TRIED
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config import Configuration, Unknown, load_configuration
+from scheduler_core.config import Configuration, Unknown
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
@@ -23,11 +23,11 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import timeout_message
 from scheduler_core.groups.group_cycle import GroupScheduler, order_of
 from scheduler_core.groups.trace import GroupTrace, condition_of
-from scheduler_core.legacy.configuration import load_legacy
+from scheduler_core.legacy.configuration import load
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.generic_scheduler import GenericScheduler
 from scheduler_core.legacy.registry import ALGORITHMS
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.gang_scheduling import is_member
 from scheduler_core.releases import NEWEST, Release, get_release
 
@@ -83,22 +83,17 @@ class Simulation:
         if percentage is not None and not 0 <= percentage <= 100:
             raise InputError("run", "percentage", f"must be in 0..100, got {percentage}")
         self.release = get_release(release)
-        if self.release.predicates and registry is PLUGINS:
-            registry = ALGORITHMS
         if isinstance(config, Configuration):
             self.configuration = config
-        elif self.release.predicates:
-            self.configuration = load_legacy(config, self.release)
         else:
-            known = known_plugins(registry)
-            self.configuration = load_configuration(config, self.release, known=known, unknown=unknown_plugins)
+            self.configuration = load(config, self.release, registry, unknown_plugins)
         self.warnings = list(self.configuration.warnings)
         self.cluster = cluster if cluster is not None else Cluster(self.release)
         typed: list[Object] = [o for o in objects if isinstance(o, Object)]
         if len(typed) != len(objects):
             typed = decode_all(objects)
         pending = self.cluster.load(typed)
-        self.registry = registry
+        self.registry = ALGORITHMS if self.release.predicates else registry
         profiles = self.frameworks(seed if tie_break == "seed" else None, percentage)
         make = GenericScheduler if self.release.predicates else Scheduler
         self.scheduler = make(self.cluster, profiles, preemption, timer)

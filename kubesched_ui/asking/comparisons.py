@@ -16,7 +16,6 @@ from kubesched_ui.models import Run
 from kubesched_ui.runs import forking, simulations
 from kubesched_ui.runs.lifecycle import settings_of
 from kubesched_ui.runs.simulations import unknown_of
-from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import differences
@@ -28,7 +27,7 @@ from scheduler_core.debugger.compare.side import Cycle, Side
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
 from scheduler_core.errors import InputError
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 
 KEPT = 4  # comparisons of finished runs
@@ -84,7 +83,7 @@ def meaning(config: str, release: str, unknown: Any) -> dict[str, Any]:
     """What a configuration means by path; its text where it cannot be read."""
     try:
         page = get_release(release)
-        loaded = load_configuration(config or None, page, known=known_plugins(PLUGINS), unknown=unknown)
+        loaded = load(config or None, page, unknown=unknown)
     except InputError:
         return {"config": config}
     return differences.of_configuration(loaded)

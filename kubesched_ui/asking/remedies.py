@@ -14,7 +14,7 @@ from kubesched_ui.asking.comparisons import fetcher
 from kubesched_ui.asking.recordings import key_of, recording_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.runs.simulations import unknown_of
-from scheduler_core.config import Configuration, load_configuration
+from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.remedies.pending import Together, together
 from scheduler_core.debugger.remedies.search import remedies
@@ -22,7 +22,7 @@ from scheduler_core.debugger.remedies.steps import Remedy
 from scheduler_core.debugger.remedies.winning import Winning, make_win
 from scheduler_core.debugger.rewind import rewind
 from scheduler_core.explain import Answer, explain
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 
@@ -110,8 +110,7 @@ def maker(run: Run) -> Callable[..., Simulation]:
 
 def configuration_of(run: Run) -> Configuration:
     """What the run was started with. Raises InputError."""
-    known = known_plugins(PLUGINS)
-    return load_configuration(run.config or None, get_release(run.release), known=known, unknown=unknown_of(run))
+    return load(run.config or None, get_release(run.release), unknown=unknown_of(run))
 
 
 def _remembered(key: tuple[Any, ...], ask: Callable[[], Any]) -> Any:

@@ -11,10 +11,9 @@ from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.result import Record
 from scheduler_core.api.objects import KINDS as CORE
 from scheduler_core.api.objects import Object, decode
-from scheduler_core.config import load_configuration
 from scheduler_core.controllers.workload import KINDS as WORKLOADS
 from scheduler_core.errors import InputError
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.snapshot.defaults import Filled, is_typed
 from scheduler_core.snapshot.outlook import AS_UPSTREAM, DEFAULT_SCHEDULER, Outlook
@@ -75,8 +74,7 @@ def of_files(told: list[Any]) -> list[Any]:
 
 def _schedulers(config: str) -> list[str]:
     try:
-        known = known_plugins(PLUGINS)
-        return load_configuration(config or None, RELEASE, known=known, unknown="leave_out").schedulers
+        return load(config or None, RELEASE, unknown="leave_out").schedulers
     except InputError:
         return [DEFAULT_SCHEDULER]
 

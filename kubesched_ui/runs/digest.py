@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from scheduler_core.config import POINTS, Configuration, Profile, Unknown, load_configuration
+from scheduler_core.config import POINTS, Configuration, Profile, Unknown
 from scheduler_core.config.finding import find
 from scheduler_core.config.schema import GROUP, KIND
 from scheduler_core.errors import InputError
 from scheduler_core.explain.words import count, listing
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 
 LONGEST = 200
@@ -28,14 +28,17 @@ def digest(config: str, release: str, unknown: Unknown = "error") -> str:
     """
     if not config:
         return ""
-    page, known = get_release(release), known_plugins(PLUGINS)
+    page = get_release(release)
     try:
-        found = load_configuration(config, page, known=known, unknown=unknown)
+        found = load(config, page, unknown=unknown)
         version = find(config)[0].raw.get("apiVersion") or f"{GROUP}/v1"
-        plain = load_configuration({"apiVersion": version, "kind": KIND}, page, known=known)
+        plain = load(None if page.predicates else {"apiVersion": version, "kind": KIND}, page)
     except InputError:
         return "unreadable"
-    of_old = [f"{version.rpartition('/')[2]} defaults"] if version != f"{GROUP}/v1" else []
+    if page.predicates:
+        of_old = ["Policy"]
+    else:
+        of_old = [f"{version.rpartition('/')[2]} defaults"] if version != f"{GROUP}/v1" else []
     told = ", ".join(dict.fromkeys([*_changes(found, plain), *of_old])) or DEFAULT
     return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
 

@@ -10,7 +10,6 @@ from kubesched_ui.recording.adopting import adopt_in_time, adopt_once
 from kubesched_ui.recording.chronicle import Chronicle
 from kubesched_ui.recording.eventlog import RunLog
 from kubesched_ui.runs import forking, simulations
-from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import Edit
 from scheduler_core.debugger.fork.prefix import (
@@ -25,7 +24,7 @@ from scheduler_core.debugger.fork.stages import decisions, plan_in_time, plan_on
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, facts_from, objects_from
 from scheduler_core.errors import InputError
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.scenario_run import ScenarioRun
@@ -47,11 +46,10 @@ def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     prefix, fetch = prefix_in(run, run.fork_at or 1, own=True)
     settings = forking.settings_before(run)
     release = get_release(settings.release)
-    known, unknown = known_plugins(PLUGINS), simulations.unknown_of(run)
     make = partial(
         Simulation,
         release=release.name,
-        config=load_configuration(settings.config or None, release, known=known, unknown=unknown),
+        config=load(settings.config or None, release, unknown=simulations.unknown_of(run)),
         seed=settings.seed,
         tie_break=settings.tie_break,
         preemption=settings.preemption,

@@ -13,9 +13,9 @@ from django.conf import settings
 from kubesched_ui.models import Run
 from kubesched_ui.runs import template
 from kubesched_ui.scenarios import intime
-from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.config import Unknown
 from scheduler_core.errors import InputError
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
@@ -89,9 +89,7 @@ def begin(run: Run) -> Begun:
     objects, pods, only = cluster_of(run)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
     release = get_release(run.release)
-    configuration = load_configuration(
-        run.config or None, release, known=known_plugins(PLUGINS), unknown=unknown_of(run)
-    )
+    configuration = load(run.config or None, release, unknown=unknown_of(run))
     prepared = prepare(
         objects,
         release=release,

@@ -12,7 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from scheduler_core.commands.loading import configuration_of, prepared, read_config, tell
-from scheduler_core.config import Configuration, Unknown, load_configuration
+from scheduler_core.config import Configuration, Unknown
 from scheduler_core.debugger import moments
 from scheduler_core.debugger.facts import Facts
 from scheduler_core.debugger.find import Search
@@ -29,7 +29,7 @@ from scheduler_core.debugger.recording import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.explain import words
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.gates import parse
 from scheduler_core.simulation import Simulation
@@ -80,8 +80,8 @@ def play(
         return _in_time(data, path, release, parse(gates), config, seed, unknown, choices, keep, stages)
     raws = objects_in(data, path)
     name = with_gates(get_release(release or NEWEST), parse(gates)).name
-    load = partial(load_configuration, release=get_release(name), known=known_plugins(PLUGINS), unknown=unknown)
-    configuration = load(read_config(config)) if config else configuration_of(raws, load)
+    read = partial(load, release=get_release(name), unknown=unknown)
+    configuration = read(read_config(config)) if config else configuration_of(raws, read)
     found = prepared(path, raws, name, configuration, choices)
     tie_break = "name" if seed is None else "seed"
     simulation = Simulation(found.objects, release=name, config=configuration, seed=seed or 0, tie_break=tie_break)

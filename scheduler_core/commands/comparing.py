@@ -9,7 +9,6 @@ import msgspec
 
 from scheduler_core.commands.asking import Played
 from scheduler_core.commands.loading import read_config
-from scheduler_core.config import load_configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import differences
@@ -18,7 +17,7 @@ from scheduler_core.debugger.compare.side import Cycle, Side
 from scheduler_core.debugger.fork.stages import Stage
 from scheduler_core.errors import InputError
 from scheduler_core.explain.words import count
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 
 ROWS = 200
@@ -27,7 +26,7 @@ ROWS = 200
 def side_of(played: Played) -> Side:
     """A file's run as one side of a comparison; it was played with `keep`."""
     release = get_release(played.settings["release"])
-    usual = load_configuration(None, release, known=known_plugins(PLUGINS))
+    usual = load(None, release)
     settings = played.settings | differences.of_configuration(played.configuration)
     return Side(
         settings,

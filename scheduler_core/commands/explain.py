@@ -14,14 +14,15 @@ from msgspec.structs import replace
 from scheduler_core.api.objects import Object, Pod, PodStatus
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.loading import configuration_of, prepared, read_config, tell
-from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.config import Unknown
 from scheduler_core.debugger.remedies.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
 from scheduler_core.explain.render import render
 from scheduler_core.explain.words import count, some
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
+from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.out_of_tree import enabling, with_plugins
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
@@ -59,14 +60,14 @@ def run(
     """
     registry = with_plugins(plugins)
     unknown: Unknown = "leave_out" if leave_out_unknown else "error"
-    load = partial(load_configuration, release=get_release(release), known=known_plugins(registry), unknown=unknown)
+    read = partial(load, release=get_release(release), registry=registry, unknown=unknown)
     raws = read_snapshot(path)
     if config:
-        configuration = load(read_config(config))
+        configuration = read(read_config(config))
     elif enabled := enabling(name for name in registry if name not in PLUGINS):
-        configuration = load(enabled)
+        configuration = read(enabled)
     else:
-        configuration = configuration_of(raws, load)
+        configuration = configuration_of(raws, read)
     found = prepared(path, raws, release, configuration, choices)
     objects = found.objects
     wanted = None if pod is None else _unbound(objects, pod)

@@ -12,13 +12,13 @@ import msgspec
 from scheduler_core.commands.asking import is_scenario
 from scheduler_core.commands.comparing import write_table
 from scheduler_core.commands.loading import prepared, read_config, tell, usable_configuration
-from scheduler_core.config import Unknown, load_configuration
+from scheduler_core.config import Unknown
 from scheduler_core.debugger.compare.fates import Fate
 from scheduler_core.debugger.compare.inputs import Inputs
 from scheduler_core.debugger.compare.upgrade import DECISIONS, Step, told_of, upgrade
 from scheduler_core.errors import InputError
 from scheduler_core.explain.words import count, some
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.gates import WHERE, gates_of, parse, with_known_gates
 from scheduler_core.snapshot.files import objects_in, read_bytes
@@ -101,9 +101,9 @@ def inputs_of(
     found: list[Inputs] = []
     for name in releases:
         release = with_known_gates(get_release(name), gates)
-        load = partial(load_configuration, release=release, known=known_plugins(PLUGINS), unknown=unknown)
-        raw = read_config(config) if config else usable_configuration(raws, load)
-        whole = prepared(path, raws, release.name, load(raw), choices)
+        read = partial(load, release=release, unknown=unknown)
+        raw = read_config(config) if config else usable_configuration(raws, read)
+        whole = prepared(path, raws, release.name, read(raw), choices)
         if not found:
             tell(whole, [])
         objects = {(type(obj).__name__, obj.key): obj for obj in whole.objects}

@@ -4,14 +4,29 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from scheduler_core.config.configuration import Configuration
+from scheduler_core.config import Configuration, Unknown, load_configuration
 from scheduler_core.config.finding import find
 from scheduler_core.config.policy import is_policy, read_policy
 from scheduler_core.config.schema import KIND, POLICY
 from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import Plugin
 from scheduler_core.legacy.policy import configuration_of
 from scheduler_core.legacy.profile import default_configuration
+from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import Release
+
+
+def load(
+    source: str | bytes | Mapping[str, Any] | None,
+    release: Release,
+    registry: Mapping[str, type[Plugin]] = PLUGINS,
+    unknown: Unknown = "error",
+) -> Configuration:
+    """The configuration in `source`, as the release reads it; None for its default. Raises InputError. `registry`: the
+    plugins there are; `unknown`: as of `load_configuration`."""
+    if release.predicates:
+        return load_legacy(source, release)
+    return load_configuration(source, release, known=known_plugins(registry), unknown=unknown)
 
 
 def load_legacy(source: str | bytes | Mapping[str, Any] | None, release: Release) -> Configuration:

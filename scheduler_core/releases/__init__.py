@@ -26,9 +26,10 @@ from scheduler_core.releases import (
 from scheduler_core.releases.gates import numbered, parse, with_gates
 from scheduler_core.releases.release import Release
 
-__all__ = ["NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
+__all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
 
 _PAGES = (
+    v1_16,
     v1_20,
     v1_21,
     v1_22,
@@ -48,7 +49,8 @@ _PAGES = (
     v1_36,
 )
 RELEASES: dict[str, Release] = {page.RELEASE.name: page.RELEASE for page in _PAGES}
-BEFORE_THE_FRAMEWORK: dict[str, Release] = {v1_16.RELEASE.name: v1_16.RELEASE}
+FRAMEWORK: dict[str, Release] = {name: release for name, release in RELEASES.items() if not release.predicates}
+"""Those in which plugins of a framework decide."""
 
 NEWEST: str = max(RELEASES, key=numbered)
 """What is taken where nobody says which release."""
@@ -66,7 +68,7 @@ def get_release(name: str | Release) -> Release:
     if isinstance(name, Release):
         return name
     match = _VERSION.fullmatch(name.strip())
-    release = (RELEASES | BEFORE_THE_FRAMEWORK).get(match[1]) if match else None
+    release = RELEASES.get(match[1]) if match else None
     if release is None:
         raise InputError("Kubernetes release", "", f"{name!r} is not available; there are {', '.join(RELEASES)}")
     return with_gates(release, parse(match[2])) if match and match[2] else release

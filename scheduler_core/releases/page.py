@@ -8,7 +8,7 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from scheduler_core.releases import RELEASES
+from scheduler_core.releases import FRAMEWORK, RELEASES
 from scheduler_core.releases.gates import numbered
 from scheduler_core.releases.patches import held_to
 from scheduler_core.releases.release import Release
@@ -26,6 +26,7 @@ class Cases(NamedTuple):
 
 
 CASES: Mapping[str, Cases] = {
+    "1.16": Cases(175, 1262),
     "1.20": Cases(208, 1503),
     "1.22": Cases(210, 1548, (90, 1414)),
     "1.23": Cases(210, 1551),
@@ -59,8 +60,9 @@ class Change(NamedTuple):
 
 def changes(name: str) -> list[Change]:
     """Of one field of a Release, oldest first."""
+    order = ORDER if name == "predicates" else [release for release in ORDER if release in FRAMEWORK]
     steps = [
-        (newer, getattr(RELEASES[older], name), getattr(RELEASES[newer], name)) for older, newer in pairwise(ORDER)
+        (newer, getattr(RELEASES[older], name), getattr(RELEASES[newer], name)) for older, newer in pairwise(order)
     ]
     return [Change(release, name, before, after) for release, before, after in steps if before != after]
 

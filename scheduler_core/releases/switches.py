@@ -35,7 +35,10 @@ def told() -> dict[str, str]:
 
 
 def between(a: Release, b: Release) -> list[Switch]:
-    """The behaviours that differ, in the order of the page."""
+    """The behaviours that differ, in the order of the page. Where one has predicates and the other plugins, that is all
+    there is to say."""
+    if a.predicates != b.predicates:
+        return [Switch("predicates", "1.17", _ONLY_VERSION.sub("", told()["predicates"]))]
     found: list[Switch] = []
     for field in fields(Release):
         if field.name in ("name", "feature_gates") or getattr(a, field.name) == getattr(b, field.name):
@@ -102,6 +105,8 @@ def _merged(a: Sequence[str], b: Sequence[str]) -> list[str]:
 
 def switched(a: Release, b: Release, names: frozenset[str]) -> Release:
     """Release `a` with these behaviours of `b`."""
+    if "predicates" in names:
+        return b
     values: dict[str, Any] = {}
     for name in names:
         if not name.startswith(PLUGIN):

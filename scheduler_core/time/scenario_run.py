@@ -70,6 +70,9 @@ class ScenarioRun:
         self._filled = Filled()
         spec = scenario.spec
         self._release = release = release or with_gates(get_release(spec.kubernetes), spec.feature_gates)
+        if release.predicates:
+            problem = "runs in one pass alone: how its pods wait and wake is not reproduced"
+            raise InputError("Scenario", "spec.kubernetes", f"{release.number} {problem}")
         if configuration is None:
             known = known_plugins(registry)
             configuration = load_configuration(spec.config, release, known=known, unknown=unknown_plugins)

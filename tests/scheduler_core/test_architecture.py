@@ -10,7 +10,7 @@ import pytest
 
 from scheduler_core.framework.interface import POINTS
 from scheduler_core.plugins import REGISTRY
-from scheduler_core.releases import RELEASES
+from scheduler_core.releases import FRAMEWORK
 from scheduler_core.releases.gates import GATES
 from scheduler_core.releases.release import OLD_PLUGINS
 
@@ -68,9 +68,9 @@ def test_every_plugin_is_documented(name: str) -> None:
     assert re.search(rf"^## {name}$", text, re.M)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", FRAMEWORK)
 def test_every_default_plugin_of_a_release_is_there(release: str) -> None:
-    made = RELEASES[release]
+    made = FRAMEWORK[release]
     assert {name for name, _ in made.default_plugins} <= set(REGISTRY)
     for points in made.default_points.values():
         assert set(points) <= set(POINTS)
@@ -83,4 +83,4 @@ def test_every_default_plugin_of_a_release_is_there(release: str) -> None:
 def test_every_registered_plugin_is_a_default_of_some_release_or_gate() -> None:
     gated = {name for gate in GATES.values() for name, _ in gate.plugins}
     gated |= {"CinderLimits", "SelectorSpread", *OLD_PLUGINS}  # a configuration may ask for them
-    assert set(REGISTRY) == gated | {name for release in RELEASES.values() for name, _ in release.default_plugins}
+    assert set(REGISTRY) == gated | {name for release in FRAMEWORK.values() for name, _ in release.default_plugins}

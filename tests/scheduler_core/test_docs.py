@@ -8,7 +8,7 @@ import pytest
 from scheduler_core.__main__ import main
 from scheduler_core.config.args import ARGS
 from scheduler_core.plugins import REGISTRY, known_plugins
-from scheduler_core.releases import RELEASES
+from scheduler_core.releases import FRAMEWORK
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -57,7 +57,7 @@ def told_absent(text, release):
 @pytest.mark.parametrize("name", REGISTRY)
 def test_default_weights_and_releases_are_told(name):
     text = sections()[name]
-    for release in RELEASES.values():
+    for release in FRAMEWORK.values():
         weights = dict(release.default_plugins)
         if name not in weights:
             assert told_absent(text, release.name)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scheduler_core.api.objects import KINDS, Object, Pod
-from scheduler_core.config import Configuration, load_configuration
+from scheduler_core.config import Configuration
 from scheduler_core.debugger.changes import Change
 from scheduler_core.debugger.compare.side import Side
 from scheduler_core.debugger.fork.refit import SETTINGS
 from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
 from scheduler_core.debugger.objects import objects_at
 from scheduler_core.errors import InputError
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import Release, get_release
 from scheduler_core.releases.switches import switched
 from scheduler_core.simulation import Simulation
@@ -69,8 +69,7 @@ class Inputs:
     only: tuple[str, ...] | None = None
 
     def configuration(self, release: Release) -> Configuration:
-        known = known_plugins(PLUGINS)
-        return load_configuration(self.config or None, release, known=known, unknown=self.unknown_plugins)
+        return load(self.config or None, release, unknown=self.unknown_plugins)
 
     def stages(self) -> list[Stage]:
         """The items as stages of a fork."""

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config import Configuration, load_configuration
+from scheduler_core.config import Configuration
+from scheduler_core.errors import InputError
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.plugins import known_plugins
+from scheduler_core.legacy.configuration import load
 from scheduler_core.queue.hints import Hints
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
@@ -29,11 +30,12 @@ def refit(
     Pods that Permit holds stay held. Skipped plugins and weights are the new scheduler's, that is none.
     """
     release = get_release(settings["release"])
+    if release.predicates != simulation.release.predicates:
+        raise InputError("fork", "release", f"{simulation.release.name} cannot become {release.name} within a run")
     configuration = settings["config"]
     if not isinstance(configuration, Configuration):
-        known = known_plugins(simulation.registry)
         unknown = settings.get("unknown_plugins", "error")
-        configuration = load_configuration(configuration or None, release, known=known, unknown=unknown)
+        configuration = load(configuration or None, release, simulation.registry, unknown)
     if release is not simulation.release:
         simulation.release = simulation.cluster.release = release
         everyone = pods if pods is not None else {pod.key: pod for pod in simulation.pending} | simulation.cluster.pods
@@ -64,15 +66,15 @@ def _read_again(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
     cluster = simulation.cluster
     for pod in list(pods):
         new = PodInfo(pod.pod, cluster.release)
-        alike = (new.requests, new.nonzero, new.nonzero_incoming, new.slip, new.host_ports)
+        alike = (new.requests, new.held, new.nonzero, new.nonzero_incoming, new.slip, new.host_ports)
         pod.release = cluster.release
-        if alike == (pod.requests, pod.nonzero, pod.nonzero_incoming, pod.slip, pod.host_ports):
+        if alike == (pod.requests, pod.held, pod.nonzero, pod.nonzero_incoming, pod.slip, pod.host_ports):
             continue
         node = pod.node
         placed = pod.key in cluster.pods
         if placed:
             cluster.remove_pod(pod)
-        pod.requests, pod.nonzero, pod.nonzero_incoming, pod.slip, pod.host_ports = alike
+        pod.requests, pod.held, pod.nonzero, pod.nonzero_incoming, pod.slip, pod.host_ports = alike
         if placed:
             cluster.add_pod(pod, node)
 

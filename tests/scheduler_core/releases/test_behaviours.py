@@ -7,11 +7,11 @@ import pytest
 from scheduler_core.api.objects import CSINode, Metadata
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.plugins import csi_migration
-from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases import FRAMEWORK, get_release
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, Raw, info, node, pod
 
-ORDER = sorted(RELEASES, key=lambda name: int(name.split(".")[1]))
+ORDER = sorted(FRAMEWORK, key=lambda name: int(name.split(".")[1]))
 SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
 
 

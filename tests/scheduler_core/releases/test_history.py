@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases import FRAMEWORK, RELEASES, get_release
 from scheduler_core.releases.history import since
 from scheduler_core.releases.switches import between, switched
 
 
 def test_it_is_the_release_whose_page_has_it_first() -> None:
-    names = list(RELEASES)
+    names = list(FRAMEWORK)
     older, newer = RELEASES[names[0]], RELEASES[names[-1]]
     for switch in between(older, newer):
         told = since(switch, older, newer)

@@ -3,7 +3,7 @@
 import pytest
 
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases import FRAMEWORK, RELEASES, get_release
 from scheduler_core.releases.gates import numbered
 
 
@@ -32,7 +32,7 @@ def test_default_plugins_of_the_releases_differ_where_upstream_does() -> None:
 
 
 def test_default_weights_are_the_same_since_1_23_but_devices_count_since_135() -> None:
-    for release in RELEASES.values():
+    for release in FRAMEWORK.values():
         higher = numbered(release.name) >= (1, 23)
         weights = {name: weight for name, weight in release.default_plugins if weight}
         assert weights.pop("DynamicResources", 0) == (2 if release.name in ("1.35", "1.36") else 0)
