@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 import tempfile
 from hashlib import sha256
 from pathlib import Path
@@ -45,6 +46,31 @@ def max_upload() -> int:
     return number("INGEST_MAX_BYTES", 200 * 1024 * 1024)
 
 
+def private_folder(path: Path) -> None:
+    """Makes the folder where everything is kept, for its owner alone: clusters, keys and logs are nobody else's.
+
+    One that others may write to (VAR_DIR=/tmp) is not ours to close.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.stat()
+    if found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH:
+        return
+    if found.st_mode & 0o077:
+        path.chmod(0o700)
+        for file in path.glob("*.sqlite3*"):  # of a version that left them as they came
+            file.chmod(0o600)
+
+
+def warnings() -> list[str]:
+    """What is to be said of the environment when a process starts."""
+    if "*" not in names("ALLOWED_HOSTS"):
+        return []
+    return [
+        "ALLOWED_HOSTS is *: the page of any site whose name is pointed here can read and change everything. "
+        "Name the hosts that people type instead."
+    ]
+
+
 def secret_key(var: Path) -> str:
     """SECRET_KEY, else the key kept in `var`, made on first use and readable by its owner only."""
     if given := text("SECRET_KEY"):
@@ -66,4 +92,6 @@ def socket_path(var: Path) -> Path:
         return path
     folder = Path(tempfile.gettempdir()) / f"kubesched-{os.getuid()}-{sha256(str(var).encode()).hexdigest()[:12]}"
     folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise ValueError(f"{folder} belongs to somebody else; set VAR_DIR to a shorter path")
     return folder / "broker.sock"

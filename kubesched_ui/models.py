@@ -101,8 +101,9 @@ def is_number(word: str) -> bool:
 
 def silent() -> Q:
     """Without a sign of life for longer than a run under way can be."""
-    since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
-    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=since)
+    now, long = timezone.now(), timedelta(seconds=settings.RUN_LOST_AFTER_S)
+    # One from the future is a sign from before the clock was put back: a worker that lives gives another at once.
+    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=now - long) | Q(heartbeat_at__gt=now + long)
 
 
 _W = TypeVar("_W", bound="Work")
@@ -182,8 +183,8 @@ class Work(models.Model):
     @property
     def stalled(self) -> bool:
         """Whether it waits for a worker longer than it should; a worker that comes takes it up by itself."""
-        silent_since = timezone.now() - timedelta(seconds=settings.RUN_LOST_AFTER_S)
-        return self.active and (self.heartbeat_at or self.created_at) < silent_since
+        long, sign = timedelta(seconds=settings.RUN_LOST_AFTER_S), self.heartbeat_at or self.created_at
+        return self.active and abs(timezone.now() - sign) > long
 
 
 class RunQuerySet(WorkQuerySet["Run"]):

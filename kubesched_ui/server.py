@@ -11,6 +11,7 @@ Before it serves KubeSched's own application it gathers the static files.
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -93,6 +94,8 @@ class CommandLine(CommandLineInterface):
             django.setup()
             from kubesched_ui import static_files  # needs the settings
 
+            for warning in env.warnings():
+                logging.getLogger(__name__).warning(warning)
             static_files.collect()
         super().run(args)
 

@@ -11,7 +11,7 @@ from kubesched_ui import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("VAR_DIR", str(BASE_DIR / "var"))).absolute()
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+env.private_folder(VAR_DIR)
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
 DEBUG = env.flag("DEBUG")
@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "kubesched_ui",
 ]
 MIDDLEWARE = [
+    "kubesched_ui.middleware.health",
     "kubesched_ui.middleware.no_nul",
     "django.middleware.security.SecurityMiddleware",
     "kubesched_ui.static_files.StaticFiles",  # before what only pages need to be told

@@ -99,6 +99,7 @@ def configuration(host: str, port: int) -> str:
         "logfile_maxbytes": "5MB",
         "logfile_backups": "1",
         "childlogdir": escaped(logs),
+        "umask": "077",
         "user": "root" if os.getuid() == 0 else "",
     }
     if not config["supervisord"]["user"]:

@@ -1,21 +1,11 @@
-"""Addresses: the API, the admin and the health check here, the pages in pages_urls."""
+"""Addresses: the API and the admin here, the pages in pages/urls.py; the health check is in middleware.py."""
 
 from django.contrib import admin
-from django.db import connection
-from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 
 from kubesched_ui.api import api
 
-
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Whether this process serves and reaches its database."""
-    connection.cursor().execute("SELECT 1")
-    return HttpResponse("ok", content_type="text/plain")
-
-
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("healthz", healthz),
     path("api/", api.urls),
     path("admin/", admin.site.urls),
     path("", include("kubesched_ui.pages.urls")),

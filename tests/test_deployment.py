@@ -71,6 +71,44 @@ def test_the_secret_key_is_made_once_and_kept_private(tmp_path: Path) -> None:
     assert (tmp_path / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
+    new, old, shared = tmp_path / "a" / "new", tmp_path / "old", tmp_path / "shared"
+    for folder, bits in ((old, 0o755), (shared, 0o777)):
+        folder.mkdir()
+        folder.chmod(bits)
+        (folder / "kubesched.sqlite3-wal").touch(mode=0o644)
+    for folder in (new, old, shared):
+        env.private_folder(folder)
+    assert [mode(folder) for folder in (new, old, shared)] == [0o700, 0o700, 0o777]
+    assert mode(old / "kubesched.sqlite3-wal") == 0o600
+    assert "umask = 077" in supervision.configuration("127.0.0.1", 8000)
+
+
+def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -> None:
+    """`manage.py run` up to where it starts the others, which have the supervisor's umask."""
+    code = "from unittest.mock import patch; from django.core.management import call_command; import django\n"
+    code += "django.setup()\nwith patch('kubesched_ui.management.commands.run.start', side_effect=SystemExit):\n"
+    code += "    call_command('run')"
+    environment = os.environ | {"VAR_DIR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
+    environment |= {"PORT": "0", "ALLOWED_HOSTS": "*"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=checkout, env=environment, capture_output=True, text=True)
+    files = [path for path in (tmp_path / "var").rglob("*") if path.is_file()]
+    assert {"kubesched.sqlite3", "supervisord.conf", "secret_key"} <= {path.name for path in files}, done.stderr
+    assert {mode(path) for path in files} == {0o600}
+    assert "Warning: ALLOWED_HOSTS is *" in done.stderr
+
+
+def test_a_host_named_star_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", "kubesched.example")
+    assert env.warnings() == []
+    monkeypatch.setenv("ALLOWED_HOSTS", "a.example,*")
+    assert "any site" in env.warnings()[0]
+
+
 def test_variables_are_read_with_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLAG", "Yes")
     monkeypatch.setenv("NUMBER", "7")

@@ -50,3 +50,16 @@ def test_lost_and_forgotten_runs_are_those_without_a_sign_of_life(scenario: Scen
     Run.objects.create(scenario=scenario, state="done", heartbeat_at=silent)
     assert list(Run.objects.lost()) == [lost]
     assert list(Run.objects.forgotten()) == [forgotten]
+
+
+def test_a_sign_of_life_from_the_future_is_none(scenario: Scenario) -> None:
+    """The clock was put back by an hour; a worker that lives gives a new sign within seconds."""
+    ahead = timezone.now() + timedelta(hours=1)
+    running = Run.objects.create(scenario=scenario, state="running", heartbeat_at=ahead)
+    queued = Run.objects.create(scenario=scenario, heartbeat_at=ahead)
+    assert (list(Run.objects.lost()), list(Run.objects.forgotten())) == ([running], [queued])
+    assert running.stalled
+    claimed = Run.objects.claim(running.pk, "another")
+    assert claimed is not None
+    assert list(Run.objects.lost()) == []
+    assert not claimed.stalled

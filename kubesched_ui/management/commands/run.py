@@ -34,6 +34,9 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=env.number("PORT", 8000))
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        os.umask(0o077)  # what is kept is its owner's alone
+        for warning in env.warnings():
+            print(f"Warning: {warning}", file=sys.stderr)
         try:
             held = lock(settings.VAR_DIR)
             wait_for_port(host, port)
