@@ -9,6 +9,7 @@ Source: pkg/scheduler/core/generic_scheduler.go (podFitsOnNode, addNominatedPods
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -17,6 +18,7 @@ from scheduler_core.framework.interface import Change, CycleState, Plugin, Statu
 from scheduler_core.framework.merging import FIRST
 from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.preemption.victims import Candidate
 
 
 class LegacyFramework(Framework):
@@ -35,6 +37,7 @@ class LegacyFramework(Framework):
         for name, algorithm in self._plugins.items():
             setattr(algorithm, "name", name)  # noqa: B010  of this one alone, its class has another
         self.merges = FIRST if profile.always_check_all else 0
+        self.tried: dict[str, tuple[Any, Candidate | Status]] = {}  # node -> what preemption found there, and for what
 
     def run_pre_filter(self, state: CycleState, pod: PodInfo) -> tuple[frozenset[str] | None, Status | None, list[str]]:
         """Has predicates prepare themselves. No node is left out, no pod is rejected."""

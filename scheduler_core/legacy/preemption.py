@@ -7,7 +7,7 @@ Source: pkg/scheduler/core/generic_scheduler.go (Preempt, selectVictimsOnNode, f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict, unschedulable
 from scheduler_core.legacy.framework import LegacyFramework
+from scheduler_core.legacy.room import Room, victims_by_numbers
 from scheduler_core.preemption.choose import choose
 from scheduler_core.preemption.victims import Budgets, Candidate, importance
 
 NOT_ELIGIBLE = "a pod that it preempted is still leaving its nominated node"
+NOT_ENOUGH = unschedulable("too little would be free, whoever is evicted")
 NO_NODES = "evicting pods would not help on any node"
 
 
@@ -26,6 +28,8 @@ class OldBudgets(Budgets):
     """A budget that allows no disruption is violated by every pod of it; it is not counted down."""
 
     def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
+        if not self.compiled:
+            return [], list(pods)
         violating = [pod for pod in pods if self._violated(pod)]
         return violating, [pod for pod in pods if pod not in violating]
 
@@ -58,15 +62,15 @@ class Preemption:
         rejected: dict[Status, list[int]] = {}
         budgets = OldBudgets(list(self.cluster.budgets.values()))
         verdicts = self._without_nominated()
-        for row in rows.tolist():
-            found = self._select(row, budgets, verdicts)
+        room = Room(self.framework.filter, self.state, pod, verdicts, rows)
+        for row, found in self._tried(room, budgets, verdicts):
             if isinstance(found, Status):
                 rejected.setdefault(found, []).append(row)
             else:
                 candidates.append(found)
         told = PostFilterTrace(
             candidates={c.node: ([victim.key for victim in c.victims], c.pdb_violations) for c in candidates},
-            rejected=[(said, np.array(alike, np.intp)) for said, alike in rejected.items()],
+            rejected=room.hopeless + [(said, np.array(alike, np.intp)) for said, alike in rejected.items()],
         )
         if candidates and self.framework.extenders:
             candidates, problem = self.framework.extenders.preempt(pod, candidates)
@@ -95,6 +99,31 @@ class Preemption:
 
     def _without_nominated(self) -> Mapping[str, Verdict]:
         return self.framework.run_filter(self.state, self.pod) if self.trace.nominated else self.trace.verdicts
+
+    def _tried(
+        self, room: Room, budgets: OldBudgets, verdicts: Mapping[str, Verdict]
+    ) -> Iterator[tuple[int, Candidate | Status]]:
+        """Each row that may help with its victims, or why it does not help."""
+        if not room.by_numbers:
+            yield from ((row, self._select(row, budgets, verdicts)) for row in room.rows.tolist())
+            return
+        nodes, nominator, priority = self.cluster.nodes, self.cluster.nominator, self.pod.priority
+        wanted, free, places = room.free(self.cluster)
+        asked = (wanted, priority, self.cluster.budgets.version)
+        for i, row in enumerate(room.rows.tolist()):
+            name = nodes.names[row]
+            if nominator and self.framework.nominated_ahead(self.pod, name):
+                yield row, self._select(row, budgets, verdicts)
+                continue
+            pods = tuple(nodes.pods_of(row))
+            key = (pods, free[i], places[i], asked)
+            known = self.framework.tried.get(name)
+            if known is None or known[0] != key:
+                lower = sorted([p for p in pods if p.priority < priority], key=importance)
+                found = victims_by_numbers(wanted, free[i], places[i], budgets.split(lower))
+                said = NOT_ENOUGH if found is None else Candidate(name, tuple(found[0]), found[1][0])
+                known = self.framework.tried[name] = (key, said)
+            yield row, known[1]
 
     def _select(self, row: int, budgets: OldBudgets, verdicts: Mapping[str, Verdict]) -> Candidate | Status:
         """The victims on a node, budget breakers first, each from the most important down; or why it does not help."""

@@ -1,0 +1,120 @@
+"""Victims on nodes where only resources decide, without asking predicates for every pod that might stay.
+
+Preemption tries all potential nodes. Of most pods nothing but cpu, memory and the like depends on who runs on a node;
+then numbers are enough, and they give what the predicates would.
+
+Source: pkg/scheduler/core/generic_scheduler.go (selectVictimsOnNode).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework.interface import CycleState, FilterPlugin, Status, Verdict
+from scheduler_core.legacy.predicates.even_pods_spread import EvenPodsSpread
+from scheduler_core.legacy.predicates.general import GeneralPredicates, PodFitsHostPorts, PodFitsResources
+from scheduler_core.legacy.predicates.inter_pod_affinity import MatchInterPodAffinity
+from scheduler_core.legacy.predicates.volumes import NoDiskConflict
+from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
+from scheduler_core.plugins.non_csi_limits import NonCSILimits
+
+Rows = npt.NDArray[np.intp]
+
+
+def parts_of(predicates: Iterable[FilterPlugin]) -> Iterator[FilterPlugin]:
+    """The predicates, those of GeneralPredicates one by one."""
+    for predicate in predicates:
+        yield from predicate.parts if isinstance(predicate, GeneralPredicates) else (predicate,)
+
+
+def depends(predicate: FilterPlugin, state: CycleState, pod: PodInfo) -> bool:
+    """Whether evicting pods of a node may change what the predicate says of it."""
+    if predicate.filter_node is None:
+        return False
+    if isinstance(predicate, PodFitsHostPorts):
+        return bool(pod.host_ports)
+    if isinstance(predicate, NodeVolumeLimits | NonCSILimits):
+        return bool(pod.pod.spec.volumes)
+    if isinstance(predicate, MatchInterPodAffinity | NoDiskConflict | EvenPodsSpread):
+        return bool(state.get(predicate.name))
+    return True
+
+
+class Room:
+    """The room that one pod needs. `by_numbers`: numbers are enough for it; `hopeless`: (status, the rows that are
+    refused with it whoever is evicted, intp); `rows`: the others."""
+
+    def __init__(
+        self,
+        predicates: Sequence[FilterPlugin],
+        state: CycleState,
+        pod: PodInfo,
+        verdicts: Mapping[str, Verdict],
+        rows: Rows,
+    ) -> None:
+        depending = [part for part in parts_of(predicates) if depends(part, state, pod)]
+        self._fits = [part for part in depending if isinstance(part, PodFitsResources)]
+        self.by_numbers = len(depending) == len(self._fits)
+        self.hopeless: list[tuple[Status, Rows]] = []
+        self.rows = rows
+        for part in parts_of(predicates):
+            if part not in depending and len(self.rows):
+                self._leave_out(verdicts[part.name] if part.name in verdicts else part.filter(state, pod))
+        self._pod = pod
+
+    def _leave_out(self, verdict: Verdict) -> None:
+        """Takes the rows away that a verdict refuses, which does not depend on pods."""
+        if verdict.codes is None:
+            return
+        codes = verdict.codes[self.rows]
+        for code in np.unique(codes[codes > 0]).tolist():
+            self.hopeless.append((verdict.statuses[code - 1], self.rows[codes == code]))
+        self.rows = self.rows[codes == 0]
+
+    def free(self, cluster: Cluster) -> tuple[list[tuple[str, int]], list[list[int]], list[int]]:
+        """((resource, what the pod asks for), each node's free amounts of these, places for further pods)."""
+        nodes = cluster.nodes
+        wanted = list(dict.fromkeys(entry for part in self._fits for entry in part.held_against(self._pod)))
+        none = np.zeros(len(self.rows), np.int64)
+        columns = [
+            nodes.allocatable[name][self.rows] - nodes.requested[name][self.rows] if name in nodes.allocatable else none
+            for name, _ in wanted
+        ]
+        places = nodes.allowed_pods[self.rows] - nodes.pod_count[self.rows]
+        amounts = np.stack(columns, axis=1).tolist() if columns else [[] for _ in self.rows]
+        return wanted, amounts, places.tolist() if self._fits else [1 << 62] * len(self.rows)
+
+
+def victims_by_numbers(
+    wanted: Sequence[tuple[str, int]], free: Sequence[int], places: int, groups: Iterable[Sequence[PodInfo]]
+) -> tuple[list[PodInfo], list[int]] | None:
+    """(victims, how many of each group) of a node; None where evicting all of them is not enough.
+
+    `groups`: the pods that may go, those to be spared first first. `free`: as they run, of each wanted resource.
+    """
+    names = [name for name, _ in wanted]
+    everyone = [list(group) for group in groups]
+    left = [amount - asked for amount, (_, asked) in zip(free, wanted, strict=True)]
+    for group in everyone:
+        places += len(group)
+        for pod in group:
+            left = [amount + pod.held.get(name, 0) for amount, name in zip(left, names, strict=True)]
+    if places < 1 or any(amount < 0 for amount in left):
+        return None
+    victims: list[PodInfo] = []
+    counts: list[int] = []
+    for group in everyone:
+        before = len(victims)
+        for pod in group:
+            with_it = [amount - pod.held.get(name, 0) for amount, name in zip(left, names, strict=True)]
+            if places > 1 and not any(amount < 0 for amount in with_it):
+                left, places = with_it, places - 1
+            else:
+                victims.append(pod)
+        counts.append(len(victims) - before)
+    return victims, counts
