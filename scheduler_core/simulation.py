@@ -159,7 +159,9 @@ class Simulation:
         return [pod.key for pod in self.to_try]
 
     def _all_pods(self) -> Iterable[PodInfo]:
-        return ({pod.key: pod for pod in self.pending} | self.cluster.pods).values()
+        known = {pod.key for pod in self.pending}
+        yield from (self.cluster.pods.get(pod.key, pod) for pod in self.pending)
+        yield from (pod for key, pod in self.cluster.pods.items() if key not in known)
 
     def run(self) -> Iterator[CycleTrace]:
         """One cycle per pod. Between cycles placed pods run, victims are gone, preemptors are nominated. The members of
@@ -236,9 +238,7 @@ class Simulation:
     def _try_group(self, popped: PodInfo) -> CycleTrace | GroupTrace:
         """A cycle of the pod's group; of a pod that is held back its own."""
         framework = self.scheduler.framework_of(popped)
-        named = popped.pod.spec.scheduling_group
-        assert named is not None
-        key = f"{popped.namespace}/{named.pod_group_name}"
+        key = popped.group
         group = self.cluster.scheduling_groups.get(key)
         held = framework.run_pre_enqueue(popped)
         if held is not None or group is None:

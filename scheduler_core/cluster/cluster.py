@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -51,6 +52,7 @@ class Cluster:
         self.nodes = NodeTable(self.columns, release.zone_labels_stable)
         self.pods: dict[str, PodInfo] = {}  # bound and assumed ones
         self.priorities: dict[int, int] = {}  # priority -> how many of them have it
+        self.group_members: Counter[str] = Counter()  # pod group -> how many of them are of it
         self.volume_users = VolumeUsers()
         self.nominator = Nominator(self.journal)
         self.services: Table[Service] = Table()
@@ -169,6 +171,8 @@ class Cluster:
         self.journal.note(PLACED, pod, node)
         self.pods[pod.key] = pod
         self.priorities[pod.priority] = self.priorities.get(pod.priority, 0) + 1
+        if pod.pod.spec.scheduling_group is not None:
+            self.group_members[pod.group] += 1
         self.nodes.add_pod(pod, node)
         self.volume_users.add(pod, node)
 
@@ -179,6 +183,8 @@ class Cluster:
         self.priorities[pod.priority] -= 1
         if not self.priorities[pod.priority]:
             del self.priorities[pod.priority]
+        if pod.pod.spec.scheduling_group is not None:
+            self.group_members[pod.group] -= 1
         self.nodes.remove_pod(pod, pod.node)
         self.volume_users.remove(pod, pod.node)
         pod.node = ""

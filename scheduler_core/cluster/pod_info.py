@@ -80,6 +80,12 @@ class PodInfo:
         return f"<PodInfo {self.key}>"
 
     @property
+    def group(self) -> str:
+        """namespace/name of the pod group that it names; "" for none."""
+        named = self.pod.spec.scheduling_group
+        return f"{self.namespace}/{named.pod_group_name}" if named is not None else ""
+
+    @property
     def required_affinity(self) -> tuple[Term, ...]:
         return self.terms()[0]
 

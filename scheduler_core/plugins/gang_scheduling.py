@@ -3,6 +3,8 @@
 Upstream: pkg/scheduler/framework/plugins/gangscheduling.
 """
 
+from itertools import islice
+
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import (
@@ -27,27 +29,27 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin):
         named = pod.pod.spec.scheduling_group
         if named is None or not self.cluster.release.gang_scheduling:
             return None
-        group = self.cluster.scheduling_groups.get(f"{pod.namespace}/{named.pod_group_name}")
+        group = self.cluster.scheduling_groups.get(pod.group)
         if group is None:
             return unresolvable(f'waiting for pods\'s pod group "{named.pod_group_name}" to appear in scheduling queue')
         gang = group.spec.scheduling_policy.gang
-        return TOO_FEW if gang is not None and self._count(group) < gang.min_count else None
+        return TOO_FEW if gang is not None and not self._exist(group, gang.min_count) else None
 
     def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, float]:
         """Waits until enough pods of the gang have a node, bound or assumed."""
-        named = pod.pod.spec.scheduling_group
-        group = self.cluster.scheduling_groups.get(f"{pod.namespace}/{named.pod_group_name}") if named else None
+        group = self.cluster.scheduling_groups.get(pod.group) if pod.group else None
         gang = group.spec.scheduling_policy.gang if group is not None else None
-        if group is None or gang is None or self._count(group, placed=True) >= gang.min_count:
+        if gang is None or self.cluster.group_members[pod.group] >= gang.min_count:
             return None, 0.0
         return INCOMPLETE, TIMEOUT_SECONDS
 
-    def _count(self, group: PodGroup, placed: bool = False) -> int:
-        """How many pods the group has; `placed`: that are on a node."""
-        pods = self.cluster.pods.values() if placed else self.handle.list_pods()
-        return sum(is_member(pod, group) for pod in pods)
+    def _exist(self, group: PodGroup, number: int) -> bool:
+        """Whether the group has so many pods, on nodes or not."""
+        if self.cluster.group_members[group.key] >= number:
+            return True
+        members = (pod for pod in self.handle.list_pods() if is_member(pod, group))
+        return sum(1 for _ in islice(members, number)) == number
 
 
 def is_member(pod: PodInfo, group: PodGroup) -> bool:
-    named = pod.pod.spec.scheduling_group
-    return named is not None and (pod.namespace, named.pod_group_name) == (group.namespace, group.name)
+    return pod.pod.spec.scheduling_group is not None and pod.group == group.key

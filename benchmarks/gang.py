@@ -1,0 +1,109 @@
+"""What a pod group costs: python -m benchmarks.gang [--nodes 1000] [--members 100] prints a line of JSON a workload.
+
+`plain`: a gang that fits. `short`: one member asks for too much, so that none is bound. `domains`: with
+TopologyAwareWorkloadScheduling, over ten zones that all have room. `gates`: all gates on, a gang that fits anywhere.
+`preempts`: WorkloadAwarePreemption in a full cluster, `--movable` of whose pods may be evicted. `ms`: the group's
+cycle, all members' traces encoded; `cycles`: members' cycles run for it, trials included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from scheduler_core.groups.group_cycle import GroupScheduler
+from scheduler_core.groups.told import told_of
+from scheduler_core.groups.trace import GroupTrace
+from scheduler_core.simulation import Simulation
+
+Raw = dict[str, Any]
+ZONE = "topology.kubernetes.io/zone"
+GANG = ("GenericWorkload", "GangScheduling")
+DOMAINS, WHOLE = "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"
+WORKLOADS = {
+    "plain": GANG,
+    "short": GANG,
+    "domains": (*GANG, DOMAINS),
+    "gates": (*GANG, DOMAINS, WHOLE),
+    "preempts": (*GANG, WHOLE),
+}
+
+
+def _pod(name: str, cpu: str, **spec: Any) -> Raw:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "500Mi"}}}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "team", "uid": name, "labels": {"app": name.partition("-")[0]}},
+        "spec": {"containers": [container], **spec},
+        "status": {"startTime": "2026-01-01T00:00:00Z"} if "nodeName" in spec else {},
+    }
+
+
+def objects(workload: str, nodes: int, members: int, movable: int) -> Iterator[Raw]:
+    """The cluster, its gang pending."""
+    room = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+    for i in range(nodes):
+        labels = {ZONE: f"zone-{i % 10}", "kubernetes.io/hostname": f"node-{i:05}"}
+        yield {"kind": "Node", "metadata": {"name": f"node-{i:05}", "labels": labels}, "status": {"allocatable": room}}
+    if workload == "preempts":
+        for i in range(nodes):
+            priority = 0 if i < movable else 1000
+            yield _pod(f"old-{i:05}", "30", nodeName=f"node-{i:05}", priority=priority)
+    spec: Raw = {"schedulingPolicy": {"gang": {"minCount": members}}, "priority": 100}
+    if workload == "domains":
+        spec["schedulingConstraints"] = {"topology": [{"key": ZONE}]}
+    metadata = {"name": "gang", "namespace": "team"}
+    yield {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": metadata, "spec": spec}
+    for i in range(members):
+        cpu = "64" if workload == "short" and i == members - 1 else "4"
+        yield _pod(f"gang-{i:05}", cpu, schedulingGroup={"podGroupName": "gang"}, priority=100)
+
+
+def measure(workload: str, nodes: int, members: int, movable: int) -> Raw:
+    release = "1.36 " + ",".join(f"{gate}=true" for gate in sorted(WORKLOADS[workload]))
+    simulation = Simulation(list(objects(workload, nodes, members, movable)), release=release)
+    tried, cycles = GroupScheduler._try, 0
+
+    def counted(*args: Any) -> Any:
+        nonlocal cycles
+        cycles += 1
+        return tried(*args)
+
+    GroupScheduler._try = counted  # type: ignore[method-assign]
+    try:
+        begin = time.perf_counter()
+        (told,) = (one for one in simulation.attempts() if isinstance(one, GroupTrace))
+        size = sum(len(member.trace.encode()) for member in told.members)
+        took = time.perf_counter() - begin
+    finally:
+        GroupScheduler._try = tried  # type: ignore[method-assign]
+    found = told_of(told)
+    return {
+        "workload": workload,
+        "nodes": nodes,
+        "members": members,
+        "result": found["result"],
+        "bound": found["bound"],
+        "victims": len(found["victims"]),
+        "cycles": cycles,
+        "trace_bytes": size,
+        "ms": round(took * 1000, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--members", type=int, default=100)
+    parser.add_argument("--movable", type=int, default=40, help="pods that may be evicted, of `preempts`")
+    parser.add_argument("--only", choices=WORKLOADS)
+    given = parser.parse_args()
+    for workload in [given.only] if given.only else WORKLOADS:
+        print(json.dumps(measure(workload, given.nodes, given.members, given.movable)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
