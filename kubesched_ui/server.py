@@ -5,7 +5,7 @@ that reads slowly would have a whole run piled up for it in memory. Here a consu
 transport has room again (Twisted's push producer protocol).
 
 Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
-upload is read and forgotten, and answered with 413.
+upload is read and forgotten, and answered with 413. Forms are the application's to read.
 
 Before it serves KubeSched's own application it gathers the static files.
 """
@@ -49,6 +49,11 @@ class BoundedRequest(http_protocol.WebRequest):
 
     limit = env.max_upload() + 1024 * 1024  # a form is a little larger than its files
     received = 0
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # Twisted would read forms, too: all of them in memory, with an empty 400 for a broken one.
+        self._parsePOSTFormSubmission = False
 
     def handleContentChunk(self, data: bytes) -> None:
         self.received += len(data)

@@ -5,11 +5,28 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from django.http import Http404
-from ninja import Field, Schema
-from pydantic import StringConstraints
+from ninja import Field, Query, Schema
+from pydantic import BeforeValidator, StrictBool, StringConstraints
+from pydantic_core import PydanticCustomError
 
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]  # PostgreSQL stores no NUL
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise PydanticCustomError("number", "Input should be a number")
+    return value
+
+
+# In a JSON body true is no 1 and "5" no number, as the schema says; in a query everything is text.
+Whole = Annotated[int, BeforeValidator(_number)]
+Real = Annotated[float, BeforeValidator(_number)]
+Flag = StrictBool
 MAX_ID = 2**63 - 1
+
+
+LIMIT = Query(100, ge=1, le=1000, description="So many of a list at most.")
+OFFSET = Query(0, ge=0, le=MAX_ID // 2, description="So many of the newest are passed over.")
 
 
 class Refusal(Schema):
@@ -17,6 +34,12 @@ class Refusal(Schema):
 
 
 REFUSALS = {400: Refusal, 404: Refusal, 413: Refusal, 422: Refusal}
+
+
+def sent_as(*kinds: str) -> dict[str, Any]:
+    """What the documentation says of an answer that is a file of one of these content types."""
+    content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
+    return {"responses": {200: {"description": "The file.", "content": content}}}
 
 
 def find(model: type[Any], pk: int) -> Any:

@@ -15,8 +15,15 @@ from scheduler_core.cycle.trace import CycleTrace
 router = Router(tags=["runs"])
 
 
+class Reason(Schema):
+    plugin: str
+    reason: str
+    nodes: int
+
+
 class PodOut(ModelSchema):
     url: str = ""
+    reasons: list[Reason] = Field(description="Decisive refusals, most nodes first.")
 
     class Meta:
         model = PodResult

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
-from ninja import Field, ModelSchema, Query, Router, Schema, Status
+from ninja import Field, ModelSchema, Router, Schema, Status
 
-from kubesched_ui.api.common import MAX_ID, REFUSALS, Text, find
+from kubesched_ui.api.common import LIMIT, MAX_ID, OFFSET, REFUSALS, Flag, Real, Text, Whole, find, sent_as
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.reading import export, recorded
 from kubesched_ui.runs import forking, lifecycle
@@ -32,7 +32,7 @@ class RunIn(Schema):
         examples=["1.34", "1.27"],
         description="null: the cluster's own, where it is known and among those there are, else the newest.",
     )
-    feature_gates: dict[Text, bool] = Field(
+    feature_gates: dict[Text, Flag] = Field(
         {},
         description="Gates that are not as in the release by default.",
         examples=[{"SchedulerPopFromBackoffQ": False}],
@@ -45,20 +45,20 @@ class RunIn(Schema):
     unknown_plugins: Unknown = Field(
         "error", description="What to do with plugins of the configuration that do not exist here."
     )
-    seed: int = Field(0, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
+    seed: Whole = Field(0, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
     tie_break: Literal["seed", "name"] = Field("seed", description="The pick among nodes of equal score.")
-    preemption: bool = True
-    percentage: int | None = Field(None, ge=0, le=100, description="percentageOfNodesToScore; 0 is upstream's rule.")
+    preemption: Flag = True
+    percentage: Whole | None = Field(None, ge=0, le=100, description="percentageOfNodesToScore; 0 is upstream's rule.")
     pods: list[Text] | None = Field(None, description='"namespace/name" in the order of scheduling; null: all pending.')
     unbind: list[Text] = Field([], description="Bound pods to be placed again.")
     template: Text = Field(
         "", description="A Pod, YAML or JSON text, of which `copies` are added; or a Deployment, Job ... and its pods."
     )
-    copies: int = Field(0, ge=0)
-    in_time: bool | None = Field(
+    copies: Whole = Field(0, ge=0)
+    in_time: Flag | None = Field(
         None, description="Pods wait, back off and retry on a virtual clock; null: if the scenario has time."
     )
-    until: float | None = Field(None, gt=0, description="Virtual seconds after which a run in time ends.")
+    until: Real | None = Field(None, gt=0, description="Virtual seconds after which a run in time ends.")
     other_schedulers: Literal["leave", "take"] = Field(
         "leave", description="Pods that wait for a scheduler which is not configured: the default profile takes them."
     )
@@ -86,6 +86,7 @@ class RunOut(ModelSchema):
     eta_s: float | None = Field(description="Seconds until done at the present pace.")
     stalled: bool = Field(description="Waits for a worker; it is taken up again as soon as there is one.")
     differs: list[str] = Field(description="What sets it apart from a run with default settings.")
+    notes: list[str] = Field(description="What was said of the settings when it was made.")
     feature_gates: dict[str, bool] = Field(description="Those that are not as in the release by default.")
 
     @staticmethod
@@ -159,20 +160,22 @@ class ForkSettings(Schema):
     model_config = {"extra": "forbid"}
 
     release: Text | None = Field(None, max_length=MAX_RELEASE)
-    feature_gates: dict[Text, bool] | None = Field(None, description="With `release` or without: these and no others.")
+    feature_gates: dict[Text, Flag] | None = Field(None, description="With `release` or without: these and no others.")
     config: Text | None = Field(None, description="A KubeSchedulerConfiguration; empty: the release's default one.")
-    seed: int | None = Field(None, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
+    seed: Whole | None = Field(None, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
     tie_break: Literal["seed", "name"] | None = None
-    preemption: bool | None = None
-    percentage: int | None = Field(None, ge=0, le=100, description="null, if given: the configuration's.")
-    until: float | None = Field(None, gt=0)
+    preemption: Flag | None = None
+    percentage: Whole | None = Field(None, ge=0, le=100, description="null, if given: the configuration's.")
+    until: Real | None = Field(None, gt=0)
 
 
 class ForkIn(Schema):
     model_config = {"extra": "forbid"}
 
-    at: int | None = Field(None, ge=1, le=MAX_ID, description="Before this cycle; one more than there are is the end.")
-    t: float | None = Field(
+    at: Whole | None = Field(
+        None, ge=1, le=MAX_ID, description="Before this cycle; one more than there are is the end."
+    )
+    t: Real | None = Field(
         None, ge=0, allow_inf_nan=False, description="Of a run in time, instead: after all until that second."
     )
     changes: list[dict[str, Any]] = Field([], description="Each with one key; see docs/debugger.md.")
@@ -198,10 +201,10 @@ def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
         )
 
 
-@router.get("/runs", response=list[RunOut])
-def list_runs(request: HttpRequest, limit: int = Query(100, ge=1, le=1000)) -> QuerySet[Run]:
-    """The newest runs."""
-    return Run.objects.defer("node_names")[:limit]
+@router.get("/runs", response={200: list[RunOut], **REFUSALS})
+def list_runs(request: HttpRequest, limit: int = LIMIT, offset: int = OFFSET) -> QuerySet[Run]:
+    """The newest first, a page at a time."""
+    return Run.objects.defer("node_names")[offset : offset + limit]
 
 
 @router.get("/runs/{int:run_id}", response={200: RunDetail, **REFUSALS}, url_name="run")
@@ -233,7 +236,11 @@ def cancel_run(request: HttpRequest, run_id: int) -> Run:
     return run
 
 
-@router.get("/runs/{int:run_id}/export")
+@router.get(
+    "/runs/{int:run_id}/export",
+    response={200: None, **REFUSALS},
+    openapi_extra=sent_as("application/x-ndjson", "application/json", "application/zip"),
+)
 def export_run(
     request: HttpRequest, run_id: int, format: Literal["jsonl", "run", "simulator", "parquet"] = "jsonl"
 ) -> StreamingHttpResponse:

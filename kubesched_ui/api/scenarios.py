@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Router, Schema, Status
 
-from kubesched_ui.api.common import REFUSALS, Text, find
+from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Text, find, sent_as
 from kubesched_ui.models import MAX_NAME, Scenario
 from kubesched_ui.reading import export
 from kubesched_ui.runs import importing
@@ -47,10 +47,10 @@ class ScenarioChange(Schema):
     description: Annotated[Text, Field(max_length=20_000)] | None = None
 
 
-@router.get("/scenarios", response=list[ScenarioOut])
-def scenarios(request: HttpRequest) -> QuerySet[Scenario]:
-    """All scenarios, newest first."""
-    return Scenario.objects.all()
+@router.get("/scenarios", response={200: list[ScenarioOut], **REFUSALS})
+def scenarios(request: HttpRequest, limit: int = LIMIT, offset: int = OFFSET) -> QuerySet[Scenario]:
+    """The newest first, a page at a time."""
+    return Scenario.objects.defer("warnings", "time")[offset : offset + limit]
 
 
 FILE = {"type": "string", "format": "binary"}
@@ -96,7 +96,11 @@ def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
     return Status(204, None)
 
 
-@router.get("/scenarios/{int:scenario_id}/export")
+@router.get(
+    "/scenarios/{int:scenario_id}/export",
+    response={200: None, **REFUSALS},
+    openapi_extra=sent_as("application/json"),
+)
 def export_scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """The scenario's objects as a v1 List; it can be uploaded again."""
     return HttpResponse(export.scenario(find(Scenario, scenario_id)), content_type="application/json")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
+from pydantic import WithJsonSchema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, find
 from kubesched_ui.asking import queue_times
@@ -21,13 +22,20 @@ router = Router(tags=["runs"])
 Said = list[str | dict[str, str]]
 
 
+# Tools that know no `prefixItems` take an array without `items` for a mistake.
+Move = Annotated[
+    tuple[float, int, int, int],
+    WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4}),
+]
+
+
 class Lanes(Schema):
     """Documented here, as the others are; the answer is encoded at once."""
 
     until: float | None = Field(description="When the run ends, in virtual seconds.")
     clock: float = Field(description="The virtual second that it has reached.")
     pods: list[str]
-    moves: list[tuple[float, int, int, int]] = Field(
+    moves: list[Move] = Field(
         description="(t, index of the pod, code of the lane, seq); those of seq 1 are the pods that were bound before"
     )
     lanes: list[str] = Field(description="A lane's code is its index.")
@@ -146,7 +154,7 @@ def every_move(
     return answer(lanes.moves(find(Run, run_id), start))
 
 
-@router.get("/runs/{int:run_id}/lanes/overview", response={200: Overview, **REFUSALS})
+@router.get("/runs/{int:run_id}/lanes/overview", response={200: Overview, **REFUSALS}, by_alias=True)
 def overview(
     request: HttpRequest,
     run_id: int,
@@ -158,13 +166,13 @@ def overview(
     return answer(lanes.overview(find(Run, run_id), bins, start, end))
 
 
-@router.get("/runs/{int:run_id}/lanes/stretch", response={200: Stretch, **REFUSALS})
+@router.get("/runs/{int:run_id}/lanes/stretch", response={200: Stretch, **REFUSALS}, by_alias=True)
 def stretch(request: HttpRequest, run_id: int, t: float = SECOND) -> HttpResponse:
     """Every move of a stretch of time around `t`, and who was where when it began."""
     return answer(lanes.stretch(find(Run, run_id), t))
 
 
-@router.get("/runs/{int:run_id}/moment", response={200: Moment, **REFUSALS})
+@router.get("/runs/{int:run_id}/moment", response={200: Moment, **REFUSALS}, by_alias=True)
 def what_happened(
     request: HttpRequest,
     run_id: int,

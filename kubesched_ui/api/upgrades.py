@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
-from kubesched_ui.api.common import REFUSALS, Text, find
+from kubesched_ui.api.common import REFUSALS, Flag, Text, find
 from kubesched_ui.api.compare import CauseUnit
 from kubesched_ui.models import Scenario, Upgrade
 from kubesched_ui.upgrades import life, told
@@ -22,7 +22,7 @@ class UpgradeIn(Schema):
     model_config = {"extra": "forbid"}
 
     releases: list[Text] = Field(min_length=2, max_length=100, examples=[["1.33", "1.34"]])
-    every: bool = Field(False, description="Pods that are on a node are placed again, too.")
+    every: Flag = Field(False, description="Pods that are on a node are placed again, too.")
 
 
 class UpgradeStarted(Schema):
@@ -87,6 +87,7 @@ class RunProgress(Schema):
 class UpgradeOut(ModelSchema):
     scenario_id: int
     stalled: bool
+    releases: list[str]
     runs: list[RunProgress] = Field(description="In the order of the releases.")
     known: int = Field(description="How many steps are known.")
 

@@ -73,6 +73,14 @@ def test_a_body_beyond_the_largest_upload_is_not_kept(server: str, size: int, st
         assert (b"larger than" in answer.read()) is (status == 413)
 
 
+@pytest.mark.parametrize("boundary", ["", "; boundary=x", "; boundary=" + "x" * 300])
+def test_a_form_that_is_broken_off_is_the_applications_to_answer(server: str, boundary: str) -> None:
+    connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc'
+    connection.request("POST", "/", body, {"Content-Type": f"multipart/form-data{boundary}"})
+    assert connection.getresponse().read() == b"taken"
+
+
 def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path: Path) -> None:
     with connect(server, max_queue=1, max_size=None) as client:
         client.recv()

@@ -1,0 +1,110 @@
+"""What the documentation of the API says is so."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from jsonschema import Draft202012Validator
+
+from kubesched_ui.api import api
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.clusters import as_list, node, pod, taught
+
+DOCUMENT: dict[str, Any] = json.loads(json.dumps(api.get_openapi_schema()))
+OPERATIONS = [(f"{verb} {path}", op) for path, verbs in DOCUMENT["paths"].items() for verb, op in verbs.items()]
+
+
+def parts(value: Any) -> list[dict[str, Any]]:
+    """Every object of the document."""
+    if isinstance(value, list):
+        return [part for inner in value for part in parts(inner)]
+    return [value, *parts(list(value.values()))] if isinstance(value, dict) else []
+
+
+def agrees(answer: Any, schema: str) -> None:
+    said = {"$ref": f"#/components/schemas/{schema}", "components": DOCUMENT["components"]}
+    Draft202012Validator(said).validate(answer)
+
+
+def upload(client: Client, data: bytes, name: str = "one") -> int:
+    made = client.post(f"/api/scenarios?name={name}", data, content_type="application/octet-stream")
+    return int(made.json()["id"])
+
+
+def start(client: Client, scenario: int, **wanted: Any) -> Any:
+    return client.post(f"/api/scenarios/{scenario}/runs", json.dumps(wanted), content_type="application/json")
+
+
+def test_every_schema_is_valid_and_every_array_says_of_what() -> None:
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        Draft202012Validator.check_schema(schema)
+        assert [part for part in parts(schema) if part.get("type") == "array" and "items" not in part] == [], name
+
+
+def test_every_operation_documents_its_refusals() -> None:
+    assert [name for name, operation in OPERATIONS if not {"404", "422"} <= operation["responses"].keys()] == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("in_time", [False, True])
+def test_answers_are_as_their_schemas_say(client: Client, in_time: bool) -> None:
+    run = start(client, upload(client, taught()), in_time=in_time).json()["url"]
+    execute_run(int(run.rpartition("/")[2]))
+    page = client.get(f"{run}/pods").json()
+    assert any(pod["reasons"] for pod in page["pods"])
+    agrees(page, "PodPage")
+    found = client.get(run).json()
+    agrees(found, "RunDetail")
+    agrees(client.get(f"/api/scenarios/{found['scenario']}").json(), "ScenarioDetail")
+    agrees(client.get(f"{run}/events").json(), "Events")
+    if in_time:
+        lanes = client.get(f"{run}/lanes").json()
+        assert lanes["moves"]
+        agrees(lanes, "Lanes")
+        agrees(client.get(f"{run}/lanes/overview").json(), "Overview")
+        agrees(client.get(f"{run}/lanes/stretch?t=0").json(), "Stretch")
+        agrees(client.get(f"{run}/moment?t=0").json(), "Moment")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[("percentage", True), ("percentage", "5"), ("seed", True), ("seed", "1"), ("copies", False), ("until", True)],
+        *[("preemption", "yes"), ("preemption", 1), ("in_time", "true"), ("feature_gates", {"SidecarContainers": 1})],
+    ],
+)
+def test_true_is_no_number_and_a_text_neither(client: Client, field: str, value: Any) -> None:
+    answer = start(client, upload(client, as_list(node("n1"), pod("a"))), **{field: value})
+    assert answer.status_code == 422
+    assert f".{field}" in answer.json()["error"]
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db
+def test_lists_come_a_page_at_a_time(client: Client) -> None:
+    scenarios = [upload(client, as_list(node("n1"), pod("a")), f"s{n}") for n in range(3)]
+    runs = [start(client, scenarios[0]).json()["id"] for _ in range(3)]
+    for address, newest in (("/api/scenarios", scenarios[::-1]), ("/api/runs", runs[::-1])):
+        assert [one["id"] for one in client.get(address).json()] == newest
+        assert [one["id"] for one in client.get(f"{address}?limit=2").json()] == newest[:2]
+        assert [one["id"] for one in client.get(f"{address}?limit=2&offset=2").json()] == newest[2:]
+        assert client.get(f"{address}?offset={2**62 - 1}").json() == []
+        for wrong in ("limit=0", "limit=1001", "offset=-1", f"offset={2**63}", "limit=x"):
+            assert client.get(f"{address}?{wrong}").status_code == 422, wrong
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "kind", ["multipart/form-data; boundary=x", "multipart/form-data", "multipart/form-data; boundary=\xff"]
+)
+def test_a_form_that_is_broken_off_is_refused_with_a_sentence(client: Client, kind: str) -> None:
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc'
+    answer = client.generic("POST", "/api/scenarios", body, content_type=kind)
+    assert answer.status_code == 400
+    assert len(answer.json()["error"]) > 10
+    assert not Scenario.objects.exists()
