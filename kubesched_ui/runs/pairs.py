@@ -8,6 +8,7 @@ from typing import Any
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults, settings_of
+from kubesched_ui.scenarios import podgroups
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES
 
@@ -60,7 +61,8 @@ def runs_of(scenario: Scenario, asked: Mapping[str, str]) -> tuple[Run, Run]:
             raise InputError("Pair", side, f"must be one of {', '.join(RELEASES)}, got {name[:63]!r}")
     if names[0] == names[1]:
         raise InputError("Pair", "b", f"is {names[1]} as a is: choose two releases that differ")
-    return run_with(scenario, {"release": names[0]}), run_with(scenario, {"release": names[1]})
+    first, second = (podgroups.suited(scenario, name) for name in names)
+    return run_with(scenario, {"release": first}), run_with(scenario, {"release": second})
 
 
 def run_with(scenario: Scenario, settings: Mapping[str, Any]) -> Run:

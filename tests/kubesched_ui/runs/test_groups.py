@@ -11,8 +11,8 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.test import Client
 
-from kubesched_ui.models import Run
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs import lifecycle, pairs
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.recording.test_events import messages
@@ -173,3 +173,10 @@ def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
     refused = client.post("/api/scenarios", as_list(node("n1"), old), content_type="application/json").json()
     assert "Workload" not in refused["counts"]
     assert "by PodGroups" in refused["warnings"][0]["message"]
+
+
+@pytest.mark.django_db
+def test_two_releases_compared_have_the_gates_that_they_know(client: Client) -> None:
+    number = stored(client, cluster())
+    first, second = pairs.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": "1.36"})
+    assert (first.release, second.release) == ("1.34", GATES)
