@@ -24,7 +24,7 @@ from kubesched_ui.scenarios.making import File
 from scheduler_core.commands.simulate import write_row
 from scheduler_core.config import UnknownPlugins
 from scheduler_core.errors import InputError
-from scheduler_core.releases import get_release, with_gates
+from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.gates import parse
 
 PENDING, BAD_INPUT = 1, 2
@@ -39,7 +39,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help="kubectl output, dumps, archives; - is stdin")
-        parser.add_argument("--release", help="the release whose scheduler decides (default: 1.34, or the scenario's)")
+        which = f"the release whose scheduler decides (default: the cluster's own if it is known, else {NEWEST})"
+        parser.add_argument("--release", help=which)
         parser.add_argument("--feature-gates", metavar="A=true,B=false", help="gates that are not as in the release")
         configuration = parser.add_mutually_exclusive_group()
         configuration.add_argument(

@@ -43,6 +43,14 @@ GROUPS = {
         "Time: who has to leave": "eviction",
         "Time: a gang": "gang",
     },
+    "Then: how older releases decided": {
+        "Then: predicates": "sieve",
+        "Then: map": "scales",
+        "Then: a Policy": "policy",
+        "Then: preemption": "budget",
+        "Then: SelectorSpread": "zones",
+        "Then: nodes": "avoid",
+    },
 }
 OTHERS = "Others"
 

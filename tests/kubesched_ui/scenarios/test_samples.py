@@ -9,7 +9,8 @@ from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.scenarios.intime import document
 from kubesched_ui.scenarios.samples import FOLDER, load_samples
-from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.releases.gates import with_gates
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.outlook import AS_UPSTREAM
@@ -17,7 +18,7 @@ from scheduler_core.snapshot.prepare import prepare
 from scheduler_core.time.scenario_run import ScenarioRun
 from scheduler_core.time.timeline import Record
 
-RELEASE = get_release(list(RELEASES)[-1])
+RELEASE = get_release(NEWEST)
 FILES = sorted(FOLDER.glob("*.yaml"))
 # Pod -> node, "" for pods that stay pending. Ties go to the first node by name.
 EXPECTED = {
@@ -43,6 +44,19 @@ EXPECTED = {
 }  # fmt: skip
 GATES = {"20-pod-group": dict.fromkeys(("GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling"), True)}
 
+# Of older releases: what one does, and what the newest does with the same.
+THEN = {
+    "21-predicates": ("1.16", {"web": "n5", "batch": ""}, {"web": "n5", "batch": ""}),
+    "22-map-and-reduce": ("1.16", {"web-3": "n1"}, {"web-3": "n1"}),
+    "23-policy": ("1.16", {"web-new": "n3"}, {"web-new": "n1"}),
+    "24-preemption-then": ("1.16", {"urgent": ""}, {"urgent": ""}),
+    "25-selector-spread": ("1.16", {"web-4": "n3", "alone": "n1"}, {"web-4": "n2", "alone": "n1"}),
+    "26-avoid-pods": (
+        "1.16",
+        {"web-1": "n2", "other": "n1", "web-2": "n1"},
+        {"web-1": "n1", "other": "n1", "web-2": "n1"},
+    ),
+}
 
 # Of scenarios in time: pod -> when it is bound, in seconds.
 IN_TIME = {
@@ -61,7 +75,7 @@ def sample(name: str) -> IngestResult:
 
 
 def test_every_sample_is_tested() -> None:
-    assert [path.stem for path in FILES] == sorted([*EXPECTED, *IN_TIME])
+    assert [path.stem for path in FILES] == sorted([*EXPECTED, *THEN, *IN_TIME])
     assert len({sample(path.stem).name for path in FILES}) == len(FILES)
 
 
@@ -83,6 +97,72 @@ def test_runs_of_a_sample_have_the_gates_that_it_needs() -> None:
     for name, gates in GATES.items():
         scenario = Scenario.objects.get(name=sample(name).name)
         assert lifecycle.defaults(scenario)["release"] == with_gates(RELEASE, gates).name
+
+
+@pytest.mark.parametrize("name", THEN)
+def test_sample_of_an_older_release(name: str) -> None:
+    result = sample(name)
+    assert (result.warnings, dict(result.unknown), dict(result.dropped)) == ([], {}, {})
+    assert len(result.description) > 200
+    release, then, now = THEN[name]
+    assert get_release(result.kubernetes).name == release
+    assert {pod: trace.node for pod, trace in decided(name, release).items()} == then
+    assert {pod: trace.node for pod, trace in decided(name, NEWEST).items()} == now
+
+
+def decided(name: str, release: str) -> dict[str, CycleTrace]:
+    """Pod -> its cycle. The configuration counts where the release can read it."""
+    result, its = sample(name), get_release(release)
+    prepared = prepare(result.objects, release=its, schedulers=("default-scheduler",), choices=AS_UPSTREAM)
+    config = result.config if release == result.kubernetes else ""
+    run = Simulation(prepared.objects, release=its, config=config or None, tie_break="name", preemption=True).run()
+    return {trace.pod.partition("/")[2]: trace for trace in run}
+
+
+def reasons(name: str, release: str, pod: str) -> dict[str, tuple[str, ...]]:
+    trace = decided(name, release)[pod]
+    nodes = [obj["metadata"]["name"] for obj in sample(name).objects if obj["kind"] == "Node"]
+    said = {node: trace.status_at(row) for row, node in enumerate(nodes)}
+    return {node: (status.plugin, *status.reasons) for node, status in said.items() if status}
+
+
+def test_predicates_in_their_order() -> None:
+    assert reasons("21-predicates", "1.16", "web") == {
+        "n1": ("CheckNodeUnschedulable", "node(s) were unschedulable"),
+        "n2": ("GeneralPredicates", "Insufficient cpu", "Insufficient memory"),
+        "n3": ("PodToleratesNodeTaints", "node(s) had taints that the pod didn't tolerate"),
+        "n4": (
+            "MatchInterPodAffinity",
+            "node(s) didn't match pod affinity/anti-affinity",
+            "node(s) didn't match pod anti-affinity rules",
+        ),
+    }
+    n2 = ("GeneralPredicates", "Insufficient cpu", "Insufficient memory", "node(s) didn't match node selector")
+    assert reasons("21-predicates", "1.16", "batch")["n2"] == n2
+    assert reasons("21-predicates", NEWEST, "web")["n2"] == ("TaintToleration", "node(s) had untolerated taint(s)")
+
+
+def test_map_and_reduce_by_hand() -> None:
+    """The numbers that the description tells; n1, n2, n3."""
+    scores = decided("22-map-and-reduce", "1.16")["web-3"].scores
+    told = {name: (score.raw.tolist(), score.normalized.tolist(), score.weight) for name, score in scores.items()}
+    assert told["LeastRequestedPriority"] == ([4, 4, 6], [4, 4, 6], 1)
+    assert told["NodeAffinityPriority"] == ([100, 20, 0], [10, 2, 0], 1)
+    assert told["TaintTolerationPriority"] == ([0, 1, 0], [10, 0, 10], 1)
+    assert told["SelectorSpreadPriority"] == ([0, 0, 2], [10, 10, 0], 1)
+    assert told["NodePreferAvoidPodsPriority"] == ([10] * 3, [10] * 3, 10000)
+
+
+def test_what_a_policy_does_not_name_is_not_asked() -> None:
+    assert reasons("23-policy", "1.16", "web-new") == {
+        "n1": ("CheckNodeLabelPresence", "node(s) didn't have the requested labels"),
+        "n4": ("PodToleratesNodeTaints", "node(s) had taints that the pod didn't tolerate"),
+    }
+
+
+@pytest.mark.parametrize(("release", "node"), [("1.16", "n1"), ("1.22", "n2"), ("1.34", "n2"), (NEWEST, "n2")])
+def test_budgets_are_counted_down_since(release: str, node: str) -> None:
+    assert decided("24-preemption-then", release)["urgent"].nominated_node == node
 
 
 def records(name: str, **spec: Any) -> list[Record]:
