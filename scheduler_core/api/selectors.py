@@ -43,6 +43,12 @@ class Selector:
                 return False
         return True
 
+    def and_(self, other: "Selector") -> "Selector":
+        """The selector that requires what both do. Nothing stays nothing."""
+        if self.key is None or other.key is None:
+            return NOTHING
+        return Selector(tuple(sorted(set(self.key + other.key))))
+
     def and_labels(self, labels: Mapping[str, str]) -> "Selector":
         """The selector that also requires each of these labels. Nothing stays nothing."""
         if self.key is None:

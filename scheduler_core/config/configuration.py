@@ -4,7 +4,7 @@ Upstream: pkg/scheduler/apis/config (types, conversion, defaults) and its `valid
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -16,6 +16,8 @@ from scheduler_core.config.elsewhere import what_is
 from scheduler_core.config.finding import find
 from scheduler_core.config.legacy_scores import translate_legacy_scores
 from scheduler_core.config.names import shown
+from scheduler_core.config.policy import Policy, is_policy, read_policy
+from scheduler_core.config.policy_plugins import profile_of, reads_policies
 from scheduler_core.config.profile import (
     KnownPlugins,
     Plugin,
@@ -111,6 +113,8 @@ def _load(
     warnings: list[str],
 ) -> Configuration:
     known = {name: points - release.absent_points.get(name, frozenset()) for name, points in known.items()}
+    if is_policy(raw) and reads_policies(release):
+        return _of_policy(read_policy(raw, unknown_fields=False, grouped=True), release, known, warnings)
     version = _version(raw, release, warnings)
     _check_version_fields(raw, version)
     try:
@@ -135,11 +139,7 @@ def _load(
         raise
     if missing:
         raise UnknownPlugins(release.name, named_once(missing, known), None)
-    for i, extender in enumerate(config.extenders):
-        warnings.append(
-            f"{extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
-            "what this one would filter, score or bind is left out"
-        )
+    warnings += _of_extenders(config.extenders)
     return Configuration(
         profiles=profiles,
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
@@ -148,6 +148,27 @@ def _load(
         extenders=[structs.replace(extender, tls_config=None) for extender in config.extenders],
         warnings=_shortened(warnings),
         given=frozenset(raw),
+    )
+
+
+def _of_extenders(extenders: Sequence[Extender]) -> list[str]:
+    return [
+        f"{extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
+        "what this one would filter, score or bind is left out"
+        for i, extender in enumerate(extenders)
+    ]
+
+
+def _of_policy(policy: Policy, release: Release, known: KnownPlugins, warnings: list[str]) -> Configuration:
+    """What a Policy comes to where it is translated into plugins."""
+    return Configuration(
+        profiles=[profile_of(policy, release, known)],
+        percentage_of_nodes_to_score=None,
+        pod_initial_backoff_seconds=File().pod_initial_backoff_seconds,
+        pod_max_backoff_seconds=File().pod_max_backoff_seconds,
+        extenders=[structs.replace(extender, tls_config=None) for extender in policy.extenders],
+        warnings=_shortened([*warnings, *_of_extenders(policy.extenders)]),
+        given=frozenset((POLICY,)),
     )
 
 

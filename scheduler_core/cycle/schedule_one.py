@@ -223,7 +223,8 @@ class Scheduler:
             trace.forget(EXTENDER)
             trace.looked, trace.error, again = None, "", 1
         count = trace.nodes if trace.subset is None else len(trace.subset)
-        choosy = framework.score or (self.extenders and self.extenders.choose_nodes)
+        scored = framework.score or (self.extenders and self.extenders.choose_nodes)
+        choosy = scored or not self.cluster.release.one_node_enough
         wanted = nodes_to_find(framework.percentage, count) if choosy else 1
         if wanted >= count:
             processed = self._look_at_all(trace, passing)
@@ -308,7 +309,7 @@ class Scheduler:
         rows: Rows | None = trace.feasible
         if not trace.scores:
             best = trace.feasible_rows()
-            if len(best) > 1 and not framework.score:
+            if len(best) > 1 and not framework.score and self.cluster.release.one_node_enough:
                 best = best[:1]
         else:
             total = trace.total()

@@ -315,6 +315,8 @@ class CycleTrace:
             out["best"] = [names[rows[i]] for i in np.flatnonzero(total == total.max()).tolist()]
         elif len(rows) == 1:
             out["best"] = [names[rows[0]]]
+        elif len(rows) > 1 and self.node and not self.skipped_score:  # nothing scores: any will do
+            out["total"], out["best"] = dict.fromkeys(inside, 1), inside
         if self.batch_hint:
             out["batch_hint"] = self.batch_hint
         if self.node:

@@ -60,7 +60,7 @@ class Framework:
         self.pre_bind = self._at("preBind", api.PreBindPlugin)
         self.bind = self._at("bind", api.BindPlugin)
         self.post_bind = self._at("postBind", api.PostBindPlugin)
-        self.merges: int = cluster.release.filters_merge
+        self.merges: int = cluster.release.filters_merge or profile.always_check_all
         self.batching = Batching([*self.pre_filter, *self.filter, *self.pre_score, *self.score])
         self.waiting_pods = WaitingPods()
         self.list_pods: Callable[[], Iterable[PodInfo]] = cluster.pods.values

@@ -26,19 +26,28 @@ def services_of(cluster: Cluster, pod: PodInfo) -> list[Service]:
     ]
 
 
+Workload = ReplicaSet | StatefulSet
+
+
 def default_sources(
     cluster: Cluster, pod: PodInfo
-) -> tuple[dict[str, Service | ReplicationController], ReplicaSet | StatefulSet | None]:
-    """(label -> the service or controller that selects by it, the workload whose selector counts too)."""
+) -> tuple[dict[str, Service | ReplicationController], list[Workload]]:
+    """(label -> the service or controller that selects by it, the workloads whose selectors count too)."""
     labels: dict[str, Service | ReplicationController] = {}
     for service in services_of(cluster, pod):
         labels.update(dict.fromkeys(service.spec.selector, service))
+    if cluster.release.controllers_by_labels:
+        for controller in cluster.replication_controllers.values():
+            wanted = controller.spec.selector
+            if wanted and controller.namespace == pod.namespace and wanted.items() <= pod.labels.items():
+                labels.update(dict.fromkeys(wanted, controller))
+        return labels, _workloads_by_labels(cluster, pod)
     owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
     if owner is None:
-        return labels, None
+        return labels, []
     key = f"{pod.namespace}/{owner.name}"
     kind = (owner.api_version, owner.kind)
-    workload: ReplicaSet | StatefulSet | None = None
+    workload: Workload | None = None
     if kind == ("v1", "ReplicationController") and key in cluster.replication_controllers:
         controller = cluster.replication_controllers[key]
         labels.update(dict.fromkeys(controller.spec.selector, controller))
@@ -46,25 +55,37 @@ def default_sources(
         workload = cluster.replica_sets.get(key)
     elif kind == ("apps/v1", "StatefulSet"):
         workload = cluster.stateful_sets.get(key)
-    return labels, workload if workload is not None and workload.spec.selector is not None else None
+    return labels, [workload] if workload is not None and workload.spec.selector is not None else []
+
+
+def _workloads_by_labels(cluster: Cluster, pod: PodInfo) -> list[Workload]:
+    """As old releases find them: those that select the pod, whoever made it."""
+    found: list[Workload] = []
+    workloads: list[Workload] = [*cluster.replica_sets.values(), *cluster.stateful_sets.values()]
+    for workload in workloads:
+        selector = selectors.compile_selector(workload.spec.selector)
+        if workload.namespace == pod.namespace and selector.key and selector.matches(pod.labels):
+            found.append(workload)
+    return found
 
 
 def default_selector(cluster: Cluster, pod: PodInfo) -> Selector:
     """What they select, merged; matches everything if there is none."""
-    sources, workload = default_sources(cluster, pod)
+    sources, workloads = default_sources(cluster, pod)
     labels = {key: source.spec.selector[key] for key, source in sources.items()}
-    if workload is None:
-        return selectors.from_labels(labels)
-    return selectors.compile_selector(workload.spec.selector).and_labels(labels)
+    selector = selectors.from_labels(labels)
+    for workload in workloads:
+        selector = selectors.compile_selector(workload.spec.selector).and_(selector)
+    return selector
 
 
 def explain_selected(view: View, cluster: Cluster, other: PodInfo) -> list[Tree]:
     """Whether it selects the other pod: what has to hold, part by part."""
-    labels, workload = default_sources(cluster, view.pod)
+    labels, workloads = default_sources(cluster, view.pod)
     parts = [
         label_equals(view, other, key, view.field(source, "spec", "selector", key)) for key, source in labels.items()
     ]
-    if workload is not None:
+    for workload in workloads:
         parts.append(selected(view, other, workload.spec.selector, below(view.field, workload, "spec", "selector")))
     return parts
 

@@ -115,7 +115,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             raise Failure(error(NO_NAME))
         claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
         if claim is None:
-            if not incoming:
+            if not incoming or not self.cluster.release.missing_claim_fails:
                 return None
             reason = f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"
             raise Failure(unresolvable(reason) if self.cluster.release.missing_claim_rejects else error(reason))

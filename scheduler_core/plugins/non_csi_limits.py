@@ -74,7 +74,7 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
                     raise Failure(error(NO_NAME))
                 claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
                 if claim is None:
-                    if incoming:
+                    if incoming and self.cluster.release.missing_claim_fails:
                         raise Failure(error(f"looking up PVC {pod.namespace}/{name}: {claim_missing(name)}"))
                     continue
                 if volume.ephemeral is not None and (problem := not_owned(pod, claim)):

@@ -65,16 +65,26 @@ ResourceScorer = Callable[[PodInfo, Rows], Int64]
 Formula = Callable[[Int64, Int64], Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
 
 _MAX_UTILIZATION = 100
+# How much counts as requested, of 1, of a resource that a node has not: so that it gets no points, or those of the
+# shape's end.
+_ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
 _SHAPE_SCALE = 10  # a shape's scores are 0..10
 
 
 def columns(
-    cluster: Cluster, pod: PodInfo, name: str, rows: Rows, nonzero: bool, overhead: bool = True
+    cluster: Cluster,
+    pod: PodInfo,
+    name: str,
+    rows: Rows,
+    nonzero: bool,
+    overhead: bool = True,
+    absent: int | None = None,
 ) -> tuple[Int64, Int64, Bool | None] | None:
     """(allocatable, requested with the pod, who has any of it) over the rows; None where it does not take part.
 
     int64, int64 and bool, None for all. A node that has none of it is given 1, so that one can divide.
     `nonzero` counts containers without requests of cpu or memory with their defaults; `overhead` counts the pod's.
+    `absent`: all resources take part; of one that a node has not so many are requested where there is 1.
     """
     nodes = cluster.nodes
     allocatable = nodes.allocatable.get(name)
@@ -86,8 +96,9 @@ def columns(
         amount = pod.nonzero_incoming[1] if nonzero else pod.requests.get(name, 0)
     else:
         amount = pod.requests.get(name, 0)
-        if allocatable is None or (amount == 0 and name != resources.EPHEMERAL):
-            return None
+        if allocatable is None or (amount == 0 and name != resources.EPHEMERAL and absent is None):
+            ones = np.ones(len(nodes), np.int64)[rows]
+            return (ones, absent * ones, None) if absent is not None else None
         used = nodes.requested[name]
     if allocatable is None:
         return None
@@ -97,6 +108,8 @@ def columns(
     if owners is None:
         return allocatable[rows], used[rows] + amount, None
     owners = owners[rows]
+    if absent is not None:
+        return np.where(owners, allocatable[rows], 1), np.where(owners, used[rows] + amount, absent), None
     return np.where(owners, allocatable[rows], 1), used[rows] + amount, owners
 
 
@@ -144,12 +157,15 @@ def _interpolate(shape: list[tuple[int, int]], utilization: int) -> int:
     return shape[-1][1]
 
 
-def requested_to_capacity_ratio(shape: list[tuple[int, int]]) -> Formula:
-    """The shape's score at the node's utilization; at 100 where it would be overcommitted."""
+def requested_to_capacity_ratio(shape: list[tuple[int, int]], rounds_up: bool = False) -> Formula:
+    """The shape's score at the node's utilization, in whole percent; at 100 where it would be overcommitted."""
     table = broken_linear(shape)
 
     def formula(requested: Int64, allocatable: Int64) -> Int64:
-        utilization = np.where(requested > allocatable, _MAX_UTILIZATION, requested * _MAX_UTILIZATION // allocatable)
+        used = requested * _MAX_UTILIZATION // allocatable
+        if rounds_up:
+            used = _MAX_UTILIZATION - (allocatable - requested) * _MAX_UTILIZATION // allocatable
+        utilization = np.where(requested > allocatable, _MAX_UTILIZATION, used)
         # the product may wrap, as Go's; the shape's ends hold beyond it
         points: Int64 = table[np.clip(utilization, 0, _MAX_UTILIZATION)]
         return points
@@ -175,17 +191,21 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
     """The scorer of a scoring strategy: the weighted mean over resources that the node has."""
     weights = [(spec.name, int(spec.weight)) for spec in strategy.resources]
     ratio = strategy.type == "RequestedToCapacityRatio"
+    old = cluster.release.absent_resources_count
+    absent = _ABSENT[strategy.type] if old else None
     if ratio:
         shape = [(p.utilization, p.score * _SHAPE_SCALE) for p in strategy.shape]
-        formula = requested_to_capacity_ratio(shape)
+        formula = requested_to_capacity_ratio(shape, rounds_up=old)
+    elif strategy.type == "MostAllocated":
+        formula = most_allocated
     else:
-        formula = most_allocated if strategy.type == "MostAllocated" else least_allocated
+        formula = least_allocated
 
     def score(pod: PodInfo, rows: Rows) -> Int64:
         total: Any = 0
         divisor: Any = 0
         for name, weight in weights:
-            found = columns(cluster, pod, name, rows, True, overhead)
+            found = columns(cluster, pod, name, rows, True, overhead, absent)
             if found is None:
                 continue
             allocatable, requested, counts = found
@@ -212,9 +232,12 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
 # ---------------------------------------------------------------- where a score comes from
 
 
-def filled(view: View, resource: str, nonzero: bool, overhead: bool = True) -> tuple[Tree, Tree] | None:
+def filled(
+    view: View, resource: str, nonzero: bool, overhead: bool = True, every: bool = False
+) -> tuple[Tree, Tree] | None:
     """(allocatable, requested with the pod) as trees; None where the resource does not take part (see `columns`)."""
-    if resource not in (resources.CPU, resources.MEMORY, resources.EPHEMERAL) and not view.pod.requests.get(resource):
+    common = (resources.CPU, resources.MEMORY, resources.EPHEMERAL)
+    if not every and resource not in common and not view.pod.requests.get(resource):
         return None
     unit = unit_of(resource)
     has = view.field(
@@ -233,11 +256,15 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
     points: list[Tree] = []
     weights: list[Tree] = []
     told: list[str] = []
+    old = view.cluster.release.absent_resources_count
     for i, spec in enumerate(strategy.resources):
-        found = filled(view, spec.name, True, overhead)
-        if found is None:
+        found = filled(view, spec.name, True, overhead, every=old)
+        if found is None and not old:
             continue
-        has, used = found
+        if found is None:
+            has, used = constant(1, f"no {spec.name}"), constant(_ABSENT[strategy.type], "what counts as asked for")
+        else:
+            has, used = found
         own = _points(view, plugin, strategy, has, used).says(f"points for {spec.name}")
         if strategy.type == "RequestedToCapacityRatio" and own.value <= 0:
             continue
@@ -286,6 +313,9 @@ def _shape_points(view: View, plugin: str, strategy: Strategy, has: Tree, used: 
     """The score on the line between two points of the shape."""
     full = constant(_MAX_UTILIZATION, "maxUtilization")
     share = divide_int(multiply(used, full), has, "utilization in percent")
+    if view.cluster.release.absent_resources_count and used.value <= has.value:
+        free = divide_int(multiply(subtract(has, used), full), has, "free in percent")
+        share = subtract(full, free, "utilization in percent")
     use = share if used.value <= has.value else lowest([share, full], "utilization in percent, overcommitted")
     shape = strategy.shape
 

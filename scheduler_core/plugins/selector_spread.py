@@ -44,7 +44,8 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
         selector = state[self.name]
         if selector is None or selector.key == ():
             return np.zeros(len(self.cluster.nodes), np.int64)[rows]
-        return self.cluster.columns.matching(frozenset((pod.namespace,)), selector, terminating=False).counts[rows]
+        column = self.cluster.columns.matching(frozenset((pod.namespace,)), selector, terminating=False)
+        return column.counts[rows].copy()
 
     def _zones(self) -> npt.NDArray[np.intp]:
         """The zone of each node as a number, -1 for none; intp over nodes."""

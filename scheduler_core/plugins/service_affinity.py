@@ -128,7 +128,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """The number of the pods on the node that the first of the pod's services selects."""
         column = self._of_service(pod)
-        return column.counts[rows] if column is not None else np.zeros(len(self.cluster.nodes), np.int64)[rows]
+        return column.counts[rows].copy() if column is not None else np.zeros(len(self.cluster.nodes), np.int64)[rows]
 
     def _of_service(self, pod: PodInfo) -> SelectorColumn | None:
         services = services_of(self.cluster, pod)

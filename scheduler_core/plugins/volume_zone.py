@@ -60,6 +60,16 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Collects the zone and region labels of the bound volumes; skips where there are none."""
         topologies: list[Topology] = []
+        wrong = self._collect(pod, topologies)
+        if wrong is not None and self.cluster.release.zones_prefiltered:
+            return wrong
+        if not topologies and wrong is None:
+            return SKIPPED
+        state[self.name] = topologies, wrong
+        return None
+
+    def _collect(self, pod: PodInfo, topologies: list[Topology]) -> Status | None:
+        """Adds those of one volume after the other; what is wrong with the first claim that cannot be used."""
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim is None:
                 continue
@@ -79,9 +89,6 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                 return unresolvable(not_found("persistentvolume", claim.spec.volume_name))
             labels = bound.metadata.labels
             topologies += [(key, zones) for key in _LABELS if key in labels and (zones := _zones(labels[key]))]
-        if not topologies:
-            return SKIPPED
-        state[self.name] = topologies
         return None
 
     def _why_unbound(self, claim: PersistentVolumeClaim) -> str:
@@ -96,9 +103,10 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         """Rejects nodes elsewhere; a node without any zone or region label fits every volume."""
-        topologies: list[Topology] | None = state.get(self.name)
-        if topologies is None:
+        found: tuple[list[Topology], Status | None] | None = state.get(self.name)
+        if found is None:
             return PASSES
+        topologies, broken = found
         nodes = self.cluster.nodes
         labelled = np.zeros(len(nodes), np.bool_)
         for key in _LABELS:
@@ -112,6 +120,8 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                 instead = np.array([*(value in zones for value in values), False], np.bool_)[stable]
                 fits = np.where(ids < 0, instead, fits)
             wrong |= ~fits
+        if broken is not None:
+            return Verdict.choose((labelled & wrong, CONFLICT), (labelled, broken))
         return Verdict.reject(labelled & wrong, CONFLICT)
 
     # ---- where it comes from

@@ -10,6 +10,7 @@ RELEASE = replace(
     reworded_node_affinity=False,
     affinity_reason="node(s) didn't match pod affinity/anti-affinity",
     scores_above_zero=True,
+    controllers_by_labels=True,
     spread_counts_all=True,
     blames_plugins=False,
     preemption_explained=False,

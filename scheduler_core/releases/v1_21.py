@@ -17,6 +17,7 @@ RELEASE = replace(
     default_points={"v1beta1": v1_22.RELEASE.default_points["v1beta1"]},
     affinity_namespace_selectors=False,
     overhead_not_scored=False,
+    absent_resources_count=True,
     two_resource_balance=True,
     affinity_reason="node(s) didn't match pod affinity/anti-affinity rules",
 )

@@ -13,6 +13,7 @@ RELEASE = replace(
     name="1.22",
     api_versions=("v1beta2", "v1beta1"),
     default_plugins=tuple((name, _WEIGHTS.get(name, weight)) for name, weight in v1_23.RELEASE.default_plugins),
+    missing_claim_fails=False,
     default_points={
         "v1beta2": _POINTS,
         "v1beta1": {

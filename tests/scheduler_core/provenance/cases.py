@@ -71,6 +71,8 @@ def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, A
         yield Question("preenqueue", "", trace.preenqueue.plugin), True
         return
     for point, plugin in BINDING if trace.node else ():
+        if plugin == "VolumeBinding" and trace.verdicts and plugin not in {*trace.verdicts, *trace.skipped_filter}:
+            continue  # not in the profile
         yield Question(point, trace.node, plugin), False
     feasible = trace.feasible_rows().tolist()
     for row in nodes_to_ask(trace, names):

@@ -55,3 +55,33 @@ def test_trees_of_declared_features_and_image_volumes() -> None:
         for line in lines:
             assert list(check(msgspec.json.decode(line), 3, counts)) == []
     assert {"filter NodeDeclaredFeatures", "raw ImageLocality"} <= set(counts)
+
+
+@pytest.mark.parametrize("folder", ["policy-v1.20", "policy-v1.22"])
+def test_trees_of_what_policies_become(folder: str) -> None:
+    counts: Counter[str] = Counter()
+    with gzip.open(GOLDEN / folder / "cases.jsonl.gz") as lines:
+        for line in lines:
+            case = msgspec.json.decode(line)
+            if case["name"].split("-")[0] in ("labels", "packing", "serviceaffinity"):
+                assert list(check(case, counts=counts)) == []
+    plugins = {"NodeLabel", "NodeResourcesLeastAllocated", "RequestedToCapacityRatio", "ServiceAffinity"}
+    assert {f"normalized {plugin}" for plugin in plugins} <= set(counts)
+    assert {"filter NodeLabel", "filter ServiceAffinity"} <= set(counts)
+
+
+def test_trees_of_selector_spread() -> None:
+    counts: Counter[str] = Counter()
+    spread = [{"name": "SelectorSpread", "weight": 3}]
+    plugins = {"preScore": {"enabled": spread}, "score": {"enabled": [*spread, {"name": "NodeResourcesMostAllocated"}]}}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1beta1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": plugins}],
+    }
+    with gzip.open(GOLDEN / "v1.20" / "cases.jsonl.gz") as lines:
+        for line in lines:
+            case = msgspec.json.decode(line)
+            if case["name"].startswith(("defaultspread", "mixed")):
+                assert list(check({**case, "config": config}, counts=counts)) == []
+    assert {"raw SelectorSpread", "normalized SelectorSpread", "raw NodeResourcesMostAllocated"} <= set(counts)

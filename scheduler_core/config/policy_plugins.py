@@ -1,0 +1,339 @@
+"""A Policy as kube-scheduler 1.19 to 1.22 ran it: its predicates and priorities are translated into plugins.
+
+* predicates become Filter plugins in an order of their own; tolerations and cordons are looked at whatever it says
+* priorities become Score plugins, by name; of two that become the same plugin the weight of the first by name counts
+* an argument under a name of one's own counts; under the name of what it becomes it is not looked at
+
+Source: pkg/scheduler/factory.go (createFromPolicy), pkg/scheduler/framework/plugins/legacy_registry.go,
+pkg/scheduler/apis/config/validation (ValidatePolicy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from scheduler_core.config.args import (
+    ARGS,
+    Complain,
+    InterPodAffinityArgs,
+    NodeLabelArgs,
+    NodeResourcesFitArgs,
+    PluginArgs,
+    PodTopologySpreadArgs,
+    RequestedToCapacityRatioArgs,
+    ResourceSpec,
+    ServiceAffinityArgs,
+    UtilizationShapePoint,
+)
+from scheduler_core.config.policy import (
+    Policy,
+    Predicate,
+    Priority,
+    PriorityArgument,
+    Ratio,
+    check_one_argument,
+    check_shape,
+    predicate_label,
+    priority_label,
+)
+from scheduler_core.config.profile import POINTS, KnownPlugins, Profile
+from scheduler_core.config.schema import DEFAULT_SCHEDULER, POLICY
+from scheduler_core.config.validation import ignored_resources
+from scheduler_core.errors import InputError
+from scheduler_core.releases.release import PluginWeights, Release
+
+_PREDICATES: Mapping[str, tuple[str, ...]] = {
+    "CheckNodeUnschedulable": ("NodeUnschedulable",),
+    "GeneralPredicates": ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),
+    "HostName": ("NodeName",),
+    "PodFitsHostPorts": ("NodePorts",),
+    "MatchNodeSelector": ("NodeAffinity",),
+    "PodFitsResources": ("NodeResourcesFit",),
+    "NoDiskConflict": ("VolumeRestrictions",),
+    "PodToleratesNodeTaints": ("TaintToleration",),
+    "CheckNodeLabelPresence": ("NodeLabel",),
+    "CheckServiceAffinity": ("ServiceAffinity",),
+    "MaxEBSVolumeCount": ("EBSLimits",),
+    "MaxGCEPDVolumeCount": ("GCEPDLimits",),
+    "MaxCSIVolumeCountPred": ("NodeVolumeLimits",),
+    "MaxAzureDiskVolumeCount": ("AzureDiskLimits",),
+    "MaxCinderVolumeCount": ("CinderLimits",),
+    "CheckVolumeBinding": ("VolumeBinding",),
+    "NoVolumeZoneConflict": ("VolumeZone",),
+    "EvenPodsSpread": ("PodTopologySpread",),
+    "MatchInterPodAffinity": ("InterPodAffinity",),
+}
+"""Predicate -> its Filter plugins, in the order in which predicates run."""
+
+_MANDATORY = ("PodToleratesNodeTaints", "CheckNodeUnschedulable")
+_NO_DEFAULT = ("HostName", "PodFitsHostPorts", "MatchNodeSelector", "PodFitsResources", "MaxCinderVolumeCount")
+_BY_ARGUMENT = ("CheckNodeLabelPresence", "CheckServiceAffinity")
+_RENAMED = {"PodFitsPorts": "PodFitsHostPorts", "ServiceSpreadingPriority": "SelectorSpreadPriority"}
+
+_PRIORITIES: Mapping[str, str] = {
+    "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
+    "EvenPodsSpreadPriority": "PodTopologySpread",
+    "ImageLocalityPriority": "ImageLocality",
+    "InterPodAffinityPriority": "InterPodAffinity",
+    "LeastRequestedPriority": "NodeResourcesLeastAllocated",
+    "MostRequestedPriority": "NodeResourcesMostAllocated",
+    "NodeAffinityPriority": "NodeAffinity",
+    "NodeLabel": "NodeLabel",
+    "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+    "RequestedToCapacityRatio": "RequestedToCapacityRatio",
+    "SelectorSpreadPriority": "PodTopologySpread",
+    "ServiceAffinity": "ServiceAffinity",
+    "TaintTolerationPriority": "TaintToleration",
+}
+"""Priority -> its Score plugin. Those of a plugin's name are what priorities with an argument become."""
+
+_DEFAULT_WEIGHTS = {
+    "SelectorSpreadPriority": 1,
+    "InterPodAffinityPriority": 1,
+    "LeastRequestedPriority": 1,
+    "BalancedResourceAllocation": 1,
+    "NodePreferAvoidPodsPriority": 10000,
+    "NodeAffinityPriority": 1,
+    "TaintTolerationPriority": 1,
+    "ImageLocalityPriority": 1,
+    "EvenPodsSpreadPriority": 2,
+}
+_IGNORED = "EqualPriority"
+
+
+def reads_policies(release: Release) -> bool:
+    """Whether the release translates Policies into plugins."""
+    return "v1beta1" in release.api_versions
+
+
+@dataclass
+class _Translated:
+    """What predicates and priorities come to. `predicates`: their names, `weights`: priority -> weight and where that
+    is said; the lists are those of NodeLabel's and ServiceAffinity's arguments."""
+
+    predicates: set[str] = field(default_factory=set)
+    weights: dict[str, tuple[int, str]] = field(default_factory=dict)
+    present: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+    present_preferred: list[str] = field(default_factory=list)
+    absent_preferred: list[str] = field(default_factory=list)
+    together: list[str] = field(default_factory=list)
+    apart: list[str] = field(default_factory=list)
+    ratio: RequestedToCapacityRatioArgs | None = None
+    has_label_args: bool = False
+    has_service_args: bool = False
+
+
+def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile:
+    """The profile that a Policy describes. Raises InputError where upstream would not start."""
+    found = _Translated()
+    _check_alike(policy.priorities or ())
+    if policy.predicates is None:
+        found.predicates = _PREDICATES.keys() - {*_NO_DEFAULT, *_BY_ARGUMENT}
+    for i, predicate in enumerate(policy.predicates or ()):
+        _take_predicate(found, predicate_label(i, predicate), predicate)
+    if policy.priorities is None:
+        found.weights = {name: (weight, "") for name, weight in _DEFAULT_WEIGHTS.items()}
+    for i, priority in enumerate(policy.priorities or ()):
+        if priority.name != _IGNORED:
+            name = _take_priority(found, priority_label(i, priority), priority)
+            found.weights[name] = priority.weight, f"priorities[{i}].weight"
+    _check_arguments(found, release)
+    filters = _filters(found.predicates | set(_MANDATORY))
+    scores, said = _scores(found)
+    args = _args(found, policy, {*filters, *(name for name, _ in scores)})
+    return Profile(
+        scheduler_name=DEFAULT_SCHEDULER,
+        plugins=_points(filters, scores, known),
+        args=args,
+        given_weights=said,
+        always_check_all=policy.always_check_all_predicates,
+    )
+
+
+def _check_alike(priorities: Iterable[Priority]) -> None:
+    """Priorities with arguments of one kind become one plugin: their weights must be equal, and there is one ratio."""
+    seen: dict[str, Priority] = {}
+    for i, priority in enumerate(priorities):
+        given = priority.argument
+        if given is None:
+            continue
+        where = priority_label(i, priority)
+        kind = next((kind for kind in _KINDS if getattr(given, kind) is not None), None)
+        if kind is None:
+            raise InputError(where, "argument", f"must have one of {', '.join(_KINDS.values())}, got none")
+        before = seen.setdefault(kind, priority)
+        if before is priority:
+            continue
+        if kind == "requested_to_capacity_ratio":
+            raise InputError(where, f"argument.{_KINDS[kind]}", f"is given by {before.name!r}, too; there can be one")
+        if before.weight != priority.weight:
+            told = f"must be that of {before.name!r}, {before.weight}, since both become one plugin"
+            raise InputError(where, "weight", f"{told}; got {priority.weight}")
+
+
+_KINDS = {
+    "label_preference": "labelPreference",
+    "service_anti_affinity": "serviceAntiAffinity",
+    "requested_to_capacity_ratio": "requestedToCapacityRatioArguments",
+}
+
+
+def _take_predicate(found: _Translated, where: str, predicate: Predicate) -> None:
+    check_one_argument(where, predicate.argument)
+    name = _RENAMED.get(predicate.name, predicate.name)
+    given = predicate.argument
+    if name not in _PREDICATES:
+        if given is None:
+            _unknown(where, name, _PREDICATES, "predicate")
+        if given.service_affinity is not None:
+            name, found.has_service_args = "CheckServiceAffinity", True
+            found.together += given.service_affinity.labels
+        elif given.labels_presence is not None:
+            name, found.has_label_args = "CheckNodeLabelPresence", True
+            (found.present if given.labels_presence.presence else found.absent).extend(given.labels_presence.labels)
+    found.predicates.add(name)
+
+
+def _take_priority(found: _Translated, where: str, priority: Priority) -> str:
+    """The name under which it counts."""
+    check_one_argument(where, priority.argument)
+    name = _RENAMED.get(priority.name, priority.name)
+    if name in _PRIORITIES:
+        return name
+    given = priority.argument
+    if given is None:
+        _unknown(where, name, _PRIORITIES, "priority")
+    return _take_argument(found, where, given)
+
+
+def _take_argument(found: _Translated, where: str, given: PriorityArgument) -> str:
+    if given.service_anti_affinity is not None:
+        found.has_service_args = True
+        found.apart.append(given.service_anti_affinity.label)
+        return "ServiceAffinity"
+    if given.label_preference is not None:
+        found.has_label_args = True
+        preferred = found.present_preferred if given.label_preference.presence else found.absent_preferred
+        preferred.append(given.label_preference.label)
+        return "NodeLabel"
+    assert given.requested_to_capacity_ratio is not None
+    found.ratio = _ratio(where, given.requested_to_capacity_ratio)
+    return "RequestedToCapacityRatio"
+
+
+def _ratio(where: str, ratio: Ratio) -> RequestedToCapacityRatioArgs:
+    check_shape(where, ratio.shape)
+    path = "argument.requestedToCapacityRatioArguments"
+    for i, resource in enumerate(ratio.resources):
+        if not 1 <= resource.weight <= 100:
+            raise InputError(where, f"{path}.resources[{i}].weight", f"must be in 1..100, got {resource.weight}")
+    return RequestedToCapacityRatioArgs(
+        shape=tuple(UtilizationShapePoint(utilization=p.utilization, score=p.score) for p in ratio.shape),
+        resources=tuple(ResourceSpec(name=resource.name, weight=resource.weight) for resource in ratio.resources),
+    )
+
+
+def _check_arguments(found: _Translated, release: Release) -> None:
+    """Plugins that need arguments have some."""
+    strict = "v1beta2" in release.api_versions  # in which these plugins have no arguments by default
+    label = "NodeLabel" in found.weights or "CheckNodeLabelPresence" in found.predicates
+    service = "ServiceAffinity" in found.weights or "CheckServiceAffinity" in found.predicates
+    needed = [
+        ("NodeLabel", label and not found.has_label_args),
+        ("ServiceAffinity", service and not found.has_service_args),
+    ]
+    for plugin, lacks in needed:
+        if lacks and (strict or plugin in found.weights):
+            told = (
+                f"plugin {plugin} has no arguments: what a predicate or priority of this name is given is not looked at"
+            )
+            raise InputError(POLICY, "", f"{told}; give it another name")
+    if "RequestedToCapacityRatio" in found.weights and found.ratio is None:
+        raise InputError(POLICY, "priorities", "RequestedToCapacityRatio has no shape: give it another name")
+
+
+def _filters(predicates: set[str]) -> list[str]:
+    names = [plugin for predicate in _PREDICATES if predicate in predicates for plugin in _PREDICATES[predicate]]
+    return list(dict.fromkeys(names))
+
+
+def _scores(found: _Translated) -> tuple[PluginWeights, dict[str, str]]:
+    """(plugin, weight) in running order; plugin -> where its weight is said."""
+    scores: dict[str, int] = {}
+    said: dict[str, str] = {}
+    times = {
+        "NodeLabel": len(found.present_preferred) + len(found.absent_preferred),
+        "ServiceAffinity": len(found.apart),
+    }
+    for name in sorted(found.weights):
+        plugin, (weight, where) = _PRIORITIES[name], found.weights[name]
+        if plugin in scores:
+            continue
+        scores[plugin] = _int32(weight * times.get(plugin, 1))
+        if not scores[plugin]:
+            raise InputError(POLICY, where, f"the weight of plugin {plugin} would be 0")
+        if where:
+            said[plugin] = where
+    return tuple(scores.items()), said
+
+
+def _int32(number: int) -> int:
+    """As Go converts it."""
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _args(found: _Translated, policy: Policy, enabled: set[str]) -> dict[str, Any]:
+    """Plugin -> its arguments, of those that have any."""
+    spread = "List" if {"EvenPodsSpreadPriority"} <= found.weights.keys() else "System"
+    if "SelectorSpreadPriority" in found.weights:
+        spread = "System"
+    own: dict[str, PluginArgs] = {
+        "InterPodAffinity": InterPodAffinityArgs(hard_pod_affinity_weight=policy.hard_pod_affinity_weight),
+        "NodeLabel": NodeLabelArgs(
+            present_labels=tuple(found.present),
+            absent_labels=tuple(found.absent),
+            present_labels_preference=tuple(found.present_preferred),
+            absent_labels_preference=tuple(found.absent_preferred),
+        ),
+        "NodeResourcesFit": NodeResourcesFitArgs(ignored_resources=ignored_resources(policy.extenders)),
+        "PodTopologySpread": PodTopologySpreadArgs(defaulting_type=spread),
+        "ServiceAffinity": ServiceAffinityArgs(
+            affinity_labels=tuple(found.together), anti_affinity_labels_preference=tuple(found.apart)
+        ),
+    }
+    if found.ratio is not None:
+        own["RequestedToCapacityRatio"] = found.ratio
+    names = {*enabled, "DefaultPreemption"} & ARGS.keys()
+    finished = {name: (own.get(name) or ARGS[name]()).finish(_complain(name)) for name in sorted(names)}
+    if found.ratio is not None:
+        finished["RequestedToCapacityRatio"] = found.ratio  # no resources are none, there is no default here
+    return finished
+
+
+def _points(filters: list[str], scores: PluginWeights, known: KnownPlugins) -> dict[str, PluginWeights]:
+    """Extension point -> plugins; what prepares a point or follows from it comes with it."""
+    plugins: dict[str, PluginWeights] = dict.fromkeys(POINTS, ())
+    plugins |= {"queueSort": (("PrioritySort", 0),), "bind": (("DefaultBinder", 0),), "score": scores}
+    plugins["postFilter"] = (("DefaultPreemption", 0),)
+    plugins["filter"] = tuple((name, 0) for name in filters)
+    for point in ("preFilter", "reserve", "preBind"):
+        plugins[point] = tuple((name, 0) for name in filters if point in known.get(name, ()))
+    plugins["preScore"] = tuple((name, 0) for name, _ in scores if "preScore" in known.get(name, ()))
+    return plugins
+
+
+def _complain(place: str) -> Complain:
+    def complain(path: str, problem: str) -> NoReturn:
+        raise InputError(POLICY, f"{place}.{path}", problem)
+
+    return complain
+
+
+def _unknown(where: str, name: str, known: Mapping[str, Any], what: str) -> NoReturn:
+    meant = get_close_matches(name[:80], list(known), 1, 0.8)
+    hint = f"; was {meant[0]} meant?" if meant else f"; there are {', '.join(known)}"
+    raise InputError(where, "name", f"is no {what}, and it has no argument that says what it does{hint}")
