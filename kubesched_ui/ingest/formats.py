@@ -22,6 +22,7 @@ from scheduler_core.config.finding import is_configuration
 OUR_GROUP = "kubesched.dev/"
 OUR_API = f"{OUR_GROUP}v1alpha1"
 SCENARIO_KIND, RUN_KIND, TABLES_KIND = "Scenario", "Run", "Tables"
+LIST_SAYS = ("name", "description", "kubernetes")  # annotations of the List that an export is, kubesched.dev/name ...
 # Keys of a kube-scheduler-simulator export that hold objects. Its objects may lack apiVersion and kind.
 EXPORT_KEYS = ("namespaces", "priorityClasses", "storageClasses", "pvcs", "pvs", "nodes", "pods")
 
@@ -55,6 +56,10 @@ class Head(msgspec.Struct):
 
 class _Meta(msgspec.Struct):
     name: str = ""
+
+
+class _ListMeta(msgspec.Struct):
+    annotations: dict[str, str] = {}
 
 
 class _ScenarioSpec(msgspec.Struct):
@@ -154,6 +159,7 @@ def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nes
     said = head.kind or ""
     if head.items is not UNSET and (not said or said.endswith("List")):
         inner = Hint(said[:-4], head.api_version or "", True) if said not in ("", "List") else hint
+        yield from _of_list(head, where)
         yield from _each(head.items, where, limits, inner, nesting)
     elif head.internal_items is not UNSET and not said.removesuffix("List"):
         yield from _each(head.internal_items, where, limits, Hint(hint.kind, "", True), nesting)
@@ -249,6 +255,16 @@ def _scenario(head: Head, where: Where, limits: Limits, nesting: int) -> Iterato
         yield Config(bytes(memoryview(spec.config)), where)
     if spec.objects is not UNSET:
         yield from _each(spec.objects, where, limits, NO_HINT, nesting)
+
+
+def _of_list(head: Head, where: Where) -> Iterator[Part]:
+    """What an export of ours says of its cluster, in the annotations of its List."""
+    if head.metadata is UNSET or OUR_GROUP.encode() not in bytes(memoryview(head.metadata)):
+        return
+    said = _part(head.metadata, _ListMeta, where, "metadata").annotations
+    yield About(*(said.get(f"{OUR_GROUP}{name}", "") for name in LIST_SAYS))
+    if config := said.get(f"{OUR_GROUP}config"):
+        yield Config(msgspec.json.encode(config), where)
 
 
 def _export(head: Head, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:

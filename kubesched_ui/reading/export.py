@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from asgiref.sync import sync_to_async
 
+from kubesched_ui.ingest.formats import LIST_SAYS, OUR_GROUP
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.reading import parquet as tables
@@ -26,11 +27,17 @@ encode = msgspec.json.encode
 
 
 def scenario(scenario: Scenario) -> bytes:
-    """A v1 List of the scenario's objects, or a Scenario document if it has time; either can be uploaded again."""
+    """A v1 List of the scenario's objects, or a Scenario document if it has time; either can be uploaded again.
+
+    What the List has no place for (name, description, version, configuration) is in its annotations.
+    """
     if scenario.time:
         about = (scenario.description, scenario.kubernetes, scenario.config, scenario.time)
         return encode(scenario_document(scenario.name, scenario.objects_of(), *about))
-    return b'{"apiVersion":"v1","kind":"List","items":[%s]}' % b",\n".join(map(encode, scenario.objects_of()))
+    texts = {name: getattr(scenario, name) for name in (*LIST_SAYS, "config")}
+    metadata = {"annotations": {f"{OUR_GROUP}{name}": text for name, text in texts.items() if text}}
+    items = b",\n".join(map(encode, scenario.objects_of()))
+    return b'{"apiVersion":"v1","kind":"List","metadata":%s,"items":[%s]}' % (encode(metadata), items)
 
 
 def jsonl(run: Run) -> AsyncIterator[bytes]:

@@ -76,6 +76,26 @@ def test_a_scenario_can_be_taken_away_and_uploaded_again(client: Client) -> None
     assert kept[0] == kept[1]
 
 
+def test_what_is_said_of_a_scenario_is_taken_away_with_it(client: Client) -> None:
+    said = {"name": 'My "cluster"', "description": "Look\nhere", "kubernetes": "v1.30.1", "config": CONFIG}
+    first = Scenario.objects.get(pk=upload(client, taught()))
+    for field, text in said.items():
+        setattr(first, field, text)
+    first.save()
+    exported = client.get(f"/api/scenarios/{first.pk}/export").content
+    assert json.loads(exported)["kind"] == "List"
+    answer = client.post("/api/scenarios", {"file": SimpleUploadedFile("export.json", exported)})
+    assert answer.json() | said == answer.json()
+
+
+@pytest.mark.parametrize("annotations", ["x", {"kubesched.dev/name": 5}, {"kubesched.dev/config": "a: [\0"}, None])
+def test_odd_annotations_of_a_list_are_refused_or_nothing(client: Client, annotations: Any) -> None:
+    metadata = {"annotations": annotations, "name": "kubesched.dev/"}
+    body = json.dumps({"apiVersion": "v1", "kind": "List", "metadata": metadata, "items": [node("n1")]})
+    answer = client.post("/api/scenarios", body.encode(), content_type="application/octet-stream")
+    assert answer.status_code in (201, 400)
+
+
 def test_deleting_a_scenario_deletes_its_runs(client: Client) -> None:
     scenario = upload(client, taught())
     run(client, scenario)
