@@ -58,6 +58,7 @@ class Scheduler:
         self.next_start_index = 0
         self.attempts = 0  # cycles of pods that were not held back
         self.batches = cluster.release.opportunistic_batching
+        self.blames = True  # False: nobody asks which plugins refused nodes where others fit
 
     def ask(self, extenders: Extenders | None) -> None:
         """Asks these extenders from now on."""
@@ -169,6 +170,8 @@ class Scheduler:
             self._regard_nominated(framework, state, pod, trace)
         self._look(framework, state, pod, trace)
         trace.durations["filter"] = self.timer() - start
+        if not self.blames and len(trace.feasible_rows()):
+            return
         blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace)}
         if trace.error or not release.blames_plugins:
             blamed, narrowing = set(), []
@@ -250,7 +253,8 @@ class Scheduler:
         return len(trace.subset)
 
     def _look_at_some(self, trace: CycleTrace, passing: npt.NDArray[np.bool_] | None, wanted: int, count: int) -> int:
-        order = np.roll(np.arange(count) if trace.subset is None else trace.subset, -(self.next_start_index % count))
+        order, first = np.arange(count) if trace.subset is None else trace.subset, self.next_start_index % count
+        order = np.concatenate((order[first:], order[:first]))
         fits = np.ones(count, np.bool_) if passing is None else passing[order]
         found = np.cumsum(fits)
         # The search ends at the first feasible node beyond those wanted; that one is not counted.

@@ -22,11 +22,15 @@ class Assumed:
         self._cluster = cluster
         self._with_anti = {pod.node for pod in cluster.pods.values() if pod.required_anti_affinity}
         self._with_terms = {pod.node for pod in cluster.pods.values() if any(pod.terms())}
-        self._there: list[tuple[PodInfo, str]] = []
+        self._there: list[tuple[PodInfo, str]] = []  # those with terms
         self._own: dict[str, Terms] = {}
 
     def add(self, pod: PodInfo, node: str) -> None:
-        self._own[pod.key] = pod.terms()
+        terms = pod.terms()
+        if not any(terms):
+            self._cluster.add_pod(pod, node)
+            return
+        self._own[pod.key] = terms
         self._there.append((pod, node))
         self._put(pod, node, scored=node in self._with_terms)
 
@@ -34,7 +38,7 @@ class Assumed:
         """Before a member is tried: one with preferred terms of its own looks at the pods of all nodes in scoring."""
         all_nodes = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
         for other, node in self._there:
-            if node not in self._with_terms and any(self._own[other.key]):
+            if node not in self._with_terms:
                 self._cluster.remove_pod(other)
                 self._put(other, node, scored=all_nodes)
 
@@ -45,6 +49,7 @@ class Assumed:
         self._cluster.add_pod(pod, node)
 
     def remove(self, pod: PodInfo) -> None:
-        self._there = [(other, node) for other, node in self._there if other is not pod]
         self._cluster.remove_pod(pod)
-        pod.show_terms(self._own.pop(pod.key))
+        if pod.key in self._own:
+            self._there = [(other, node) for other, node in self._there if other is not pod]
+            pod.show_terms(self._own.pop(pod.key))

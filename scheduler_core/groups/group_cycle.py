@@ -227,7 +227,9 @@ class GroupScheduler:
         """What placing the members comes to; nothing is noted of it."""
         journal = self.cluster.journal
         before = journal.take()
+        self.scheduler.blames = False
         status = self.place_members(pods, None, preempt=False).status
+        self.scheduler.blames = True
         journal.take()
         journal.put(before)
         return status
