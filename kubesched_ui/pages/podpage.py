@@ -19,6 +19,7 @@ from kubesched_ui.pages import grouppage
 from kubesched_ui.reading import attempts, figures, history, numbers, plugin_notes, recorded, why
 from kubesched_ui.reading.attempts import Attempt, Place
 from kubesched_ui.reading.cycleview import (
+    OLD_POINTS,
     POINTS,
     Matrix,
     ScoreRow,
@@ -224,14 +225,17 @@ def about_cycle(
         numbers.put_in(verdicts, room)
     wanted, after = query.get("point", ""), came_to.points
     wanted = PANELS.get(wanted, wanted)
+    old = get_release(run.release).predicates
+    points = OLD_POINTS if old else POINTS
     return {
         "cycle": cycle,
         "cycle_at": clock(trace.time),
         "landed": cycle.get("selected") or (cycle.get("postfilter") or {}).get("nominated_node"),
         "tone": TONES.get(came_to.result, ""),
         "answer": answer(why.answer(trace, nodes, room).sentence, trace.node, came_to),
-        "steps": steps(cycle, row.result, len(nodes), after),
-        "point": wanted if wanted in POINTS else decisive_point(cycle, row.result, after),
+        "old": old,
+        "steps": steps(cycle, row.result, len(nodes), after, points),
+        "point": wanted if wanted in points else decisive_point(cycle, row.result, after),
         "plugin_shown": query.get("plugin", ""),
         "node_asked": query.get("node", "")[:253],
         "notes": notes(run, verdicts, cycle),

@@ -17,6 +17,7 @@ from kubesched_ui.runs.lifecycle import own_release
 from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import ClusterView, PodLine
 from scheduler_core.api import duration
+from scheduler_core.releases import get_release
 from scheduler_core.releases.patches import held_to
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
@@ -60,6 +61,11 @@ def progress(run: Run) -> dict[str, Any]:
         "until": duration.clock(until) if run.active or run.clock < until else "",
         "left": left,
     }
+
+
+def is_old(run: Run) -> bool:
+    """Whether predicates and priorities decided, not plugins."""
+    return get_release(run.release).predicates
 
 
 def reasons(run: Run) -> list[tuple[str, str, int]]:

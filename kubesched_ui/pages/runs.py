@@ -48,7 +48,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
     context |= {
         **{"counts": runpage.outcome_counts(found), "scheduler": runpage.scheduler_of(found)},
-        **{"progress": runpage.progress(found), "reasons": runpage.reasons(found)},
+        **{"progress": runpage.progress(found), "reasons": runpage.reasons(found), "old": runpage.is_old(found)},
         # what was filled in is no reason to worry
         "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
         "left": recorded.left_of(found),

@@ -27,6 +27,15 @@ POINTS = {
     "postbind": "PostBind",
 }
 
+# Before the framework there were fewer, under names of their own; their keys are those of what they do.
+OLD_POINTS = {
+    "filter": "Predicates",
+    "postfilter": "Preemption",
+    "score": "Priorities",
+    "reserve": "Assume",
+    "bind": "Bind",
+}
+
 # The decision order of the default profiles; plugins not named here follow in the order in which they are met.
 FILTER_ORDER = [
     "NodeUnschedulable",
@@ -134,11 +143,18 @@ class Matrix:
         return self.looked_at - self.feasible
 
 
-def steps(cycle: Cycle, result: str, nodes: int, after: Mapping[str, tuple[str, str]] = NOTHING_AFTER) -> list[Step]:
+def steps(
+    cycle: Cycle,
+    result: str,
+    nodes: int,
+    after: Mapping[str, tuple[str, str]] = NOTHING_AFTER,
+    points: Mapping[str, str] = POINTS,
+) -> list[Step]:
     """The extension points of a cycle in order, each with its state and one short figure.
 
     `result` is the cycle's outcome (scheduled, unschedulable, gated, error, waiting), `nodes` the number of nodes.
-    `after`: point -> (state, figure) of what followed the cycle (`attempts.Attempt.points`).
+    `after`: point -> (state, figure) of what followed the cycle (`attempts.Attempt.points`). `points`: those of the
+    release.
     """
     feasible = len(cycle.get("feasible") or ())
     looked_at = feasible + len(cycle.get("filter") or ())
@@ -180,7 +196,7 @@ def steps(cycle: Cycle, result: str, nodes: int, after: Mapping[str, tuple[str, 
     if cycle.get("permit_waits") and states.get("permit", ("",))[0] == "pass":
         states["permit"] = ("pass", "waited")
     states |= after
-    return [Step(key, label, *states.get(key, ("none", ""))) for key, label in POINTS.items()]
+    return [Step(key, label, *states.get(key, ("none", ""))) for key, label in points.items()]
 
 
 def decisive_point(cycle: Cycle, result: str, after: Mapping[str, tuple[str, str]] = NOTHING_AFTER) -> str:

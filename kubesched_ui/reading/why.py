@@ -5,7 +5,9 @@ from __future__ import annotations
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.room import FIT, TOLD, UNNAMED, Room
 from scheduler_core.explain import Answer, explain, sentences
+from scheduler_core.explain.scene import asked
 from scheduler_core.explain.words import listing
+from scheduler_core.releases.successors import successor
 
 
 def answer(trace: CycleTrace, nodes: list[str], room: Room | None) -> Answer:
@@ -14,7 +16,7 @@ def answer(trace: CycleTrace, nodes: list[str], room: Room | None) -> Answer:
     unclear = [group for group in told.groups if group.plugin in TOLD]
     if unclear and room is not None:
         for group in unclear:
-            if group.plugin == FIT:
+            if successor(group.plugin) == FIT and asked(group.reasons):
                 group.closest = room.closest(group.nodes)
             elif group.reasons == [UNNAMED] and (taints := room.taints(group.nodes)):
                 group.words = f"refuse it by {'taint' if len(taints) == 1 else 'taints'} {listing(taints)}"

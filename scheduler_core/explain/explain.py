@@ -13,8 +13,9 @@ from scheduler_core.explain import scores, sentences, words
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.objections import objection, short_by
-from scheduler_core.explain.scene import Scene
+from scheduler_core.explain.scene import Scene, asked
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
+from scheduler_core.releases.successors import successor
 from scheduler_core.simulation import Simulation
 
 CLOSEST, TOP = 5, 10
@@ -115,7 +116,7 @@ class _Explainer:
     def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> Group:
         told = words.phrase(reasons)
         group = Group(plugin, list(reasons), told, len(rows), [self.names[row] for row in rows])
-        if self.scene is not None and plugin == "NodeResourcesFit":
+        if self.scene is not None and successor(plugin) == "NodeResourcesFit" and asked(reasons):
             node = self.names[min(rows, key=lambda row: (self.lacks[row], row))]
             shortfalls = objection(self.promised, node, Status(UNSCHEDULABLE, reasons, plugin)).shortfalls
             if shortfalls:

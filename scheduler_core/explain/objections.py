@@ -12,6 +12,7 @@ from scheduler_core.explain import labels, neighbours, volumes, words
 from scheduler_core.explain.answer import Objection, Shortfall
 from scheduler_core.explain.scene import PODS, Scene, asked
 from scheduler_core.framework.interface import Status
+from scheduler_core.releases.successors import successor
 
 
 def objection(scene: Scene | None, node: str, status: Status) -> Objection:
@@ -20,12 +21,13 @@ def objection(scene: Scene | None, node: str, status: Status) -> Objection:
     row = scene.row(node) if scene is not None else None
     if scene is None or row is None:
         return told
-    if status.plugin == "NodeResourcesFit":
+    plugin = successor(status.plugin)
+    if plugin == "NodeResourcesFit" and asked(status.reasons):
         found = (scene.shortfall(row, name) for name in asked(status.reasons))
         told.shortfalls = [shortfall for shortfall in found if shortfall is not None]
         told.detail = "; ".join(map(_lack, told.shortfalls))
-    elif status.plugin in _DETAILS:
-        told.detail = _DETAILS[status.plugin](scene, row, status)
+    elif plugin in _DETAILS:
+        told.detail = _DETAILS[plugin](scene, row, status)
     return told
 
 

@@ -117,4 +117,4 @@ class Scene:
 def asked(reasons: Sequence[str]) -> list[str]:
     """The resources that NodeResourcesFit's reasons name."""
     named = [r.removeprefix("Insufficient ") for r in reasons if r.startswith("Insufficient ")]
-    return [*named, PODS] if "Too many pods" in reasons else named
+    return [*named, PODS] if "Too many pods" in reasons else named  # once it was «Insufficient pods»

@@ -15,6 +15,7 @@ from scheduler_core.debugger.changes import Change, Edit
 from scheduler_core.debugger.remedies.adding import another, kinds
 from scheduler_core.debugger.remedies.trial import Trial, placed_on
 from scheduler_core.explain import words
+from scheduler_core.releases.successors import successor
 from scheduler_core.simulation import Simulation
 
 MOST_NODES = 16  # that are added
@@ -95,7 +96,7 @@ class _Pending:
             self.stuck.append(pod)
             reasons[found] += 1
             examples.setdefault(found, pod.key)
-            if found[0] == "NodeResourcesFit":
+            if successor(found[0]) == "NodeResourcesFit":
                 lack.update(pod.requests | {"pods": 1})
         told = [Bottleneck(why, plugin, n, examples[plugin, why]) for (plugin, why), n in reasons.most_common(20)]
         return Together(len(self.waiting), looked, dict(lack), told, self.more_nodes())

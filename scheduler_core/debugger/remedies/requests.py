@@ -19,6 +19,7 @@ from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import POD, Raw, Step
 from scheduler_core.debugger.remedies.typos import nearest
 from scheduler_core.explain import words
+from scheduler_core.legacy.room import parts_of
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.releases import Release
 
@@ -36,7 +37,7 @@ def free(spot: Spot, resource: str) -> int:
 
 def short(spot: Spot) -> dict[str, int]:
     """Resource -> what the node has left of it, of those that the pod asks more of and that its profile minds."""
-    plugin = next((p for p in spot.framework.filter if isinstance(p, NodeResourcesFit)), None)
+    plugin = next((p for p in parts_of(spot.framework.filter) if isinstance(p, NodeResourcesFit)), None)
     asked = plugin.held_against(spot.pod) if plugin is not None else spot.pod.requests.items()
     lacking = {name: free(spot, name) for name, amount in asked if amount > 0}
     return {name: left for name, left in lacking.items() if spot.pod.requests[name] > left}

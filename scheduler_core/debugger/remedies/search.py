@@ -20,8 +20,9 @@ from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Remedy, Step, cheapest
 from scheduler_core.debugger.remedies.targets import worth_trying
 from scheduler_core.debugger.remedies.trial import Trial, placed_on
-from scheduler_core.debugger.remedies.ways import WAYS
+from scheduler_core.debugger.remedies.ways import ways_of
 from scheduler_core.errors import InputError
+from scheduler_core.releases.successors import successor
 from scheduler_core.simulation import Simulation
 
 MOST = 8  # remedies that are shown
@@ -34,6 +35,7 @@ LEAST_RUNS, MOST_RUNS = 60, 300
 NANOSECONDS = 1_500_000_000  # by the scheduler's timer
 # Kubelet refuses a pod that breaks these, so that leaving them out places it where it cannot run.
 KUBELETS = frozenset({"NodeResourcesFit", "NodeAffinity", "NodeName", "NodePorts"})
+_LAST = ("Volume", "Node", "EBS", "GCE", "Azure", "Dynamic")
 
 
 def remedies(simulation: Simulation, pod: str, most: int = MOST, attempt: int = 1) -> list[Remedy]:
@@ -133,7 +135,7 @@ class Search:
             cluster, framework = self.trial.cluster, self.trial.framework
             spot = Spot(cluster, framework, pod, self.trial.document, trace, row)
             for plugin in spot.statuses():
-                seen.append([step for ways in WAYS.get(plugin, ()) for step in ways(spot)])
+                seen.append([step for ways in ways_of(plugin) for step in ways(spot)])
 
         try:
             self.trial.run(plan.changes(self.trial.document), look)
@@ -225,11 +227,13 @@ class Search:
         names = [whole.plugin] if whole is not None else list(trace.verdicts)
         names += [plugin for status, _ in trace.decisive_statuses() if (plugin := status.plugin) not in names]
         for name in dict.fromkeys(names):
-            last = name in KUBELETS or name.startswith(("Volume", "Node", "EBS", "GCE", "Azure", "Dynamic"))
-            if (last and self.found and name != "NodeUnschedulable") or name not in self.trial.framework.plugin_names:
+            new = successor(name)
+            last = new in KUBELETS or new.startswith(_LAST)
+            if (last and self.found and new != "NodeUnschedulable") or name not in self.trial.framework.plugin_names:
                 continue
             change = Change(skip=Skip(pod=pod.key, plugin=name))
-            step = Step(f"leave plugin {name} out of the profile for this pod", CONFIG, 6.0, None, (change,))
+            what = "predicate" if self.trial.simulation.release.predicates else "plugin"
+            step = Step(f"leave {what} {name} out of the profile for this pod", CONFIG, 6.0, None, (change,))
             plan = Plan((step,))
             if node := self._fits(plan):
                 self._show(plan, node)

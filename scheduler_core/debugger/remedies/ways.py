@@ -7,6 +7,7 @@ from collections.abc import Callable
 from scheduler_core.debugger.remedies import devices, evicting, labels, neighbours, requests, volumes
 from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import POD, Raw, Step
+from scheduler_core.releases.successors import successor
 
 Ways = Callable[[Spot], list[Step]]
 
@@ -52,3 +53,9 @@ WAYS: dict[str, tuple[Ways, ...]] = {
     "Coscheduling": (_group,),
     "": (labels.affinity, volumes.volumes),
 }
+_GENERAL = (*WAYS["NodeResourcesFit"], labels.affinity, neighbours.ports)
+
+
+def ways_of(plugin: str) -> tuple[Ways, ...]:
+    """Of a plugin, or of a predicate those of its successor."""
+    return _GENERAL if plugin == "GeneralPredicates" else WAYS.get(successor(plugin), ())

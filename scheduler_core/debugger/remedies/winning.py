@@ -160,7 +160,8 @@ class _Winning(Search):
             plugin = entry["plugin"]
             if entry["difference"] > 0:
                 change = Change(skip=Skip(pod=self.trial.pod.key, plugin=plugin))
-                yield Step(f"leave plugin {plugin} out of the profile for this pod", CONFIG, 5.0, None, (change,))
+                what = "priority" if self.trial.simulation.release.predicates else "plugin"
+                yield Step(f"leave {what} {plugin} out of the profile for this pod", CONFIG, 5.0, None, (change,))
         rows = trace.feasible_rows()
         total = trace.total()
         mine = int(total[np.flatnonzero(rows == nodes.rows[self.node])[0]]) if trace.scores else 0
