@@ -1,0 +1,60 @@
+"""The file shrinks after runs were deleted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from kubesched_ui.models import EventBlock, Run, Scenario
+from kubesched_ui.runs import room
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has a vacuum of its own"),
+]
+
+
+@pytest.fixture
+def file(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    name = connection.settings_dict["NAME"]
+    monkeypatch.setitem(settings.DATABASES["default"], "NAME", name)
+    monkeypatch.setattr(room, "WORTH", 1024 * 1024)
+    return Path(name)
+
+
+def recorded(megabytes: int) -> Run:
+    run = Run.objects.create(scenario=Scenario.objects.create(name="s"))
+    blocks = [EventBlock(run=run, first_seq=n, last_seq=n, data=os.urandom(1024 * 1024)) for n in range(megabytes)]
+    EventBlock.objects.bulk_create(blocks)
+    return run
+
+
+def size(file: Path) -> int:
+    return sum(path.stat().st_size for path in file.parent.glob(f"{file.name}*")) >> 20
+
+
+def test_what_deleted_runs_leave_is_given_back(file: Path) -> None:
+    kept, gone = recorded(2), recorded(8)
+    gone.delete()
+    before = size(file)
+    assert room.give_back() >= 8 * 1024 * 1024
+    assert size(file) <= before - 8
+    assert EventBlock.objects.filter(run=kept).count() == 2
+    assert room.give_back() == 0
+
+
+def test_a_little_is_left_for_the_next_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded(3).delete()
+    monkeypatch.setattr(room, "WORTH", 64 * 1024 * 1024)
+    assert room.give_back() == 0
+
+
+def test_a_disk_without_room_for_a_copy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded(3).delete()
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=0))
+    assert room.give_back() == 0
