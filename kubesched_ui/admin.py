@@ -1,11 +1,42 @@
 """The admin: look, search, delete. What was recorded is not for editing."""
 
+from hashlib import sha256
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.core.cache import cache
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from kubesched_ui.models import ClusterObject, PodResult, Run, Scenario
+
+NAME_TRIES, ADDRESS_TRIES = 5, 20  # that may fail a minute; many people may share an address
+MINUTE = 60
+
+
+class LoginForm(AdminAuthenticationForm):
+    """A password cannot be found by trying: after a few that were wrong, none is looked at for a minute."""
+
+    def clean(self) -> dict[str, Any]:
+        """Raises ValidationError. Each web process counts for itself."""
+        address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
+        name = str(self.cleaned_data.get("username", "")).lower()
+        limits = {
+            f"login:{sha256(text.encode()).hexdigest()}": most
+            for text, most in ((f"name {name}", NAME_TRIES), (f"from {address}", ADDRESS_TRIES))
+        }
+        if any(cache.get(key, 0) >= most for key, most in limits.items()):
+            raise ValidationError("Too many tries; wait a minute.", code="throttled")
+        try:
+            return super().clean()
+        except ValidationError:
+            for key in limits:
+                cache.set(key, cache.get(key, 0) + 1, MINUTE)
+            raise
+
+
+admin.site.login_form = LoginForm
 
 
 class Recorded(admin.ModelAdmin):
