@@ -113,7 +113,7 @@ def test_what_broke_on_our_side_is_json_too_where_json_was_asked(
     def wrong(*args: Any) -> Any:
         raise KeyError("an error of ours")
 
-    monkeypatch.setattr(Scenario.objects, "all", wrong)
+    monkeypatch.setattr(Scenario.objects, "defer", wrong)
     answer = client.get("/api/scenarios")
     assert (answer.status_code, "an error of ours" in answer.json()["error"]) == (500, False)
     assert "Retry-After" not in answer
