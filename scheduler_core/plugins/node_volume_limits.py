@@ -262,6 +262,8 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return Verdict.choose(*problems, *failures, (too_many, TOO_MANY))
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
+        if not pod.pod.spec.volumes:
+            return None
         node = self.cluster.nodes.names[change.row]
         csi_node = self.cluster.csi_nodes.get(node)
         try:

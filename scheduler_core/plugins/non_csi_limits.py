@@ -133,13 +133,14 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
         return Verdict.choose(*failures, (total > limits, TOO_MANY))
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
-        limit = self._limit(change.row)
-        removed = {other.key for other in change.removed}
-        pods = (*self.cluster.volume_users.on(self.cluster.nodes.names[change.row]), *change.added)
+        if not pod.pod.spec.volumes:
+            return None
         try:
             wanted = self._disks(pod, incoming=True)
-            if not wanted or limit == NO_LIMIT:
+            if not wanted or (limit := self._limit(change.row)) == NO_LIMIT:
                 return None
+            removed = {other.key for other in change.removed}
+            pods = (*self.cluster.volume_users.on(self.cluster.nodes.names[change.row]), *change.added)
             used = self._used(other for other in pods if other.key not in removed)
         except Failure as failure:
             return failure.status
