@@ -7,6 +7,8 @@ transport has room again (Twisted's push producer protocol).
 Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
 upload is read and forgotten, and answered with 413. Forms are the application's to read.
 
+An answer whose application fails midway is broken off.
+
 Before it serves KubeSched's own application it gathers the static files.
 """
 
@@ -59,6 +61,16 @@ class BoundedRequest(http_protocol.WebRequest):
         self.received += len(data)
         if self.received <= self.limit:
             super().handleContentChunk(data)
+
+    def handle_exception(self, exception: BaseException) -> None:
+        """Breaks off what was begun: a file that ends early must not look whole, and nobody waits for its rest.
+
+        Daphne would begin a second answer here, which raises, and its look after connections would end with that.
+        """
+        if self._response_started:
+            self.channel.forceAbortClient()
+        else:
+            super().handle_exception(exception)
 
     def process(self) -> Any:
         if self.received <= self.limit:

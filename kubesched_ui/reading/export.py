@@ -16,7 +16,7 @@ from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.reading import parquet as tables
 from kubesched_ui.reading import run_file as carried
 from kubesched_ui.recording.decided import traces
-from kubesched_ui.runs.simulations import added_pods, cluster_of, pod_key
+from kubesched_ui.runs.simulations import added_pods, pod_key, pods_named
 from scheduler_core.cycle.trace import CycleTrace
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io"
@@ -81,8 +81,7 @@ def jsonl_lines(run: Run) -> Iterator[bytes]:
 
 
 def simulator_text(run: Run) -> Iterator[bytes]:
-    objects = [*cluster_of(run).objects, *added_pods(run)]
-    pods = {pod_key(obj): obj for obj in objects if obj.get("kind") == "Pod"}
+    added = {pod_key(obj): obj for obj in added_pods(run) if obj.get("kind") == "Pod"}
     yield b'{"apiVersion":"v1","kind":"List","items":['
     before = b""
     last: dict[str, int] = {}
@@ -90,12 +89,15 @@ def simulator_text(run: Run) -> Iterator[bytes]:
         Cycle.objects.filter(run=run).order_by("number").values_list("number", "namespace", "name")
     ):
         last[f"{namespace}/{name}"] = number
-    for key, number in last.items():
-        stored = Cycle.objects.get(run=run, number=number)
-        nodes = run.nodes_at(stored.nodes_version)
-        cycle = CycleTrace.decode(bytes(stored.trace)).golden(nodes)
-        yield before + encode(annotated(pods.get(key) or bare(key), cycle, nodes))
-        before = b",\n"
+    rest = iter(last.items())
+    while some := list(islice(rest, CHUNK)):
+        pods = pods_named(run, [key for key, _ in some]) | added
+        for key, number in some:
+            stored = Cycle.objects.get(run=run, number=number)
+            nodes = run.nodes_at(stored.nodes_version)
+            cycle = CycleTrace.decode(bytes(stored.trace)).golden(nodes)
+            yield before + encode(annotated(pods.get(key) or bare(key), cycle, nodes))
+            before = b",\n"
     yield b"]}"
 
 

@@ -78,6 +78,19 @@ def cluster_of(run: Run) -> Cluster:
     return Cluster(objects + added, [*run.pods, *run.unbind, *copies], workloads)
 
 
+def pods_named(run: Run, keys: list[str]) -> dict[str, dict[str, Any]]:
+    """Those of the scenario's pods that have one of these names, as `cluster_of` has them, without the rest of it."""
+    names = [key.partition("/")[2] for key in keys]
+    rows = run.scenario.cluster_objects.filter(kind="Pod", name__in=names)
+    found = {pod_key(obj): obj for obj in rows.values_list("data", flat=True)}
+    chosen = {*(run.pods or []), *run.unbind}
+    return {
+        key: unbound(found[key]) if key in chosen and (found[key].get("spec") or {}).get("nodeName") else found[key]
+        for key in keys
+        if key in found
+    }
+
+
 def pod_key(pod: dict[str, Any]) -> str:
     """namespace/name."""
     metadata = pod.get("metadata") or {}

@@ -6,7 +6,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from http.client import HTTPConnection
+from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,9 @@ APPLICATION = """
         await receive()
         if scope["type"] == "http":
             await send({"type": "http.response.start", "status": 200, "headers": []})
+            if scope["path"] == "/breaks":
+                await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+                raise OSError("the read failed")
             await send({"type": "http.response.body", "body": b"taken"})
             return
         await send({"type": "websocket.accept"})
@@ -79,6 +82,14 @@ def test_a_form_that_is_broken_off_is_the_applications_to_answer(server: str, bo
     body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc'
     connection.request("POST", "/", body, {"Content-Type": f"multipart/form-data{boundary}"})
     assert connection.getresponse().read() == b"taken"
+
+
+def test_an_answer_that_fails_midway_is_broken_off(server: str) -> None:
+    for _ in range(3):  # the server looks after its connections as before
+        connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"), timeout=10)
+        connection.request("GET", "/breaks")
+        with pytest.raises((IncompleteRead, ConnectionResetError)):
+            connection.getresponse().read()
 
 
 def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path: Path) -> None:

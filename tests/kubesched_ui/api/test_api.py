@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.reading import export
 from kubesched_ui.runs.tasks import execute_run
 from scheduler_core.simulation import Simulation
 from tests.kubesched_ui.clusters import as_list, node, pod, taught
@@ -132,6 +134,29 @@ def test_pages_of_other_sites_may_not_write(client: Client) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ runs
+
+
+def test_the_simulators_format_is_made_a_few_pods_at_a_time(client: Client) -> None:
+    """With all its pods as they were asked for, and no more of them in memory than one piece holds."""
+    annotations = {"long": "x" * 20_000}
+    pods = [pod(f"p{n}") for n in range(400)]
+    for one in pods:
+        one["metadata"]["annotations"] = annotations
+    scenario = upload(client, as_list(node("n1", "400"), *pods, pod("bound", on="n1")))
+    template = "kind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: nginx}]}\n"
+    chosen = [f"default/p{n}" for n in range(400)]
+    found = run(client, scenario, pods=chosen, unbind=["default/bound"], template=template, copies=1)
+    parts = export.simulator_text(Run.objects.get(pk=found["id"]))
+    tracemalloc.start()
+    size = sum(map(len, parts))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert size > 400 * 20_000
+    assert peak < size / 2
+    items = json.loads(b"".join(export.simulator_text(Run.objects.get(pk=found["id"]))))["items"]
+    assert [item["metadata"]["name"] for item in items] == [*(f"p{n}" for n in range(400)), "bound", "web-1"]
+    assert [item["status"]["phase"] for item in items if item["metadata"]["name"] == "bound"] == ["Pending"]
+    assert items[0]["metadata"]["annotations"]["long"] == annotations["long"]
 
 
 def test_a_run_from_start_to_outcome(client: Client) -> None:
