@@ -84,7 +84,7 @@ _PRIORITIES: Mapping[str, str] = {
     "NodeLabel": "NodeLabel",
     "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
     "RequestedToCapacityRatio": "RequestedToCapacityRatio",
-    "SelectorSpreadPriority": "PodTopologySpread",
+    "SelectorSpreadPriority": "PodTopologySpread",  # in 1.19 SelectorSpread
     "ServiceAffinity": "ServiceAffinity",
     "TaintTolerationPriority": "TaintToleration",
 }
@@ -143,7 +143,7 @@ def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile
             found.weights[name] = priority.weight, f"priorities[{i}].weight"
     _check_arguments(found, release)
     filters = _filters(found.predicates | set(_MANDATORY))
-    scores, said = _scores(found)
+    scores, said = _scores(found, release)
     args = _args(found, policy, {*filters, *(name for name, _ in scores)})
     return Profile(
         scheduler_name=DEFAULT_SCHEDULER,
@@ -261,7 +261,7 @@ def _filters(predicates: set[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _scores(found: _Translated) -> tuple[PluginWeights, dict[str, str]]:
+def _scores(found: _Translated, release: Release) -> tuple[PluginWeights, dict[str, str]]:
     """(plugin, weight) in running order; plugin -> where its weight is said."""
     scores: dict[str, int] = {}
     said: dict[str, str] = {}
@@ -271,6 +271,8 @@ def _scores(found: _Translated) -> tuple[PluginWeights, dict[str, str]]:
     }
     for name in sorted(found.weights):
         plugin, (weight, where) = _PRIORITIES[name], found.weights[name]
+        if name == "SelectorSpreadPriority" and not release.spreads_by_default:
+            plugin = "SelectorSpread"
         if plugin in scores:
             continue
         scores[plugin] = _int32(weight * times.get(plugin, 1))

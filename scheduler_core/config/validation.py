@@ -34,10 +34,14 @@ def check_file(complain: Complain, file: File, version: str, *, as_upstream: boo
         for name, address in (("healthz", file.healthz_bind_address), ("metrics", file.metrics_bind_address)):
             if address and not address.endswith(":0"):
                 complain(f"{name}BindAddress", f"must be empty or have port 0, got {shown(address)}")
-        check_leader_election(complain, file.leader_election)
+        check_leader_election(complain, file.leader_election, OLD_LOCKS if version == "v1beta1" else ())
 
 
-def check_leader_election(complain: Complain, election: LeaderElectionSection) -> None:
+OLD_LOCKS = ("configmaps", "endpoints", "configmapsleases", "endpointsleases")
+"""What the releases of v1beta1 could lock beside leases."""
+
+
+def check_leader_election(complain: Complain, election: LeaderElectionSection, old_locks: tuple[str, ...] = ()) -> None:
     """Durations of zero count as not given."""
     seconds: dict[str, float] = {}
     for name, text, default in (
@@ -55,7 +59,7 @@ def check_leader_election(complain: Complain, election: LeaderElectionSection) -
         return
     if seconds["leaseDuration"] <= seconds["renewDeadline"]:
         complain("leaderElection.leaseDuration", "must be greater than renewDeadline")
-    if election.resource_lock not in ("", "leases"):
+    if election.resource_lock not in ("", "leases", *old_locks):
         complain("leaderElection.resourceLock", f"must be leases, got {shown(election.resource_lock)}")
 
 

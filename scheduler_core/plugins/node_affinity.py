@@ -36,6 +36,7 @@ from scheduler_core.provenance.view import View
 
 NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity/selector")
 OLD_NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity")
+OLDEST_NOT_MATCHED = unresolvable("node(s) didn't match node selector")
 NOT_ENFORCED = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 CONFLICT = unresolvable("pod affinity terms conflict")
 
@@ -83,6 +84,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         mask = node_matching.required_mask(nodes, pod)
         wanted = np.ones(len(nodes), np.bool_) if mask is None else mask
         not_matched = NOT_MATCHED if self.cluster.release.reworded_node_affinity else OLD_NOT_MATCHED
+        not_matched = not_matched if self.cluster.release.affinity_told else OLDEST_NOT_MATCHED
         if self.added is None or self.added.required is None:
             return Verdict.reject(~wanted, not_matched)
         terms = self.added.required.node_selector_terms

@@ -123,7 +123,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
-        self.system_defaulted = args.defaulting_type == "System"
+        self.system_defaulted = args.defaulting_type == "System" and cluster.release.spreads_by_default
         self.defaults: tuple[TopologySpreadConstraint, ...] = ()
         if self.system_defaulted:
             self.defaults = SYSTEM_DEFAULTS

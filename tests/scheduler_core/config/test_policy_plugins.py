@@ -7,10 +7,10 @@ import pytest
 from scheduler_core.config import Configuration, load_configuration
 from scheduler_core.errors import InputError
 from scheduler_core.plugins import REGISTRY, known_plugins
-from scheduler_core.releases import RELEASES
+from scheduler_core.releases import FRAMEWORK, RELEASES
 from scheduler_core.releases.gates import numbered
 
-RELEASES_WITH_POLICIES = [name for name in RELEASES if numbered(name) <= (1, 22)]
+RELEASES_WITH_POLICIES = [name for name in FRAMEWORK if numbered(name) <= (1, 22)]
 
 
 def load(release: str = "1.22", **given: Any) -> Configuration:
@@ -38,6 +38,7 @@ def test_an_empty_policy_means_the_defaults(release: str) -> None:
         "NodeAffinity": 1,
         "NodePreferAvoidPods": 10000,
         "TaintToleration": 1,
+        **({"SelectorSpread": 1} if release == "1.19" else {}),
     }
     filters = [name for name, _ in profile.plugins["filter"]]
     assert filters[:5] == ["NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"]

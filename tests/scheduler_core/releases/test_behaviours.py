@@ -76,7 +76,7 @@ def wants(*names: str) -> Raw:
 def test_a_name_of_no_node(release: str) -> None:
     trace = one(release, node("a"), node("b"), pod("p", affinity=wants("ghost")))
     if release not in since("1.24"):  # all nodes are asked
-        assert trace.message.startswith("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity")
+        assert trace.message.startswith("0/2 nodes are available: 2 node(s) didn't match")
         return
     if release not in since("1.31"):
         told = 'nodeinfo not found for node name "ghost"' if release != "1.30" else "integer divide by zero"
@@ -100,7 +100,7 @@ def test_what_is_said_of_nodes_that_were_left_out(release: str) -> None:
     trace = one(release, node("a"), small, pod("p", requests={"cpu": "2"}, affinity=wants("b")))
     told = {"1.30": "node is filtered out by the prefilter result"}
     words = told.get(release, "node(s) didn't satisfy plugin(s) [NodeAffinity]" if release in since("1.32") else "")
-    words = words if release in since("1.24") else "1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity"
+    words = words if release in since("1.24") else "1 Insufficient cpu, 1 node(s) didn't match"
     assert words in trace.message if words else "1 Insufficient cpu. preemption" in trace.message
 
 
