@@ -248,13 +248,13 @@ def about_cycle(
         "facts": facts(events, came_to),
         "there": there(cycle, verdicts, page_bound) if page_bound else "",
         "tie": "by name" if tie == "name" else "by the run's seed",
-        "asking": asking(cycle, verdicts, nodes, trace.node),
+        "asking": asking(cycle, verdicts, nodes, trace.node, old),
     } | about_scores(score_rows(cycle), query)
 
 
-def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], chosen: str) -> dict[str, Any]:
+def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], chosen: str, old: bool) -> dict[str, Any]:
     """What can be asked where it comes from: point -> plugins; and about which node if none is named. `chosen`: the
-    node that Reserve and Permit were asked about."""
+    node that Reserve and Permit were asked about. `old`: of a release without a framework."""
     scored = list(cycle.get("score") or {})
     asked: dict[str, list[str]] = {}
     if rejecting := (cycle.get("prefilter") or {}).get("plugin"):
@@ -263,7 +263,7 @@ def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], cho
         asked["filter"] = list(verdicts.plugins)
     if scored:
         asked |= dict.fromkeys(("raw", "normalized", "weighted"), scored) | {"total": []}
-    if cycle.get("postfilter"):
+    if cycle.get("postfilter") and not old:
         asked["preemption"] = ["DefaultPreemption"]
     for point in ("preenqueue", "reserve", "permit"):
         plugins = [*(cycle.get("permit_waits") or ())] if point == "permit" else []

@@ -140,6 +140,8 @@ class Provenance:
             raise NotThere("plugin", "", _silent(trace, name, trace.skipped_filter, "filter"))
         assert isinstance(plugin, FilterPlugin)
         plugin.filter(state, view.pod)
+        if self.framework.cluster.release.predicates and view.row in trace.nominated:  # they judge with those pods
+            view = view.changed(self.framework.nominated_ahead(view.pod, view.node.name))
         status = trace.verdicts[name].at(view.row)
         tree = _checked(plugin.explain_filter(state, view), status is not None, status)
         promised = trace.nominated.get(view.row)
@@ -197,6 +199,8 @@ class Provenance:
     # ---- preemption
 
     def _preemption(self, view: View, name: str) -> Tree:
+        if self.framework.cluster.release.predicates:
+            raise NotThere("point", "", "preemption was a part of the scheduler then; where it comes from is not told")
         plugin = _named(self.framework.post_filter, name or "DefaultPreemption", "postFilter")
         trace, state, pods = self.trace, CycleState(), self.framework.cluster.pods
         found = trace.postfilter

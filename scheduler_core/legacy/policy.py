@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from scheduler_core.config.args import InterPodAffinityArgs
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.policy import (
     Policy,
@@ -57,7 +58,7 @@ def configuration_of(policy: Policy, release: Release) -> Configuration:
     ignored = ignored_resources(policy.extenders)
     args = {name: chosen.args for name, chosen in (predicates | priorities).items() if chosen.args is not None}
     args |= {name: SimpleNamespace(ignored=ignored) for name in RESOURCES if ignored and name not in args}
-    hard = SimpleNamespace(hard_pod_affinity_weight=policy.hard_pod_affinity_weight)
+    hard = InterPodAffinityArgs(hard_pod_affinity_weight=policy.hard_pod_affinity_weight)
     args |= {name: hard for name in priorities if name == "InterPodAffinityPriority"}
     kinds = {name: chosen.kind for name, chosen in (predicates | priorities).items() if chosen.kind not in ("", name)}
     unasked = [name for name, chosen in predicates.items() if not chosen.kind]

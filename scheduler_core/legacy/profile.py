@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scheduler_core.config.args import InterPodAffinityArgs
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.profile import POINTS, Profile
 from scheduler_core.config.schema import DEFAULT_SCHEDULER
@@ -30,7 +31,8 @@ def default_configuration(release: Release) -> Configuration:
     """The default provider's predicates and priorities."""
     predicates = {*default_predicates(release), *mandatory_predicates(release)}
     ordered = [name for name in PREDICATES if name in predicates]
-    return configuration(profile_of(DEFAULT_SCHEDULER, ordered, default_priorities(release), {}))
+    args = {"InterPodAffinityPriority": InterPodAffinityArgs()}
+    return configuration(profile_of(DEFAULT_SCHEDULER, ordered, default_priorities(release), args))
 
 
 def mandatory_predicates(release: Release) -> list[str]:

@@ -27,13 +27,15 @@ def asked(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = F
     is the pod to be placed."""
     if nonzero and resource in _DEFAULTS:
         return (pod.nonzero_incoming if incoming else pod.nonzero)[0 if resource == CPU else 1]
-    return pod.requests.get(resource, 0) + (pod.slip if incoming and resource == CPU else 0)
+    return (pod.held if pod.node else pod.requests).get(resource, 0) + (pod.slip if incoming and resource == CPU else 0)
 
 
 def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> Tree:
     """The tree of `asked`."""
     told = _Asked(view, pod, resource, nonzero)
     tree = told.of_peaks() if told.scored and not (incoming or pod.release.nonzero_sums_sidecars) else told.tree()
+    if not pod.release.nodes_hold_peaks and (nonzero or pod.node):
+        tree = told.of_containers()
     amount = asked(pod, resource, nonzero, incoming)
     if incoming and resource == CPU and pod.slip:
         tree = total([tree, rest(pod.slip, 0, "cores of overhead count as millicores", unit=tree.unit)], unit=tree.unit)
@@ -106,6 +108,10 @@ class _Asked:
             self._missing = None
         return self._with_overhead(self._highest(containers, peaks))
 
+    def of_containers(self) -> Tree:
+        """What old releases count of a pod on its node, and score: neither init containers nor overhead."""
+        return self._sum(self._parts(self._pod.spec.containers))
+
     def _highest(self, containers: Tree, peaks: list[Tree]) -> Tree:
         if all(peak.value <= containers.value for peak in peaks):
             return containers
@@ -113,7 +119,7 @@ class _Asked:
         return highest([containers, *peaks], label, self._unit)
 
     def _with_overhead(self, tree: Tree) -> Tree:
-        if self._resource not in self._pod.spec.overhead:
+        if self._resource not in self._pod.spec.overhead or not self._info.release.pod_overhead:
             return tree
         return self._sum([tree, self._leaf("spec", "overhead", self._resource)])
 

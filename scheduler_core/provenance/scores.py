@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,18 @@ def extreme(
     return over(function, int(scores[place]), len(scores), label, view.cluster.nodes.names[int(rows[place])])
 
 
-def by_highest(view: View, raw: Tree, scores: npt.NDArray[np.int64], reverse: bool) -> Tree:
-    """The tree of `default_normalize`."""
+def by_highest(
+    view: View, raw: Tree, scores: npt.NDArray[np.int64], reverse: bool, scale: Callable[[], Tree] = max_node_score
+) -> Tree:
+    """The tree of `default_normalize`. `scale`: what the best come to."""
     most = extreme(view, scores, "max")
     divisor = most if most.value else highest([most, constant(1, "not to divide by zero")])
-    scaled = divide_int(multiply(max_node_score(), raw), divisor, "share of the highest score")
+    scaled = divide_int(multiply(scale(), raw), divisor, "share of the highest score")
     name, value = view.node.name, raw.value
+    parts = "hundredths" if scale().value == 100 else "tenths"
     if reverse:
-        tree = subtract(max_node_score(), scaled, "the lower the better")
+        tree = subtract(scale(), scaled, "the lower the better")
         return tree.tells(
-            f"{tree.value} = 100 less {value} of {most.value}, the highest raw score, in hundredths: {name}"
+            f"{tree.value} = {scale().value} less {value} of {most.value}, the highest raw score, in {parts}: {name}"
         )
-    return scaled.tells(f"{scaled.value} = {value} of {most.value}, the highest raw score, in hundredths: {name}")
+    return scaled.tells(f"{scaled.value} = {value} of {most.value}, the highest raw score, in {parts}: {name}")

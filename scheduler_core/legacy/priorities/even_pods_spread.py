@@ -13,8 +13,21 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import Bool, CycleState, Int64, Rows
 from scheduler_core.legacy.predicates.even_pods_spread import NO_DEFAULTS
-from scheduler_core.legacy.priorities.scale import MAX_PRIORITY
+from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.pod_topology_spread import Constraint, PodTopologySpread
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    divide,
+    either,
+    equal,
+    multiply,
+    over,
+    subtract,
+    total,
+    truncated,
+)
+from scheduler_core.provenance.view import View
 
 _SKIPPED = -1  # the raw score of nodes that lack a label
 
@@ -59,3 +72,41 @@ class EvenPodsSpreadPriority(PodTopologySpread):
             return np.where(scored, MAX_PRIORITY, 0).astype(np.int64)
         shares = float(MAX_PRIORITY) * ((everything - scores) / float(everything - fewest))
         return np.where(scored, shares.astype(np.int64), 0)
+
+    # ---- where it comes from
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        constraints = self._constraints(view.pod, "ScheduleAnyway")
+        labelled = self._with_all_keys(constraints) if constraints else None
+        if not constraints:
+            return constant(0, "the pod has no such constraints").tells("0: the pod asks for no spreading of this kind")
+        if labelled is not None and not labelled[view.row]:
+            return constant(_SKIPPED, "stands for a node that lacks a label").tells(f"{view.node.name} lacks a label")
+        parts = []
+        for constraint in constraints:
+            ids, key = constraint.topology.ids, constraint.topology_key
+            column = self.cluster.columns.matching(
+                frozenset((view.pod.namespace,)), constraint.selector, terminating=True
+            )
+            eligible = self._eligible(constraint, view.pod, labelled)
+            alike = ids == ids[view.row] if eligible is None else (ids == ids[view.row]) & eligible
+            number = int(column.counts[alike].sum())
+            parts.append(over("sum", number, int(alike.sum()), f"pods that match where {key} is the same"))
+        tree = total(parts, "pods that match around the node")
+        return tree.tells(f"{tree.value} = pods that match in the domains of {view.node.name}")
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        if state[self.name] is None:
+            return multiply(raw, constant(1), "left as it is").tells("0: the pod asks for no spreading of this kind")
+        scored = scores != _SKIPPED
+        if raw.value == _SKIPPED:
+            skipped = equal(raw, constant(_SKIPPED, "lacks a label"))
+            return either(skipped, constant(0), raw).tells(f"0: {view.node.name} lacks a label")
+        everything = over("sum", int(scores[scored].sum()), int(scored.sum()), "all feasible nodes' raw scores")
+        fewest = over("min", int(scores[scored].min()), int(scored.sum()), "lowest raw score")
+        if everything.value == fewest.value:
+            tree = either(equal(everything, fewest, "all alike"), max_priority(), constant(0))
+            return tree.tells(f"{tree.value}: nothing matches elsewhere")
+        share = divide(subtract(everything, raw), subtract(everything, fewest))
+        tree = truncated(multiply(max_priority(), share))
+        return tree.tells(f"{tree.value}: {raw.value} of {everything.value} match around {view.node.name}")

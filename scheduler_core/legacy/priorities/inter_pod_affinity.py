@@ -3,16 +3,30 @@
 Source: pkg/scheduler/algorithm/priorities (interpod_affinity.go).
 """
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import InterPodAffinityArgs
 from scheduler_core.framework.interface import CycleState, Int64, Rows
-from scheduler_core.legacy.priorities.scale import MAX_PRIORITY
+from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
+from scheduler_core.provenance.scores import extreme
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    divide,
+    either,
+    equal,
+    highest,
+    lowest,
+    multiply,
+    subtract,
+    truncated,
+)
+from scheduler_core.provenance.view import View
 
 
 class InterPodAffinityPriority(InterPodAffinity):
@@ -21,9 +35,7 @@ class InterPodAffinityPriority(InterPodAffinity):
     name = "InterPodAffinityPriority"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
-        hard = args.hard_pod_affinity_weight if args is not None else 1
-        given = SimpleNamespace(hard_pod_affinity_weight=hard, ignore_preferred_terms_of_existing_pods=False)
-        super().__init__(given, cluster)
+        super().__init__(args or InterPodAffinityArgs(), cluster)
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         lowest, highest = (min(int(scores.min()), 0), max(int(scores.max()), 0)) if len(scores) else (0, 0)
@@ -31,3 +43,14 @@ class InterPodAffinityPriority(InterPodAffinity):
             return np.zeros_like(scores)
         result: Int64 = (MAX_PRIORITY * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
         return result
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        least = lowest([extreme(view, scores, "min"), constant(0, "not above 0")])
+        most = highest([extreme(view, scores, "max"), constant(0, "not below 0")])
+        if least.value == most.value:
+            tree = either(equal(most, least, "all alike"), constant(0), raw)
+            return tree.tells("0: nothing draws the pod to a node or keeps it away")
+        share = divide(subtract(raw, least), subtract(most, least), "place between lowest and highest")
+        tree = truncated(multiply(max_priority(), share))
+        between = f"{raw.value} lies between {least.value} and {most.value}"
+        return tree.tells(f"{tree.value} = how far {between}, in tenths: {view.node.name}")

@@ -12,12 +12,28 @@ import numpy as np
 
 from scheduler_core.api.objects import Node, PreferredSchedulingTerm
 from scheduler_core.cluster import node_matching
+from scheduler_core.cluster.amounts import amount
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
-from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, normalized
+from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority, normalized
 from scheduler_core.plugins.image_locality import MIN_THRESHOLD, ImageLocality, normalized_image_name
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.taint_toleration import TaintToleration
+from scheduler_core.provenance.scores import by_highest
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    contains,
+    divide_int,
+    either,
+    highest,
+    lowest,
+    multiply,
+    opposite,
+    subtract,
+    total,
+)
+from scheduler_core.provenance.view import BYTES, View
 
 MAX_THRESHOLD = 1000 * 1024 * 1024  # of all of a pod's images together
 AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
@@ -53,6 +69,11 @@ class NodeAffinityPriority(NodeAffinity):
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return normalized(scores, reverse=False)
 
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        if not scores.any():
+            return multiply(raw, constant(1), "left as it is").tells("0: no node meets a preferred term")
+        return by_highest(view, raw, scores, reverse=False, scale=max_priority)
+
 
 class TaintTolerationPriority(TaintToleration):
     """The fewer PreferNoSchedule taints that the pod does not tolerate, the better."""
@@ -61,6 +82,9 @@ class TaintTolerationPriority(TaintToleration):
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return normalized(scores, reverse=True)
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        return by_highest(view, raw, scores, reverse=True, scale=max_priority)
 
 
 class ImageLocalityPriority(ImageLocality):
@@ -78,6 +102,17 @@ class ImageLocalityPriority(ImageLocality):
                 total[nodes.rows[holder]] += int(float(size) * (spread / len(nodes)))
         np.clip(total, MIN_THRESHOLD, MAX_THRESHOLD, out=total)
         return MAX_PRIORITY * (total - MIN_THRESHOLD) // (MAX_THRESHOLD - MIN_THRESHOLD)
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        images = self._images(view.pod)
+        least, most = constant(MIN_THRESHOLD, "minThreshold", BYTES), constant(MAX_THRESHOLD, "maxThreshold", BYTES)
+        beyond = constant(1 << 62, "an image alone has no limit", BYTES)
+        held = total([self._share(view, image, beyond) for image in images], "sizes, each by its share of nodes", BYTES)
+        within = lowest([highest([held, least]), most], "kept between the thresholds", BYTES)
+        tree = divide_int(multiply(max_priority(), subtract(within, least)), subtract(most, least))
+        return tree.tells(
+            f"{tree.value} = what of {len(images)} images is on {view.node.name}: {amount('memory', held.value)}"
+        )
 
 
 def avoided(node: Node) -> list[tuple[str, str]]:
@@ -109,6 +144,20 @@ class NodePreferAvoidPodsPriority(ScorePlugin):
             scores[[row for row, told in asking if (owner.kind, owner.uid) in told]] = 0
         return scores[rows]
 
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        owner, name = (
+            next((ref for ref in view.pod.pod.metadata.owner_references if ref.controller), None),
+            view.node.name,
+        )
+        known = owner is not None and owner.kind in ("ReplicationController", "ReplicaSet")
+        if known and owner is not None and (owner.kind, owner.uid) in avoided(view.node):
+            away = view.holds(
+                view.node, "metadata", "annotations", AVOID, label=f"asks {owner.name}'s pods to stay away"
+            )
+            return either(away, constant(0), max_priority()).tells(f"0: {name} asks pods of {owner.name} to stay away")
+        none = constant(True, "no annotation of the node means the pod's controller")
+        return either(none, max_priority(), constant(0)).tells(f"{MAX_PRIORITY}: {name} does not ask it to stay away")
+
 
 class NodeLabelPriority(ScorePlugin):
     """10 for nodes that have a label, or (`presence` false) that do not have it, else 0."""
@@ -119,6 +168,17 @@ class NodeLabelPriority(ScorePlugin):
         there = self.cluster.nodes.topology(self.args.label).ids >= 0
         return np.where(there == self.args.presence, MAX_PRIORITY, 0)[rows]
 
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        label = self.args.label
+        there = contains(
+            view.field(view.node, "metadata", "labels", missing={}), constant(label, "label of the Policy")
+        )
+        met = there if self.args.presence else opposite(there, f"does not have {label}")
+        tree = either(met, max_priority(), constant(0))
+        return tree.tells(
+            f"{tree.value}: {view.node.name} {'has' if there.value else 'does not have'} the label {label}"
+        )
+
 
 class EqualPriority(ScorePlugin):
     """1 for every node."""
@@ -127,3 +187,6 @@ class EqualPriority(ScorePlugin):
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         return np.ones(len(self.cluster.nodes), np.int64)[rows]
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        return constant(1, "the same for all").tells("1: EqualPriority gives every node the same")

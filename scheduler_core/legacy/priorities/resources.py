@@ -16,8 +16,28 @@ from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
-from scheduler_core.legacy.priorities.scale import MAX_PRIORITY
+from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.resource_allocation import broken_linear, quotients, round_half_away
+from scheduler_core.provenance.amounts import in_use, request, unit_of
+from scheduler_core.provenance.tree import (
+    Tree,
+    absolute,
+    constant,
+    divide,
+    divide_int,
+    either,
+    every,
+    less,
+    less_equal,
+    multiply,
+    over,
+    rounded,
+    some,
+    subtract,
+    total,
+    truncated,
+)
+from scheduler_core.provenance.view import View
 
 CPU_AND_MEMORY = (("cpu", 1), ("memory", 1))
 
@@ -43,6 +63,17 @@ def _asked(pod: PodInfo, name: str) -> int:
     return sum(resources.amount(name, quantity.nano_value(asked[name])) for asked in requests if name in asked)
 
 
+def filled(view: View, name: str) -> tuple[Tree, Tree]:
+    """The trees of `amounts` on the view's node."""
+    unit = unit_of(name)
+    has = view.field(view.node, "status", "allocatable", name, unit=unit, label=f"allocatable {name}", missing=0)
+    if name in (resources.CPU, resources.MEMORY):
+        with_pod = request(view, view.pod, name, nonzero=True, incoming=True)
+    else:
+        with_pod = constant(_asked(view.pod, name), f"{name} of the pod's containers", unit)
+    return has, in_use(view, view.row, name, nonzero=True, also=with_pod)
+
+
 class _Mean(ScorePlugin):
     """The mean of cpu's and memory's scores."""
 
@@ -61,6 +92,24 @@ class _Mean(ScorePlugin):
                 total[fits] += self.points(requested[fits], capacity[fits])
         return total // len(CPU_AND_MEMORY)
 
+    def explain_points(self, has: Tree, used: Tree) -> Tree:
+        """The tree of `points`."""
+        raise NotImplementedError
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        points, told = [], []
+        for name, _ in CPU_AND_MEMORY:
+            has, used = filled(view, name)
+            if has.value > 0 and used.value <= has.value:
+                own = divide_int(self.explain_points(has, used), has, f"points for {name}")
+            else:
+                own = either(less(has, used, f"{name} would be overcommitted"), constant(0), constant(0))
+                own = own.says(f"points for {name}")
+            points.append(own)
+            told.append(f"{name} {own.value}")
+        tree = divide_int(total(points, "points"), constant(len(points), "resources"))
+        return tree.tells(f"{tree.value} = the mean of {' and '.join(told)} ({view.node.name})")
+
 
 class LeastRequestedPriority(_Mean):
     """10 x what would be free of cpu and memory; 0 for a resource that would be overcommitted."""
@@ -70,6 +119,9 @@ class LeastRequestedPriority(_Mean):
     def points(self, requested: Int64, capacity: Int64) -> Int64:
         return quotients((capacity - requested) * MAX_PRIORITY, capacity)
 
+    def explain_points(self, has: Tree, used: Tree) -> Tree:
+        return multiply(subtract(has, used, "free with this pod"), max_priority())
+
 
 class MostRequestedPriority(_Mean):
     """10 x what would be used of cpu and memory; 0 for a resource that would be overcommitted."""
@@ -78,6 +130,9 @@ class MostRequestedPriority(_Mean):
 
     def points(self, requested: Int64, capacity: Int64) -> Int64:
         return quotients(requested * MAX_PRIORITY, capacity)
+
+    def explain_points(self, has: Tree, used: Tree) -> Tree:
+        return multiply(used, max_priority())
 
 
 class BalancedResourceAllocation(ScorePlugin):
@@ -98,6 +153,20 @@ class BalancedResourceAllocation(ScorePlugin):
         scores = ((1 - np.abs(cpu - memory)) * float(MAX_PRIORITY)).astype(np.int64)
         full = (cpu >= 1) | (memory >= 1)
         return np.where(full, 0, scores) if full.any() else scores
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        shares = []
+        for name, _ in CPU_AND_MEMORY:
+            has, used = filled(view, name)
+            share = divide(used, has) if has.value else constant(1.0, f"no {name}: full")
+            shares.append(share.says(f"used share of {name}"))
+        told = " and ".join(f"{share.label.removeprefix('used share of ')} {share.value:.0%}" for share in shares)
+        full = [less_equal(constant(1), share, f"{share.label}: full") for share in shares]
+        if any(part.value for part in full):
+            return either(some(full), constant(0), constant(0)).tells(f"0: full, {told} used ({view.node.name})")
+        apart = absolute(subtract(shares[0], shares[1]), "how far the shares are apart")
+        tree = truncated(multiply(subtract(constant(1), apart), max_priority()))
+        return tree.tells(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
 
 
 class RequestedToCapacityRatioPriority(ScorePlugin):
@@ -123,6 +192,24 @@ class RequestedToCapacityRatioPriority(ScorePlugin):
             divisor += np.where(points > 0, weight, 0)
         return round_half_away(total / np.where(divisor == 0, 1, divisor))
 
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        points, weights, told = [], [], []
+        for name, weight in self.weights:
+            has, used = filled(view, name)
+            full = not has.value or used.value > has.value
+            hundred = constant(100, "maxUtilization")
+            free = hundred if full else divide_int(multiply(subtract(has, used), hundred), has, "free hundredths")
+            use = 100 if full else 100 - free.value
+            own = over("shape", int(self._table[min(max(use, 0), 100)]), len(self.shape), f"score at {use} % of {name}")
+            told.append(f"{name} {own.value} at {use} %")
+            if own.value > 0:
+                points.append(multiply(own, constant(weight, f"weight of {name}"), f"{name} x weight"))
+                weights.append(constant(weight, f"weight of {name}"))
+        if not points:
+            return constant(0, "no resource scores").tells(f"0: {', '.join(told)} ({view.node.name})")
+        tree = rounded(divide(total(points, "points"), total(weights, "weights")))
+        return tree.tells(f"{tree.value} = the weighted mean of {', '.join(told)} ({view.node.name})")
+
 
 class ResourceLimitsPriority(ScorePlugin):
     """1 for nodes that could hold the pod's limit of cpu or of memory (ResourceLimitsPriorityFunction)."""
@@ -137,6 +224,19 @@ class ResourceLimitsPriority(ScorePlugin):
             if limit:
                 held |= (allocatable != 0) & (limit <= allocatable)
         return held.astype(np.int64)[rows]
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        parts = []
+        for name in (resources.CPU, resources.MEMORY):
+            limit = limit_of(view.pod, name)
+            if limit:
+                has = view.field(view.node, "status", "allocatable", name, unit=unit_of(name), missing=0)
+                asks = constant(limit, f"limit of {name}", unit_of(name))
+                parts.append(every([less(constant(0), has), less_equal(asks, has)], f"the limit of {name} fits"))
+        tree = either(some(parts, "a limit of the pod fits"), constant(1), constant(0))
+        return tree.tells(
+            f"{tree.value}: {view.node.name} {'could' if tree.value else 'could not'} hold the pod's limits"
+        )
 
 
 def limit_of(pod: PodInfo, name: str) -> int:

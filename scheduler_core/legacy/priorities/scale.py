@@ -6,8 +6,13 @@ Source: pkg/scheduler/api (MaxPriority), pkg/scheduler/algorithm/priorities/redu
 import numpy as np
 
 from scheduler_core.framework.interface import Int64
+from scheduler_core.provenance.tree import Tree, constant
 
 MAX_PRIORITY = 10
+
+
+def max_priority() -> Tree:
+    return constant(MAX_PRIORITY, "MaxPriority")
 
 
 def normalized(scores: Int64, reverse: bool) -> Int64:

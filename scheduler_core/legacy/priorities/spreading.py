@@ -6,6 +6,7 @@ Source: pkg/scheduler/algorithm/priorities (selector_spreading.go), k8s.io/clien
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,22 @@ from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
-from scheduler_core.legacy.priorities.scale import MAX_PRIORITY
+from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.legacy.services import controllers_of, selector_of, services_of
+from scheduler_core.provenance.scores import extreme
+from scheduler_core.provenance.tree import (
+    Tree,
+    constant,
+    contains,
+    divide,
+    either,
+    multiply,
+    over,
+    subtract,
+    total_floats,
+    truncated,
+)
+from scheduler_core.provenance.view import View
 
 ZONE_WEIGHT = 2.0 / 3.0
 _ZONE = "\0zone"  # no label has this name
@@ -35,6 +50,22 @@ class _Counting(ScorePlugin):
         wanted = Selector(tuple(sorted(requirements)))
         column = self.cluster.columns.matching(frozenset((pod.namespace,)), wanted, terminating=False)
         return column.counts[rows].copy()  # the column goes on counting
+
+    def explain_score(self, state: CycleState, view: View) -> Tree:
+        owners = self.owners(view.pod)
+        if not owners:
+            return constant(0, "no service or controller selects the pod").tells("0: nothing selects the pod")
+        chosen = [selector_of(owner) for owner in owners]
+        here = [
+            partial(view.holds, pod, "metadata", "labels", label=pod.key)
+            for pod in view.pods_on(view.row)
+            if pod.namespace == view.pod.namespace
+            and not pod.terminating
+            and all(selector.matches(pod.labels) for selector in chosen)
+        ]
+        names = ", ".join(f"{type(owner).__name__} {owner.name}" for owner in owners)
+        tree = view.long_count(here, "pods", f"pods on the node that {names} select")
+        return tree.tells(f"{tree.value} = pods on {view.node.name} that {names} select")
 
 
 class SelectorSpreadPriority(_Counting):
@@ -70,6 +101,25 @@ class SelectorSpreadPriority(_Counting):
             result = np.where(zoned, result * (1.0 - ZONE_WEIGHT) + ZONE_WEIGHT * of_zone, result)
         return result.astype(np.int64)
 
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        name, most = view.node.name, extreme(view, scores, "max")
+        here = _fewer(raw, most).says("the fewer on the node the better")
+        ids = self.zones().ids[view.rows]
+        mine = int(self.zones().ids[view.row])
+        if mine < 0:
+            tree = truncated(here)
+            return tree.tells(f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, without a zone")
+        sums = np.bincount(ids[ids >= 0], weights=scores[ids >= 0]).astype(np.int64)
+        around = over("sum", int(sums[mine]), int((ids == mine).sum()), "pods on the feasible nodes of the zone")
+        fullest = over("max", int(sums.max()), len(sums), f"the most of {len(sums)} zones")
+        share = constant(ZONE_WEIGHT, "zoneWeighting")
+        zone = multiply(share, _fewer(around, fullest).says("the fewer in the zone the better"))
+        tree = truncated(total_floats([multiply(here, subtract(constant(1.0), share)), zone]))
+        return tree.tells(
+            f"{tree.value}: {raw.value} of at most {most.value} pods are on {name}, {around.value} of at most "
+            f"{fullest.value} in its zone, which counts twice as much"
+        )
+
 
 class ServiceSpreadingPriority(SelectorSpreadPriority):
     """Meant to look at services alone; but what priorities share names the controllers, too, so it does the same."""
@@ -95,3 +145,22 @@ class ServiceAntiAffinityPriority(_Counting):
             shares = float(MAX_PRIORITY) * ((everywhere - counts[ids]) / float(everywhere))
             result = np.where(labelled, shares, 0.0)
         return result.astype(np.int64)
+
+    def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
+        label, ids = self.args.label, self.cluster.nodes.topology(self.args.label).ids
+        mine = int(ids[view.row])
+        if mine < 0:
+            there = contains(view.field(view.node, "metadata", "labels", missing={}), constant(label))
+            return either(there, max_priority(), constant(0)).tells(f"0: {view.node.name} has no label {label}")
+        alike = ids[view.rows] == mine
+        around = over("sum", int(scores[alike].sum()), int(alike.sum()), f"pods where {label} is the same")
+        everywhere = over("sum", int(scores.sum()), len(scores), "pods of the service on feasible nodes")
+        tree = truncated(_fewer(around, everywhere))
+        return tree.tells(f"{tree.value}: {around.value} of {everywhere.value} pods are where {label} is the same")
+
+
+def _fewer(number: Tree, most: Tree) -> Tree:
+    """10 x the share that is missing to the most; 10 where the most is none."""
+    if not most.value:
+        return multiply(constant(float(MAX_PRIORITY), "MaxPriority"), constant(1.0, "there are no pods"))
+    return multiply(constant(float(MAX_PRIORITY), "MaxPriority"), divide(subtract(most, number), most))

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from scheduler_core.commands.replay import release_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
 from scheduler_core.simulation import Simulation
@@ -19,7 +20,7 @@ BINDING = (("reserve", "VolumeBinding"), ("prebind", "VolumeBinding"), ("bind", 
 def simulation_of(case: Mapping[str, Any]) -> Simulation:
     return Simulation(
         case["objects"],
-        release=case["kubernetes"],
+        release=release_of(case),
         config=case.get("config"),
         tie_break="name",
         preemption=bool(case.get("preempt")),
@@ -74,6 +75,7 @@ def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, A
         if plugin == "VolumeBinding" and trace.verdicts and plugin not in {*trace.verdicts, *trace.skipped_filter}:
             continue  # not in the profile
         yield Question(point, trace.node, plugin), False
+    old = not trace.verdicts.keys().isdisjoint(("PodToleratesNodeTaints", "CheckNodeCondition"))  # predicates
     feasible = trace.feasible_rows().tolist()
     for row in nodes_to_ask(trace, names):
         node = names[row]
@@ -81,7 +83,7 @@ def questions(trace: CycleTrace, names: list[str]) -> Iterator[tuple[Question, A
             yield Question("filter", node, trace.prefilter.plugin), True
         for plugin, verdict in trace.verdicts.items():
             yield Question("filter", node, plugin), verdict.at(row) is not None
-        if trace.postfilter is not None:
+        if trace.postfilter is not None and not old:
             yield Question("preemption", node, "DefaultPreemption"), node == trace.postfilter.nominated_node
         if row not in feasible or not trace.scores:
             continue

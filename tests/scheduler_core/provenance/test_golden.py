@@ -85,3 +85,15 @@ def test_trees_of_selector_spread() -> None:
             if case["name"].startswith(("defaultspread", "mixed")):
                 assert list(check({**case, "config": config}, counts=counts)) == []
     assert {"raw SelectorSpread", "normalized SelectorSpread", "raw NodeResourcesMostAllocated"} <= set(counts)
+
+
+@pytest.mark.parametrize("folder", ["v1.16", "policy-v1.16"])
+def test_trees_of_predicates_and_priorities(folder: str) -> None:
+    counts: Counter[str] = Counter()
+    with gzip.open(GOLDEN / folder / "cases.jsonl.gz") as lines:
+        for line in lines:
+            case = msgspec.json.decode(line)
+            if not case["name"].startswith("refused"):
+                assert list(check(case, 4, counts)) == []
+    assert counts["raw LeastRequestedPriority"]
+    assert counts["filter GeneralPredicates"]
