@@ -84,6 +84,11 @@ class BoundedRequest(http_protocol.WebRequest):
 http_protocol.WebRequest = BoundedRequest  # Daphne's factory has no option for it
 
 
+# Codes that a server may close with (RFC 6455, 7.4.1). Autobahn's `sendClose`, which is for applications, raises for
+# them, and the socket would stay open and silent.
+SERVER_CODES = frozenset({1001, 1011, 1012, 1013})
+
+
 class Server(DaphneServer):
     """Replies to websockets wait for the transport."""
 
@@ -93,6 +98,9 @@ class Server(DaphneServer):
             protocol.gate = Gate()
             protocol.transport.unregisterProducer()  # the HTTP channel that the websocket took the transport from
             protocol.transport.registerProducer(protocol.gate, True)
+        if message["type"] == "websocket.close" and (code := message.get("code")) in SERVER_CODES:
+            protocol.sendCloseFrame(code=code, isReply=False)
+            return
         await super().handle_reply(protocol, message)
         if message["type"] == "websocket.send":
             await protocol.gate.open.wait()

@@ -10,9 +10,11 @@ from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import connect
 
 APPLICATION = """
+    import contextlib
     import pathlib
     FRAME = "x" * 100_000
 
@@ -26,6 +28,12 @@ APPLICATION = """
             await send({"type": "http.response.body", "body": b"taken"})
             return
         await send({"type": "websocket.accept"})
+        if scope["path"] == "/broken":
+            await send({"type": "websocket.send", "text": "seen"})
+            with contextlib.suppress(Exception):  # as a consumer's task that nobody waits for
+                await send({"type": "websocket.close", "code": 1011})
+            await receive()
+            return
         for number in range(2_000):  # 200 MB
             await send({"type": "websocket.send", "text": FRAME})
             pathlib.Path("sent").write_text(str(number + 1))
@@ -90,6 +98,15 @@ def test_an_answer_that_fails_midway_is_broken_off(server: str) -> None:
         connection.request("GET", "/breaks")
         with pytest.raises((IncompleteRead, ConnectionResetError)):
             connection.getresponse().read()
+
+
+def test_a_socket_that_the_server_gives_up_is_closed(server: str) -> None:
+    with connect(f"{server}broken") as socket:
+        assert socket.recv(timeout=5) == "seen"
+        with pytest.raises(ConnectionClosedError) as closed:
+            socket.recv(timeout=5)
+    assert closed.value.rcvd
+    assert closed.value.rcvd.code == 1011
 
 
 def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path: Path) -> None:
