@@ -33,10 +33,12 @@ def merged_verdict(verdicts: Mapping[str, Verdict], first: bool = False) -> Verd
     refusing = {plugin: verdict for plugin, verdict in verdicts.items() if verdict.codes is not None}
     if not refusing:
         return Verdict()
-    key: Any = 0
+    codes: Any = 0
     for verdict in refusing.values():  # combinations are numbered anew each time, so that numbers stay small
-        key = np.unique(key * (len(verdict.statuses) + 1) + verdict.codes, return_inverse=True)[1]
-    _, rows, codes = np.unique(key, return_index=True, return_inverse=True)
+        combined: Any = codes * (len(verdict.statuses) + 1) + verdict.codes.astype(np.intp)  # type: ignore[union-attr]
+        codes = (np.cumsum(np.bincount(combined) > 0) - 1)[combined]
+    rows = np.zeros(int(codes.max()) + 1, np.intp)
+    rows[codes] = np.arange(len(codes))  # some row of each
     found = []
     for row in rows.tolist():
         told = [(plugin, verdict.at(row)) for plugin, verdict in refusing.items()]

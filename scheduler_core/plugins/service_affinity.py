@@ -113,9 +113,10 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
             rows = np.flatnonzero(left > 0)
             # pods that were put (back) on the node come last
             added = [other for other in change.added if matches(other)]
-            returned = [other for other, step in change.history if step > 0 and matches(other)]
+            here = {other.key for other in (*change.removed, *change.added)}
+            returned = {other.key for other, step in change.history if step > 0 and matches(other)} - here
             first = int(rows[0]) if len(rows) else -1
-            if first == change.row and returned and left[change.row] == len(returned):
+            if first == change.row and left[change.row] == len(returned):
                 first = int(rows[1]) if len(rows) > 1 else first
             if first < 0 and added:
                 if not added[0].node:
