@@ -67,10 +67,12 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return int(args.run(args))
     except InputError as problem:
-        from scheduler_core.config import UnknownPlugins
+        from scheduler_core.config import UnknownPlugins, UnreadPolicy
 
         way_out = isinstance(problem, UnknownPlugins) and hasattr(args, "leave_out_unknown")
         hint = "; --leave-out-unknown goes on without them" if way_out else ""
+        if isinstance(problem, UnreadPolicy) and problem.instead:
+            hint = f"\nThe same for that release:\n\n{problem.instead}"
         print(f"{parser.prog} {args.command}: {problem}{hint}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -33,7 +33,7 @@ from kubesched_ui.api import (
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.ingest import IngestError
-from scheduler_core.config import UnknownPlugins
+from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.debugger.find import WrongExpression
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.errors import InputError
@@ -66,6 +66,12 @@ def unknown_plugins(request: HttpRequest, error: UnknownPlugins) -> HttpResponse
     named = [{"name": plugin.name, "what": plugin.what} for plugin in error.plugins]
     way_out = "" if error.rest else '; "unknown_plugins": "leave_out" goes on without them'
     return refusal(request, f"{error}{way_out}", 400, unknown_plugins=named)
+
+
+@api.exception_handler(UnreadPolicy)
+def unread_policy(request: HttpRequest, error: UnreadPolicy) -> HttpResponse:
+    """With the KubeSchedulerConfiguration that does the same."""
+    return refusal(request, str(error), 400, instead=error.instead)
 
 
 @api.exception_handler(InputError)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_ui.models import Scenario
-from scheduler_core.config import Unknown, UnknownPlugins
+from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
@@ -15,6 +15,17 @@ def check(config: str, release: str, unknown: Unknown) -> None:
     """Raises InputError for a configuration that the release cannot run with; "" is its default."""
     if config:
         Simulation([], release=release, config=config, unknown_plugins=unknown)
+
+
+def translated(config: str, release: str, unknown: Unknown) -> str:
+    """The configuration that does what a Policy did, for a release that reads none; any other text as it is."""
+    try:
+        check(config, release, unknown)
+    except UnreadPolicy as error:
+        return error.instead or config
+    except InputError:
+        pass
+    return config
 
 
 def chosen(scenario: Scenario, given: str | None, release: str, unknown: Unknown) -> tuple[str, list[str]]:

@@ -10,11 +10,12 @@ from django.http import QueryDict
 from kubesched_ui.ingest import outlook
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.runs import template
+from kubesched_ui.runs.configuring import translated
 from kubesched_ui.runs.lifecycle import MAX_SEED, RunSettings, own_release
 from kubesched_ui.runs.lifecycle import defaults as defaults_of
 from kubesched_ui.scenarios.clusterview import ClusterView
 from scheduler_core.api.duration import seconds
-from scheduler_core.config import UnknownPlugins
+from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, RELEASES, gates
@@ -61,6 +62,7 @@ class StartForm(forms.Form):
     config = forms.CharField(required=False, strip=False)
     unknown_plugins = forms.ChoiceField(choices=[(choice, choice) for choice in CHOICES], required=False)
     without_config = forms.BooleanField(required=False)
+    translated = forms.BooleanField(required=False)
     seed = forms.IntegerField(required=False, min_value=-MAX_SEED, max_value=MAX_SEED)
     tie_break = forms.ChoiceField(choices=[("seed", "by the seed"), ("name", "by name")], required=False)
     preemption = forms.BooleanField(required=False)
@@ -108,6 +110,7 @@ class StartForm(forms.Form):
     # What the page offers where the configuration is refused: to leave these plugins out, to start without it.
     unknown: tuple[UnknownPlugin, ...] = ()
     config_refused = False
+    instead = ""  # the configuration that does what a Policy did
 
     def refuse(self, error: InputError) -> None:
         """Has the form say what is wrong, beside the field that it is about."""
@@ -121,6 +124,7 @@ class StartForm(forms.Form):
             )
             return
         self.config_refused = field == "config"
+        self.instead = error.instead if isinstance(error, UnreadPolicy) else ""
         self.add_error(field, str(error))
 
     def names(self) -> list[str]:
@@ -153,10 +157,13 @@ class StartForm(forms.Form):
         """The settings the form stands for; `pods` is the exact list unless all pending pods are meant."""
         values, which = self.cleaned_data, self.cleaned_data["which"]
         in_time = values["mode"] == "time"
+        release = f"{values['release']} {values['gates']}".strip()
+        unknown: Unknown = "leave_out" if values["unknown_plugins"] == "leave_out" else "error"
+        config = "" if values["without_config"] or not values["config"].strip() else values["config"]
         return RunSettings(
-            release=f"{values['release']} {values['gates']}".strip(),
-            config="" if values["without_config"] or not values["config"].strip() else values["config"],
-            unknown_plugins="leave_out" if values["unknown_plugins"] == "leave_out" else "error",
+            release=release,
+            config=translated(config, release, unknown) if values["translated"] else config,
+            unknown_plugins=unknown,
             seed=values["seed"] or 0,
             tie_break=values["tie_break"] or Run.TieBreak.SEED,
             preemption=values["preemption"],

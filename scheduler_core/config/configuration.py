@@ -18,6 +18,7 @@ from scheduler_core.config.legacy_scores import translate_legacy_scores
 from scheduler_core.config.names import shown
 from scheduler_core.config.policy import Policy, is_policy, read_policy
 from scheduler_core.config.policy_plugins import profile_of, reads_policies
+from scheduler_core.config.policy_today import UnreadPolicy
 from scheduler_core.config.profile import (
     KnownPlugins,
     Plugin,
@@ -115,6 +116,8 @@ def _load(
     known = {name: points - release.absent_points.get(name, frozenset()) for name, points in known.items()}
     if is_policy(raw) and reads_policies(release):
         return _of_policy(read_policy(raw, unknown_fields=False, grouped=True), release, known, warnings)
+    if is_policy(raw):
+        raise UnreadPolicy(raw, release, known)
     version = _version(raw, release, warnings)
     _check_version_fields(raw, version)
     try:
@@ -181,13 +184,6 @@ def _shortened(warnings: list[str]) -> list[str]:
 
 
 def _version(raw: dict[str, Any], release: Release, warnings: list[str]) -> str:
-    if raw["kind"] == POLICY:
-        problem = (
-            f"a scheduler Policy is read by kube-scheduler 1.22 and older only, and this is {release.name}; "
-            f"its extenders can stand under `extenders` of a {KIND} of {GROUP}/v1, what its predicates and "
-            "priorities do is done by plugins there; without it the default plugins run"
-        )
-        raise InputError(POLICY, "kind", problem)
     api_version = raw.get("apiVersion")
     if not isinstance(api_version, str) or not api_version:
         raise InputError(KIND, "apiVersion", f"must be given, for example {GROUP}/v1")

@@ -22,7 +22,7 @@ from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
 from kubesched_ui.scenarios.making import File
 from scheduler_core.commands.simulate import write_row
-from scheduler_core.config import UnknownPlugins
+from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.gates import parse
@@ -136,6 +136,9 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
     except UnknownPlugins as error:
         way_out = "" if error.rest else "; --leave-out-unknown goes on without them"
         raise CommandError(f"{error}{way_out}", returncode=BAD_INPUT) from None
+    except UnreadPolicy as error:
+        instead = f"\nThe same for that release:\n\n{error.instead}" if error.instead else ""
+        raise CommandError(f"{error}{instead}", returncode=BAD_INPUT) from None
     except (InputError, OSError, UnicodeDecodeError) as error:
         raise CommandError(str(error), returncode=BAD_INPUT) from None
     execute_run(run.pk)

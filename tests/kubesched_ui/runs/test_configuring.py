@@ -163,3 +163,31 @@ def test_simulate_names_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="; --leave-out-unknown goes on without them") as refused:
         simulate(tmp_path, None, "--config", "DIR/unknown.json")
     assert refused.value.returncode == 2
+
+
+POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 2}]}
+
+
+def test_a_policy_that_the_release_does_not_read_comes_with_what_does_the_same(client: Client) -> None:
+    address = f"/scenarios/{uploaded(client, None)}/run/"
+    answer = client.post(address, form(json.dumps(POLICY), release=NEWEST))
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert "a scheduler Policy is read by kube-scheduler 1.22 and older only" in page
+    assert html.escape('args: {"scoringStrategy": {"type": "MostAllocated"}}') in page
+    assert '<button name="translated" value="on">' in page
+    assert client.post(address, form(json.dumps(POLICY), release=NEWEST, translated="on")).status_code == 302
+    assert "MostAllocated" in Run.objects.get().config
+    assert client.post(address, form(json.dumps(POLICY), release="1.20")).status_code == 302, "it reads it"
+
+
+def test_so_it_does_in_the_api_and_on_the_command_line(client: Client, tmp_path: Path) -> None:
+    answer = start(client, None, config=json.dumps(POLICY), release=NEWEST)
+    assert answer.status_code == 400
+    written = answer.json()["instead"]
+    assert written.startswith("apiVersion: kubescheduler.config.k8s.io/v1\n")
+    assert start(client, None, config=written, release=NEWEST).status_code == 202
+    (tmp_path / "policy.json").write_text(json.dumps(POLICY))
+    (tmp_path / "cluster.json").write_bytes(snapshot(None))
+    with pytest.raises(CommandError, match="The same for that release:\n\napiVersion"):
+        call_command("simulate", str(tmp_path / "cluster.json"), config=str(tmp_path / "policy.json"), release=NEWEST)
