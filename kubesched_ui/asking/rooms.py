@@ -12,7 +12,7 @@ from scheduler_core.api.objects import Pod, Toleration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.room import FIT, TAINTS, TOLD, Room, row_of, told_of
+from scheduler_core.debugger.room import FITS, TAINTS, TOLD, Room, row_of, told_of
 from scheduler_core.releases import get_release
 
 
@@ -22,11 +22,11 @@ def room_of(run: Run, row: Cycle, trace: CycleTrace) -> Room | None:
     promised = [
         node
         for number, status in trace.nominated.items()
-        if status and status.plugin == FIT
+        if status and status.plugin in FITS
         for node in row.nodes[number : number + 1]
     ]
     unnamed = _refuses(trace, TAINTS) and not get_release(run.release).taint_named
-    if not promised and not unnamed and not _refuses(trace, FIT):
+    if not promised and not unnamed and not any(_refuses(trace, plugin) for plugin in FITS):
         return None
     try:
         recording = recording_of(run)

@@ -213,9 +213,8 @@ class Extenders:
                 self._note(extender, problem, " (its scores are left out)")
                 continue
             column = np.array(raw, np.int64)
-            trace.scores[f"{EXTENDER} {extender.url}"] = Score(
-                extender.config.weight, column, column * (100 // MAX_PRIORITY)
-            )
+            scale = 1 if self.cluster.release.predicates else 100 // MAX_PRIORITY  # priorities are 0..10 themselves
+            trace.scores[f"{EXTENDER} {extender.url}"] = Score(extender.config.weight, column, column * scale)
 
     @staticmethod
     def _scores(extender: Extender, answer: Any, nodes: list[str]) -> list[int]:

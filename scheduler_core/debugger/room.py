@@ -23,7 +23,8 @@ from scheduler_core.explain.scene import PODS, asked
 from scheduler_core.explain.words import count, listing
 
 FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
-TOLD = (FIT, TAINTS, "GeneralPredicates", "PodFitsResources")
+FITS = (FIT, "GeneralPredicates", "PodFitsResources")
+TOLD = (*FITS, TAINTS)
 """Plugins, and predicates of old, whose reasons leave out what the recording knows."""
 UNNAMED = "node(s) had untolerated taint(s)"
 COUNTED = ", counting pods that are nominated to the node"

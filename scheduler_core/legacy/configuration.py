@@ -1,4 +1,4 @@
-"""How a scheduler of before the framework is configured: by a Policy, or not at all."""
+"""How a scheduler of before the framework is configured: by a Policy, by v1alpha1, or not at all."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,9 +7,9 @@ from typing import Any
 from scheduler_core.config import Configuration, Unknown, load_configuration
 from scheduler_core.config.finding import find
 from scheduler_core.config.policy import is_policy, read_policy
-from scheduler_core.config.schema import KIND, POLICY
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Plugin
+from scheduler_core.legacy.component import read_component
 from scheduler_core.legacy.policy import configuration_of
 from scheduler_core.legacy.profile import default_configuration
 from scheduler_core.plugins import PLUGINS, known_plugins
@@ -35,10 +35,10 @@ def load_legacy(source: str | bytes | Mapping[str, Any] | None, release: Release
         return default_configuration(release)
     found, warnings = find(source)
     try:
-        if not is_policy(found.raw):
-            problem = f"{release.number} reads a {POLICY}, or no configuration; this is for newer releases"
-            raise InputError(KIND, "apiVersion", problem)
-        made = configuration_of(read_policy(found.raw, unknown_fields=True, grouped=False), release)
+        if is_policy(found.raw):
+            made = configuration_of(read_policy(found.raw, unknown_fields=True, grouped=False), release)
+        else:
+            made = read_component(found.raw, release)
     except InputError as error:
         if found.place:
             error.where = f"{found.place}: {error.where}"

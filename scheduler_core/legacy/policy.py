@@ -26,7 +26,7 @@ from scheduler_core.config.policy import (
     priority_label,
 )
 from scheduler_core.config.schema import DEFAULT_SCHEDULER
-from scheduler_core.config.validation import ignored_resources
+from scheduler_core.config.validation import extender_label, ignored_resources
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.profile import (
     configuration,
@@ -71,6 +71,11 @@ def configuration_of(policy: Policy, release: Release) -> Configuration:
         always_check_all=policy.always_check_all_predicates,
     )
     told = [f"predicate {name}: upstream accepts it and never asks it" for name in unasked]
+    told += [
+        f"{extender_label(i, extender)}: extenders are programs outside the scheduler and are not called; "
+        "what this one would filter, score or bind is left out"
+        for i, extender in enumerate(policy.extenders)
+    ]
     return configuration(profile, told, extenders=list(policy.extenders), given=frozenset(("Policy",)))
 
 
