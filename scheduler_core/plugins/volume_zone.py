@@ -126,7 +126,8 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
 
     # ---- where it comes from
 
-    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+    def _broken_claims(self, view: View) -> list[Tree]:
+        """Of each claim: whether it cannot be used."""
         cluster, parts = self.cluster, []
         for i, name, claim in claims_of(view):
             if view.pod.pod.spec.volumes[i].persistent_volume_claim is None:
@@ -137,6 +138,10 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                 parts.append(is_missing("PersistentVolume", claim.spec.volume_name, cluster.volumes))
             else:
                 parts.append(opposite(waits(view, claim), f"{name} has no volume and does not wait for its pod"))
+        return parts
+
+    def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
+        parts = self._broken_claims(view)
         told = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
         return some(parts).tells(f"The pod as a whole: {told}")
 
@@ -154,6 +159,10 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                     fits = self._explain_zone(view, bound, key, zones)
                     away.append(opposite(fits, f"{bound.name} is not of this node's {key}"))
                     told += [] if fits.value else [f"{bound.name} is of {key} {bound.metadata.labels[key]}"]
+        if not self.cluster.release.zones_prefiltered:
+            broken = self._broken_claims(view)
+            away += broken
+            told += [part.label for part in broken if part.value]
         refused = every([labelled, some(away, "a volume is elsewhere")])
         return refused.tells(f"{node.name}: {'; '.join(told) if refused.value else 'is where the volumes are'}")
 

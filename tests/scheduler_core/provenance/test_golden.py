@@ -63,7 +63,7 @@ def test_trees_of_what_policies_become(folder: str) -> None:
     with gzip.open(GOLDEN / folder / "cases.jsonl.gz") as lines:
         for line in lines:
             case = msgspec.json.decode(line)
-            if case["name"].split("-")[0] in ("labels", "packing", "serviceaffinity"):
+            if case["name"].split("-")[0] in ("labels", "packing", "serviceaffinity", "volumes"):
                 assert list(check(case, counts=counts)) == []
     plugins = {"NodeLabel", "NodeResourcesLeastAllocated", "RequestedToCapacityRatio", "ServiceAffinity"}
     assert {f"normalized {plugin}" for plugin in plugins} <= set(counts)
