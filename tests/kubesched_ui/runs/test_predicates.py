@@ -1,0 +1,54 @@
+"""A run of 1.16: a Policy in the configuration's place, pages that speak of predicates and priorities."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.runs.tasks import execute_run
+from tests.kubesched_ui.clusters import node, pod
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 2}]}
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are done where they are queued."""
+    monkeypatch.setattr("kubesched_ui.runs.lifecycle.enqueue", lambda pk: execute_run(pk))
+
+
+def started(client: Client, objects: list[dict[str, Any]], **settings: Any) -> Any:
+    body = json.dumps({"kind": "List", "apiVersion": "v1", "items": objects})
+    scenario = client.post("/api/scenarios", body, "application/json").json()["id"]
+    return client.post(f"/api/scenarios/{scenario}/runs", json.dumps(settings), "application/json")
+
+
+def test_pages_speak_of_predicates_and_priorities(client: Client) -> None:
+    objects = [node("n1"), node("n2"), pod("fits"), pod("big", cpu="400")]
+    run = started(client, objects, release="1.16", config=json.dumps(POLICY)).json()
+    assert client.get(f"/api/runs/{run['id']}").json()["state"] == "done"
+    page = client.get(f"/runs/{run['id']}/pods/default/fits/").content.decode()
+    for words in ("Predicates", "Priorities", "MostRequestedPriority", "its Reduce brings it to 0–10", "Assume"):
+        assert words in page, words
+    for words in ("PreFilter", "PreScore", "Permit", "Each plugin"):
+        assert words not in page, words
+    refused = client.get(f"/runs/{run['id']}/pods/default/big/").content.decode()
+    assert "Preemption" in refused
+    assert "GeneralPredicates" in refused
+    assert "0/2 nodes are available: 2 Insufficient cpu." in refused
+
+
+def test_what_it_cannot_do_is_refused(client: Client) -> None:
+    newer = {"kind": "KubeSchedulerConfiguration", "apiVersion": "kubescheduler.config.k8s.io/v1"}
+    for settings, told in (
+        ({"config": json.dumps(newer)}, "1.16 reads kubescheduler.config.k8s.io/v1alpha1, or a Policy"),
+        ({"in_time": True, "until": 60}, "1.16 runs in one pass alone"),
+    ):
+        answer = started(client, [node("n1"), pod("a")], release="1.16", **settings)
+        assert answer.status_code == 400
+        assert told in answer.content.decode()
