@@ -39,11 +39,13 @@ def _short(name: str, size: int = 28) -> str:
 def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
     """Stacked bars, one a node, the best on top: weighted scores, a colour and a pattern a plugin.
 
-    {plugins: [(name, look)], rows: [{node, label, chosen, total, parts}]}; a part is {look, width, title}, its width
-    in percent of the highest total; a look is {number, color}, its number that of the pattern.
+    {plugins: [(name, look)], left_out: [(name, points)], rows: [{node, label, chosen, total, parts}]}; a part is {look,
+    width, title}, its width in percent of the highest total; a look is {number, color}, its number that of the pattern.
+    Points that are the same everywhere and dwarf all others, as those for not being avoided, are left out.
     """
     best = rows[:top]
-    highest = max((row.total for row in best), default=0) or 1
+    left_out = _dwarfing(best)
+    highest = max((row.total for row in best), default=0) - sum(left_out.values()) or 1
     numbers = {cell.plugin: index % len(SERIES) for index, cell in enumerate(best[0].cells)} if best else {}
     looks = {plugin: {"number": number, "color": SERIES[number]} for plugin, number in numbers.items()}
 
@@ -53,18 +55,30 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
         return {"look": looks[cell.plugin], "width": 100 * cell.weighted / highest, "title": title}
 
     return {
-        "plugins": list(looks.items()),
+        "plugins": [(plugin, look) for plugin, look in looks.items() if plugin not in left_out],
+        "left_out": list(left_out.items()),
         "rows": [
             {
                 "node": row.node,
                 "label": _short(row.node),
                 "chosen": row.chosen,
                 "total": row.total,
-                "parts": [part(cell) for cell in row.cells if cell.weighted > 0],
+                "parts": [part(cell) for cell in row.cells if cell.weighted > 0 and cell.plugin not in left_out],
             }
             for row in best
         ],
     }
+
+
+def _dwarfing(rows: Sequence[ScoreRow], times: int = 10) -> dict[str, int]:
+    """Plugin -> points, of plugins that give every node as much, and so many times what all others give together."""
+    points: dict[str, list[int]] = {}
+    for row in rows:
+        for cell in row.cells:
+            points.setdefault(cell.plugin, []).append(cell.weighted)
+    same = {plugin: given[0] for plugin, given in points.items() if len(rows) > 1 and min(given) == max(given)}
+    highest = max((row.total for row in rows), default=0)
+    return {plugin: given for plugin, given in same.items() if given > times * (highest - given)}
 
 
 def _mean(shares: Sequence[float]) -> float | None:

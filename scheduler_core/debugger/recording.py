@@ -255,8 +255,7 @@ class Recorder:
 
     def _version(self, pod: Known, info: PodInfo) -> int:
         """The row of a pod as it is; a new one if it was not known like this."""
-        amounts = info.held if info.node else info.requests  # the same, but in old releases
-        if info is pod.stored_info and amounts == info.requests:
+        if info is pod.stored_info:
             return pod.stored
         if info is pod.placed_info:
             return pod.placed
@@ -264,7 +263,7 @@ class Recorder:
         self._row(
             "pods",
             info.key,
-            amounts,
+            info.requests,
             *info.nonzero,
             info.priority,
             info.labels,
@@ -301,8 +300,9 @@ class Recorder:
         taints = [taint_text(taint) for taint in obj.spec.taints]
         allocatable = resources.amounts(obj.status.allocatable)
         name = self._name(obj.name)
-        zone = zone_key(obj, self._cluster.release.zone_labels_stable)
-        self._row("nodes", name, zone, allocatable, taints, int(obj.spec.unschedulable), obj.metadata.labels, number)
+        self._row(
+            "nodes", name, zone_key(obj), allocatable, taints, int(obj.spec.unschedulable), obj.metadata.labels, number
+        )
         self._row("presence", at, name, self._counts["nodes"])
         self._counts["nodes"] += 1
 

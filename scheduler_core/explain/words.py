@@ -12,6 +12,8 @@ _TAINT = re.compile(
     r"node\(s\) had (?:untolerated )?taint(?:\(s\))?(?: \{(.*?): ?(.*?)\}(?:, that the pod didn't tolerate)?)?$"
 )
 _LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")
+_NEAR_OR_FAR = "node(s) didn't match pod affinity/anti-affinity"  # until 1.20, beside the reason that says which
+_CLAIM_IN_USE = "have a pod that has its volume for itself"
 _PHRASES = {
     "cannot allocate all claims": "lack devices that its claims ask for",
     "resourceclaim not available on the node": "are not where its claim has its devices",
@@ -32,8 +34,27 @@ _PHRASES = {
     "node(s) did not have enough free storage": "have no room for its volume",
     "node(s) exceed max volume count": "have no room for another volume",
     "node(s) had no available disk": "have its disk in use",
+    "node is filtered out by the prefilter result": "are left out by PreFilter",
+    "node(s) didn't match Pod's required features": "lack a feature that it needs",
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode": _CLAIM_IN_USE,
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod": (
+        _CLAIM_IN_USE
+    ),
+    # of old releases
+    "node(s) had taints that the pod didn't tolerate": "refuse it by a taint",
+    "node(s) didn't match node selector": "do not match its node selector or affinity",
+    "node(s) didn't match Pod's node affinity": "do not match its node selector or affinity",
+    "node(s) didn't have the requested labels": "do not have the labels that the configuration wants",
+    "node(s) didn't match service affinity": "are not like the nodes of its service's pods",
+    "node(s) were not ready": "are not ready",
+    "node(s) had unavailable network": "have no network",
+    "node(s) had memory pressure": "have memory pressure",
+    "node(s) had disk pressure": "have disk pressure",
+    "node(s) had pid pressure": "have PID pressure",
+    _NEAR_OR_FAR: "break its affinity or anti-affinity to other pods",
     "node(s) are outside the domain that its group was tried in": "are outside the domain that its group was tried in",
 }
+_FURTHER = re.compile(r"(, | and )(lack|refuse|break|have|are|do|were|would|cannot)\b")
 _IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": "would", "cannot": "cannot"}
 
 
@@ -62,6 +83,8 @@ def phrase(reasons: Sequence[str]) -> str:
     for reason in reasons:
         if reason == "Too many pods" or reason.startswith("Insufficient "):
             continue
+        if reason == _NEAR_OR_FAR and len(reasons) > 1:
+            continue
         taint, left_out = _TAINT.match(reason), _LEFT_OUT.match(reason)
         if taint:
             label = f"{taint[1]}={taint[2]}" if taint[2] else taint[1]
@@ -78,4 +101,9 @@ def agree(number: int, words: str) -> str:
     if number != 1:
         return words
     verb, _, rest = words.partition(" ")
-    return f"{_IRREGULAR.get(verb, verb + 's')} {rest}".rstrip()
+    rest = _FURTHER.sub(lambda verb: verb[1] + _singular(verb[2]), rest)
+    return f"{_singular(verb)} {rest}".rstrip()
+
+
+def _singular(verb: str) -> str:
+    return _IRREGULAR.get(verb, f"{verb}s")

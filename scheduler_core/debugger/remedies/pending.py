@@ -55,6 +55,7 @@ class Together(msgspec.Struct):
     lack: dict[str, int]
     bottlenecks: list[Bottleneck]
     remedies: list[MoreNodes]
+    members: int = 0
 
 
 def together(simulation: Simulation) -> Together:
@@ -70,8 +71,10 @@ class _Pending:
         self.budget = max(CYCLES_TIMES_NODES // (len(self.cluster.nodes) + AS_NODES), 100)
         scheduler = simulation.scheduler
         mine = [p for p in simulation.pending if p.pod.spec.scheduler_name in scheduler.profiles and not p.terminating]
-        mine.sort(key=lambda pod: -pod.priority)
-        self.waiting = mine
+        grouped = simulation.release.pod_groups
+        self.waiting = [pod for pod in mine if not grouped or pod.pod.spec.scheduling_group is None]
+        self.waiting.sort(key=lambda pod: -pod.priority)
+        self.members = len(mine) - len(self.waiting)
         self.stuck: list[PodInfo] = []
         self.kinds: dict[str, bytes] = {}  # pod -> what is equal for pods that are alike to the scheduler
 
@@ -99,7 +102,7 @@ class _Pending:
             if successor(found[0]) == "NodeResourcesFit":
                 lack.update(pod.requests | {"pods": 1})
         told = [Bottleneck(why, plugin, n, examples[plugin, why]) for (plugin, why), n in reasons.most_common(20)]
-        return Together(len(self.waiting), looked, dict(lack), told, self.more_nodes())
+        return Together(len(self.waiting), looked, dict(lack), told, self.more_nodes(), self.members)
 
     def more_nodes(self) -> list[MoreNodes]:
         """For each kind of node, the fewest that place as many of the pods as such nodes can."""

@@ -1,6 +1,7 @@
 """Figures are plain JSON, of data given."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_nodes_with_long_names_of_one_beginning_have_a_bar_each_and_labels_that_
 
 
 def test_score_bars_of_nothing() -> None:
-    assert figures.score_bars([]) == {"plugins": [], "rows": []}
+    assert figures.score_bars([]) == {"plugins": [], "left_out": [], "rows": []}
 
 
 def test_utilisation_merges_columns_beyond_its_bound() -> None:
@@ -47,3 +48,17 @@ def test_utilisation_merges_columns_beyond_its_bound() -> None:
 def test_figures_are_json() -> None:
     figure = figures.utilisation(["a"], [("cpu", [1])], str)
     assert json.loads(json.dumps(figure)) == figure
+
+
+def test_points_that_are_the_same_everywhere_and_dwarf_the_others_are_not_drawn() -> None:
+    def of(a: int, b: int, weight: int = 1) -> dict[str, Any]:
+        return {"weight": weight, "raw": {"a": a, "b": b}, "normalized": {"a": a, "b": b}}
+
+    scored = {"Avoid": of(10, 10, 10000), "Least": of(4, 2), "Same": of(3, 3)}
+    totals = {"a": 100007, "b": 100005}
+    figure = figures.score_bars(score_rows({"score": scored, "total": totals, "selected": "a"}))
+    assert figure["left_out"] == [("Avoid", 100000)]
+    assert [name for name, _ in figure["plugins"]] == ["Least", "Same"]
+    assert [round(sum(part["width"] for part in row["parts"])) for row in figure["rows"]] == [100, 71]
+    one = figures.score_bars(score_rows({"score": scored, "total": totals | {"b": 50}, "selected": "a"})[:1])
+    assert one["left_out"] == []
