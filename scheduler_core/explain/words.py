@@ -13,6 +13,7 @@ _TAINT = re.compile(
 )
 _LEFT_OUT = re.compile(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]$")
 _NEAR_OR_FAR = "node(s) didn't match pod affinity/anti-affinity"  # until 1.20, beside the reason that says which
+_ONE_POD = "ReadWriteOncePod access mode"
 _CLAIM_IN_USE = "have a pod that has its volume for itself"
 _PHRASES = {
     "cannot allocate all claims": "lack devices that its claims ask for",
@@ -36,10 +37,8 @@ _PHRASES = {
     "node(s) had no available disk": "have its disk in use",
     "node is filtered out by the prefilter result": "are left out by PreFilter",
     "node(s) didn't match Pod's required features": "lack a feature that it needs",
-    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode": _CLAIM_IN_USE,
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod": (
-        _CLAIM_IN_USE
-    ),
+    f"node has pod using PersistentVolumeClaim with the same name and {_ONE_POD}": _CLAIM_IN_USE,
+    f"node(s) unavailable due to PersistentVolumeClaim with {_ONE_POD} already in-use by another pod": _CLAIM_IN_USE,
     # of old releases
     "node(s) had taints that the pod didn't tolerate": "refuse it by a taint",
     "node(s) didn't match node selector": "do not match its node selector or affinity",
