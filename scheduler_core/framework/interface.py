@@ -166,7 +166,8 @@ class CycleState(dict[str, Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.deciding: list[FilterPlugin] | None = None  # those whose judgement of some node may be a refusal
+        # those whose judgement of some node may be a refusal, and their `filter_node` if a Change matters to it
+        self.deciding: list[tuple[FilterPlugin, FilterNode | None]] | None = None
         self.rebuilt = False  # a filter extender sent the nodes back; as it knows them, they have no pods
         self.signature: bytes | None = None  # by what batching compares the pod; None for one that it cannot
         self.skip_filter: set[str] = set()
@@ -305,6 +306,9 @@ class PreFilterPlugin(Plugin):
         return None
 
 
+FilterNode = Callable[[CycleState, PodInfo, Change], Status | None]
+
+
 class FilterPlugin(Plugin):
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         """Judges every node."""
@@ -316,7 +320,12 @@ class FilterPlugin(Plugin):
         return None
 
     # Plugins that look at the pods of a node replace this by a method; None says that a Change cannot matter.
-    filter_node: Callable[[CycleState, PodInfo, Change], Status | None] | None = None
+    filter_node: FilterNode | None = None
+
+    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+        """Whether no Change matters to this pod, so that `filter_node` need not be asked. Newer releases leave the
+        plugin out by SKIPPED then; older ones could not."""
+        return False
 
 
 class PostFilterPlugin(Plugin):

@@ -167,12 +167,13 @@ class Framework:
         pod fits."""
         if state.deciding is None:
             taking_part = [plugin for plugin in self.filter if plugin.name not in state.skip_filter]
-            state.deciding = [p for p in taking_part if p.filter_node or verdicts[p.name].codes is not None]
+            asked = [(p, None if p.filter_node and p.indifferent(state, pod) else p.filter_node) for p in taking_part]
+            state.deciding = [(p, ask) for p, ask in asked if ask or verdicts[p.name].codes is not None]
         changed = change.added or change.removed
         said: list[Status] = []
-        for plugin in state.deciding:
-            if changed and plugin.filter_node is not None:
-                status = plugin.filter_node(state, pod, change)
+        for plugin, ask in state.deciding:
+            if changed and ask is not None:
+                status = ask(state, pod, change)
             else:
                 status = verdicts[plugin.name].at(change.row)
             if status is None:
@@ -180,7 +181,7 @@ class Framework:
             if not self.merges:
                 return status.of(plugin.name)
             said.append(status.of(plugin.name))
-        return merged(said)
+        return merged(said) if said else None
 
     def nominated_ahead(self, pod: PodInfo, node: str) -> list[PodInfo]:
         """Other pods nominated to the node that count against this pod: those of equal or higher priority."""

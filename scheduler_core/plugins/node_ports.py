@@ -72,6 +72,9 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
                     taken[row] = True
         return Verdict.reject(taken, REJECTED)
 
+    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+        return not pod.host_ports
+
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
         """Replays who came and went: upstream keeps a set, so of two users of a port the first to go frees it."""
         name = self.cluster.nodes.names[change.row]

@@ -261,9 +261,10 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         failures = [(mask & limited, status) for mask, status in self._attached.failures()]
         return Verdict.choose(*problems, *failures, (too_many, TOO_MANY))
 
+    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+        return not pod.pod.spec.volumes
+
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
-        if not pod.pod.spec.volumes:
-            return None
         node = self.cluster.nodes.names[change.row]
         csi_node = self.cluster.csi_nodes.get(node)
         try:

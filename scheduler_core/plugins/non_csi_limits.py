@@ -132,9 +132,10 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
         failures = [(mask & (limits < NO_LIMIT), status) for mask, status in self._attached.failures()]
         return Verdict.choose(*failures, (total > limits, TOO_MANY))
 
+    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+        return not pod.pod.spec.volumes
+
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
-        if not pod.pod.spec.volumes:
-            return None
         try:
             wanted = self._disks(pod, incoming=True)
             if not wanted or (limit := self._limit(change.row)) == NO_LIMIT:

@@ -235,6 +235,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
                 choices.append((topology.mask_over_nodes(skewed), SKEWED))
         return Verdict.choose(*choices) if choices else PASSES
 
+    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+        return not state.get(self.name)
+
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
         row = change.row
         spreads: list[Spread] = state.get(self.name, [])

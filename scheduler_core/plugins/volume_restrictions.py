@@ -170,6 +170,9 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                     taken[row] = True
         return Verdict.choose((taken, DISK_CONFLICT), (np.full(len(nodes), wanted.in_use > 0), self._in_use))
 
+    def indifferent(self, state: CycleState, pod: PodInfo) -> bool:
+        return self.name not in state
+
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
         wanted: Wanted | None = state.get(self.name)
         if wanted is None:
