@@ -255,7 +255,8 @@ class Recorder:
 
     def _version(self, pod: Known, info: PodInfo) -> int:
         """The row of a pod as it is; a new one if it was not known like this."""
-        if info is pod.stored_info:
+        amounts = info.held if info.node else info.requests  # the same, but in old releases
+        if info is pod.stored_info and amounts == info.requests:
             return pod.stored
         if info is pod.placed_info:
             return pod.placed
@@ -263,7 +264,7 @@ class Recorder:
         self._row(
             "pods",
             info.key,
-            info.requests,
+            amounts,
             *info.nonzero,
             info.priority,
             info.labels,
@@ -300,9 +301,8 @@ class Recorder:
         taints = [taint_text(taint) for taint in obj.spec.taints]
         allocatable = resources.amounts(obj.status.allocatable)
         name = self._name(obj.name)
-        self._row(
-            "nodes", name, zone_key(obj), allocatable, taints, int(obj.spec.unschedulable), obj.metadata.labels, number
-        )
+        zone = zone_key(obj, self._cluster.release.zone_labels_stable)
+        self._row("nodes", name, zone, allocatable, taints, int(obj.spec.unschedulable), obj.metadata.labels, number)
         self._row("presence", at, name, self._counts["nodes"])
         self._counts["nodes"] += 1
 
