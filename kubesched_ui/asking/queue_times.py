@@ -136,6 +136,7 @@ def _rules(run: Run) -> Rules:
         release.queueing_hints,
         leftover_seconds(release),
         woken_by,
+        release.old_queue,
     )
 
 

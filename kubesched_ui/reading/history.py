@@ -15,10 +15,12 @@ from kubesched_ui.reading.moment import causes_of
 from kubesched_ui.recording.events import Event
 from kubesched_ui.recording.lanes import LANE
 from kubesched_ui.recording.sentences import sentence
+from scheduler_core.api.duration import span
+from scheduler_core.queue.scheduling_queue import leftover_seconds
+from scheduler_core.releases import Release, get_release
 
 MAX_EVENTS = 20_000  # of one pod that are read
 QUEUE = ("active", "backoff", "unschedulable", "gated")
-MINUTES = 5
 
 # What happens to a pod beside its moves in the queue -> the lane that it comes into; "" for none.
 HAPPENED = {
@@ -172,6 +174,7 @@ def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
     since, where, what = 0.0, "", ""
     group: list[Event] = []
     last: list[Event] = []
+    release = get_release(run.release)
 
     def leave(t: float) -> None:
         if where and t > since:
@@ -183,7 +186,7 @@ def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
         group.append(event)
         if event["type"] == "cycle.finished":
             last = list(group)
-        entered = step(event, last)
+        entered = step(event, last, release)
         if entered is not None:
             leave(event["t"])
             since, (where, what) = event["t"], entered
@@ -191,7 +194,7 @@ def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
     return path
 
 
-def step(event: Event, last: list[Event]) -> tuple[str, str] | None:
+def step(event: Event, last: list[Event], release: Release) -> tuple[str, str] | None:
     """(where the pod is from then on, what it waits for); ("", "") for nothing to wait for; None for no change.
 
     `last`: the events of its last cycle.
@@ -199,7 +202,7 @@ def step(event: Event, last: list[Event]) -> tuple[str, str] | None:
     data = event["data"]
     match event["type"]:
         case "queue.moved" if data["to"] in QUEUE:
-            return data["to"], waiting_for(data["to"], data["event"], last)
+            return data["to"], waiting_for(data["to"], last, release)
         case "cycle.finished" if data["result"] == "scheduled":
             return "waiting", f"its binding to {data['node']}"
         case "permit.waiting":
@@ -209,7 +212,7 @@ def step(event: Event, last: list[Event]) -> tuple[str, str] | None:
     return None
 
 
-def waiting_for(part: str, label: str, last: list[Event]) -> str:
+def waiting_for(part: str, last: list[Event], release: Release) -> str:
     """What has to come for a pod in a part of the queue."""
     attempt = last[-1]["attempt"] if last else 0
     if part == "active":
@@ -222,4 +225,6 @@ def waiting_for(part: str, label: str, last: list[Event]) -> str:
     nominated = last[-1]["data"]["nominated_node"] if last else ""
     if nominated:
         return f"its victims on {nominated} to leave"
-    return f"an event that helps with {plugins}" if plugins else f"an event, or {MINUTES} minutes to pass"
+    if plugins and not release.every_event_wakes:
+        return f"an event that helps with {plugins}"
+    return f"an event, or {span(leftover_seconds(release))} to pass"

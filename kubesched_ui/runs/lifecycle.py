@@ -20,7 +20,7 @@ from kubesched_ui.scenarios import intime, podgroups
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
-from scheduler_core.releases import FRAMEWORK, NEWEST, get_release
+from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.releases.gates import WHERE, spelled
 from scheduler_core.snapshot.outlook import Choices
 
@@ -70,7 +70,6 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     if not in_time:
         return {"release": podgroups.suited(scenario, named or NEWEST)}
     spec = intime.document(scenario.time).spec
-    named = named if named in FRAMEWORK else ""  # others have no runs in time
     release = f"{named} {spelled(spec.feature_gates)}".strip() if named else NEWEST
     return {
         "in_time": True,
@@ -130,8 +129,6 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
     if wanted.template:
         template.check(wanted.template, wanted.copies)
     Choices.of(wanted.other_schedulers, wanted.absent_claims)
-    if wanted.in_time and get_release(wanted.release).predicates:
-        raise InputError("Run", "release", f"{wanted.release} runs in one pass alone, not in time")
     if wanted.in_time and get_release(wanted.release).pod_groups:
         raise InputError(WHERE, "GenericWorkload", "pod groups are scheduled in one pass alone so far, not in time")
     if wanted.until is not None and not wanted.in_time:

@@ -16,7 +16,7 @@ from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import configuring, lifecycle, pairs
 from kubesched_ui.scenarios import clusterview, intime, podgroups
 from scheduler_core.errors import InputError
-from scheduler_core.releases import FRAMEWORK, RELEASES, get_release
+from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.gates import with_known_gates
 
 logger = logging.getLogger(__name__)
@@ -31,8 +31,6 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
     names = [name for name in RELEASES if name in wanted]
     if gated := wanted - set(names):
         raise InputError("Upgrade", "releases", f"must be without feature gates, got {min(gated)!r}")
-    if scenario.time and (old := [name for name in names if name not in FRAMEWORK]):
-        raise InputError("Upgrade", "releases", f"must be without {', '.join(old)}: the scenario runs in time")
     if len(names) < 2:
         raise InputError("Upgrade", "releases", f"must name two releases at least; there are {', '.join(RELEASES)}")
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}

@@ -14,11 +14,12 @@ from scheduler_core.debugger.provenance import DISAGREES, NotThere
 from scheduler_core.framework import events
 from scheduler_core.provenance import tree as t
 from scheduler_core.provenance.tree import Source, Tree
-from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, POPPED, UNSCHEDULABLE
+from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE
 from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD, OLD_LEFTOVER_SECONDS
 
 QUEUE = "queue"  # the point of such a question
 SECONDS = "s"
+UPDATED = "PodUpdate"  # how releases without hints call that a pod was updated
 PARTS = {ACTIVE: "activeQ", BACKOFF: "backoffQ", UNSCHEDULABLE: "the unschedulable pods", GATED: "the gated pods"}
 
 
@@ -57,7 +58,7 @@ class Rules:
     """How the run's queue works. `initial`, `maximum`: of the backoff, in seconds. `counts_attempts`, `past_its_end`:
     of the backoff, as of the release. `with_hints`: else the kind of an event alone wakes. `leftover_seconds`: after
     how many nobody stays unschedulable. `woken_by`: (a failed attempt, the label of an event) -> the plugins that had
-    rejected the pod and registered the event."""
+    rejected the pod and registered the event. `forgets`: failures are forgotten in time and by an update (1.16)."""
 
     initial: Tree
     maximum: Tree
@@ -66,25 +67,45 @@ class Rules:
     with_hints: bool
     leftover_seconds: float
     woken_by: Callable[[Failed, str], list[str]]
+    forgets: bool = False
+
+    def span(self, failures: int) -> float:
+        """Seconds of backoff after so many."""
+        return min(self.initial.value * 2.0 ** min(failures - 1, 64), self.maximum.value) if failures else 0.0
 
 
 @dataclass(slots=True)
 class _Known:
-    """What the queue knows of the pod at a move. `since`: when it came, or failed last."""
+    """What the queue knows of the pod at a move. `since`: when it came, or failed last. `kept`: where failures are
+    forgotten, those that are not; the last is when its backoff began. `last`: the move before."""
 
     since: Tree
     attempts: int = 0
     failures: list[Failed] = field(default_factory=list)
+    kept: list[Failed] = field(default_factory=list)
+    last: Move | None = None
 
-    def after(self, one: Move | Failed) -> _Known:
+    def after(self, one: Move | Failed, rules: Rules) -> _Known:
         """With one thing more; a pod that comes anew begins anew."""
         if isinstance(one, Failed):
             self.failures.append(one)
             self.since = _failure(one)
+            self._keep(one, rules)
             return self
-        known = self if one.was else _Known(_event(one))
+        # one that is deleted out of activeQ leaves its backoff to the next of its name
+        left = self.kept if self.last is not None and (self.last.was, self.last.to) == (ACTIVE, GONE) else []
+        known = self if one.was else _Known(_event(one), kept=left)
         known.attempts += one.to == POPPED
+        known.last = one
+        if (one.was, one.to, one.event) == (UNSCHEDULABLE, ACTIVE, UPDATED):
+            known.kept = []
         return known
+
+    def _keep(self, failed: Failed, rules: Rules) -> None:
+        if self.kept and self.kept[-1].t + rules.maximum.value <= failed.t:
+            self.kept = []
+        if not self.kept or self.kept[-1].t + rules.span(len(self.kept)) <= failed.t:
+            self.kept = [*self.kept, failed]
 
 
 class QueueTimes:
@@ -113,7 +134,7 @@ class QueueTimes:
         found: dict[int, float] = {}
         known = _Known(_BEGIN)
         for one in self._way:
-            known = known.after(one)
+            known = known.after(one, self._rules)
             if isinstance(one, Move) and one.to in (BACKOFF, UNSCHEDULABLE):
                 found[one.seq] = (self._expiry(known) if one.to == BACKOFF else self._leftover(known)).value
         return found
@@ -124,7 +145,7 @@ class QueueTimes:
         """With the move of that index."""
         known = _Known(_BEGIN)
         for one in self._way[: index + 1]:
-            known = known.after(one)
+            known = known.after(one, self._rules)
         return known
 
     def _backoff(self, known: _Known) -> Tree:
@@ -143,6 +164,8 @@ class QueueTimes:
         return t.lowest([grown, maximum], f"backoff after attempt {counted[-1].attempt}", SECONDS)
 
     def _counted(self, known: _Known) -> tuple[list[Failed], str]:
+        if self._rules.forgets:
+            return known.kept, "failure"
         failures = known.failures
         if self._rules.counts_attempts:
             return failures, "failure"
@@ -154,7 +177,8 @@ class QueueTimes:
         return [one for one in failures if one.plugins], "rejection"
 
     def _expiry(self, known: _Known) -> Tree:
-        return t.total_floats([known.since, self._backoff(known)], "end of its backoff").measured(SECONDS)
+        since = _failure(known.kept[-1]) if self._rules.forgets and known.kept else known.since
+        return t.total_floats([since, self._backoff(known)], "end of its backoff").measured(SECONDS)
 
     def _flushed(self, known: _Known) -> Tree:
         """The first whole second at which its backoff is over."""
@@ -169,15 +193,19 @@ class QueueTimes:
 
     def _leftover(self, known: _Known) -> Tree:
         """When a pod that nothing wakes is tried all the same."""
-        name = "DefaultPodMaxInUnschedulablePodsDuration"
-        if self._rules.leftover_seconds == OLD_LEFTOVER_SECONDS:
-            name = "unschedulableQTimeInterval"
-        longest = t.constant(self._rules.leftover_seconds, name, SECONDS)
+        longest = t.constant(self._rules.leftover_seconds, self._longest[1], SECONDS)
         end = t.total_floats([known.since, longest], "the longest that a pod stays unschedulable").measured(SECONDS)
         period = t.constant(LEFTOVER_PERIOD, "flushUnschedulablePodsLeftover runs every 30 s", SECONDS)
         rounds = t.truncated(t.divide(end, period, "rounds until then"))
         following = t.total([rounds, t.constant(1, "the round after that")])
         return t.multiply(following, period, "tried again even if nothing happens", SECONDS)
+
+    @property
+    def _longest(self) -> tuple[str, str]:
+        """How long nobody stays unschedulable, and upstream's name of that."""
+        if self._rules.leftover_seconds == OLD_LEFTOVER_SECONDS:
+            return "1 min", "unschedulableQTimeInterval"
+        return "5 min", "DefaultPodMaxInUnschedulablePodsDuration"
 
     # ---- moves
 
@@ -193,7 +221,8 @@ class QueueTimes:
         if move.to == UNSCHEDULABLE:
             tree = self._leftover(known)
             told = f"If nothing wakes it, it is tried again at {_s(tree.value)}"
-            return tree.tells(f"{told}: the first round of 30 s that is more than 5 min after {_s(known.since.value)}")
+            since = f"more than {self._longest[0]} after {_s(known.since.value)}"
+            return tree.tells(f"{told}: the first round of 30 s that is {since}")
         raise NotThere("move", "", "only a backoff and the time as an unschedulable pod have an end")
 
     def _move(self, index: int) -> Tree:
@@ -216,7 +245,7 @@ class QueueTimes:
             tree = t.highest([over, _part(came, "when it came to backoffQ")], "its backoff is over", SECONDS)
             return tree.tells(f"{what}, the first second after its backoff: {self._backoff_text(known)}")
         if move.event == events.UNSCHEDULABLE_TIMEOUT.label:
-            told = "nothing had woken it for more than 5 min (DefaultPodMaxInUnschedulablePodsDuration)"
+            told = "nothing had woken it for more than {} ({})".format(*self._longest)
             return self._leftover(known).tells(f"{what}: {told}")
         if move.event == events.SCHEDULE_ATTEMPT_FAILURE and known.failures:
             return self._came_back(move, known.failures[-1], what)
@@ -312,7 +341,7 @@ class QueueTimes:
         initial, maximum, many = self._rules.initial.value, self._rules.maximum.value, len(counted)
         after = f"{many} {what}{'s' * (many > 1)}" + " in a row" * (what == "error" and many > 1)
         return (
-            f"attempt {counted[-1].attempt} failed at {_s(known.since.value)}, and the backoff after {after} is "
+            f"attempt {counted[-1].attempt} failed at {_s(counted[-1].t)}, and the backoff after {after} is "
             f"{_s(self._backoff(known).value)} = min({_s(initial)} x 2^{many - 1}, {_s(maximum)})"
         )
 

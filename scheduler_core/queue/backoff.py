@@ -31,9 +31,10 @@ class BackoffQueue:
         counts_attempts: bool,
         past_its_end: bool,
     ) -> None:
-        self._clock = clock
-        self._initial = initial
-        self._maximum = maximum
+        self.clock = clock
+        self.initial = initial
+        self.maximum = maximum
+        self.active_order = active_order
         self._windows = windows
         self._counts_attempts = counts_attempts
         self._past_its_end = past_its_end
@@ -49,10 +50,15 @@ class BackoffQueue:
 
     def duration(self, pod: QueuedPod) -> float:
         """Seconds of backoff: the initial one, doubled for each time beyond the first, up to the maximum."""
-        count = pod.attempts if self._counts_attempts else pod.consecutive_errors or pod.unschedulable_count
-        if not count:
-            return 0.0
-        return float(min(self._initial * 2.0 ** min(count - 1, 64), self._maximum))
+        return self.after(pod.attempts if self._counts_attempts else pod.consecutive_errors or pod.unschedulable_count)
+
+    def after(self, count: int) -> float:
+        """Seconds of backoff after so many failures."""
+        return float(min(self.initial * 2.0 ** min(count - 1, 64), self.maximum)) if count else 0.0
+
+    def begin(self, pod: QueuedPod) -> None:
+        """The pod has failed."""
+        pod.expiry = None
 
     def expiry(self, pod: QueuedPod) -> float:
         """When the backoff ends, in seconds of the run."""
@@ -61,7 +67,7 @@ class BackoffQueue:
         return math.floor(pod.expiry) if self._windows else pod.expiry
 
     def is_backing_off(self, pod: QueuedPod) -> bool:
-        now = math.floor(self._clock.now) if self._windows else self._clock.now
+        now = math.floor(self.clock.now) if self._windows else self.clock.now
         return self.expiry(pod) >= now if self._past_its_end else self.expiry(pod) > now
 
     def add(self, pod: QueuedPod) -> None:
@@ -80,7 +86,7 @@ class BackoffQueue:
 
     def configure(self, initial: float, maximum: float) -> None:
         """Other seconds, for backoffs that begin from now on."""
-        self._initial, self._maximum = initial, maximum
+        self.initial, self.maximum = initial, maximum
 
     def pop_early(self) -> QueuedPod | None:
         """The first to end its backoff, though it has not yet; never one that failed by an error."""

@@ -21,6 +21,17 @@ from scheduler_core.releases import Release
 _PARTICULAR = frozenset({"InterPodAffinity", "PodTopologySpread", "VolumeBinding", "VolumeRestrictions", "VolumeZone"})
 _PARTICULAR_ONCE = _PARTICULAR | {"NodeAffinity", "NodeUnschedulable", "TaintToleration"}
 
+# Until 1.21 the handlers name the events that move everybody: whatever else happens wakes nobody.
+_ANY = (
+    ClusterEvent(events.NODE, events.ADD | events.UPDATE),
+    ClusterEvent(events.ASSIGNED_POD, events.ALL),
+    ClusterEvent("CSINode", events.ADD | events.UPDATE),
+    ClusterEvent("PersistentVolume", events.ADD | events.UPDATE),
+    ClusterEvent("PersistentVolumeClaim", events.ADD | events.UPDATE),
+    ClusterEvent("Service", events.ALL),
+    ClusterEvent("StorageClass", events.ADD),
+)
+
 
 class Strategy(IntEnum):
     """What to do with a waiting pod after an event."""
@@ -31,17 +42,22 @@ class Strategy(IntEnum):
 
 
 class Hints:
-    """The registered events of all profiles. In releases without hints every registered event wakes."""
+    """The registered events of all profiles. In releases without hints every registered event wakes; where nobody
+    registers any (until 1.21), those of a list wake everybody."""
 
     def __init__(self, profiles: Mapping[str, Framework], release: Release) -> None:
         self._release = release
         self._use_hints = release.queueing_hints
         self._registered = {
-            name: {plugin.name: self._of(plugin) for plugin in _rejecting(framework)}
+            name: {}
+            if release.every_event_wakes
+            else {plugin.name: self._of(plugin) for plugin in _rejecting(framework)}
             for name, framework in profiles.items()
         }
         for name, framework in profiles.items():
-            if framework.extenders:  # they cannot say what they wait for: anything may help
+            if (
+                framework.extenders and not release.every_event_wakes
+            ):  # they cannot say what they wait for: anything may help
                 self._registered[name][EXTENDER] = [EventHint(events.EVERYTHING)]
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
 
@@ -72,6 +88,8 @@ class Hints:
 
     def of_interest(self, event: ClusterEvent) -> bool:
         """Whether any plugin wants to hear of the event."""
+        if self._release.every_event_wakes:
+            return any(entry.covers(event) for entry in _ANY)
         return event.is_wildcard or any(self._hints(profile, event) for profile in self._registered)
 
     def concerns(self, pod: QueuedPod, plugin: str, event: ClusterEvent) -> bool:
@@ -85,7 +103,7 @@ class Hints:
     def worth(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
         """Whether the event may make the pod schedulable; only plugins that rejected it are asked."""
         rejectors = pod.rejectors
-        if not rejectors:
+        if not rejectors or self._release.every_event_wakes:
             return Strategy.AFTER_BACKOFF
         if event.is_wildcard:
             # A wildcard event with a pod is meant for that pod alone.

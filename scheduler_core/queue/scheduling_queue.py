@@ -175,7 +175,7 @@ class SchedulingQueue:
             for event in changes:
                 if self._requeue(pod, self.hints.worth(pod, event, old, new), event.label) != UNSCHEDULABLE:
                     break
-        elif _meaning(old.pod) != _meaning(new.pod):
+        elif meaning(old.pod) != meaning(new.pod):
             counted = self.release.own_update_counts and not self.backoff.is_backing_off(pod)
             label = events.BACKOFF_COMPLETE if counted else events.UNSCHEDULABLE_POD_UPDATE.label
             self._requeue(pod, Strategy.AFTER_BACKOFF, label)
@@ -241,7 +241,8 @@ class SchedulingQueue:
         else:
             pod.consecutive_errors += 1
         self._stamps += 1
-        pod.timestamp, pod.stamp, pod.expiry = self.clock.now, self._stamps, None
+        pod.timestamp, pod.stamp = self.clock.now, self._stamps
+        self.backoff.begin(pod)
         if self.with_hints:
             self._requeue(pod, self._hint_in_flight(pod), events.SCHEDULE_ATTEMPT_FAILURE)
         elif self.move_request_cycle >= (self.cycle if cycle is None else cycle) or (
@@ -385,7 +386,7 @@ def event_of(label: str) -> ClusterEvent | None:
     return events.labelled(newer.get(label, label))
 
 
-def _meaning(pod: Pod) -> Pod:
+def meaning(pod: Pod) -> Pod:
     """The pod without its status and version: what an update must change to matter, without hints."""
     metadata = msgspec.structs.replace(pod.metadata, resource_version="")
     spec = msgspec.structs.replace(pod.spec, node_selector=pod.spec.node_selector or None)  # as an API server has it

@@ -83,6 +83,9 @@ _HEAD = [
     "is told at the release in which it began. A release without cases is held to none: it stands between its",
     "neighbours by upstream's public sources and change logs.",
     "",
+    "Releases without scenarios in time wait and wake by upstream's sources and by what their neighbours do. So does",
+    "1.16, whose queue is another ([time.md](time.md#in-116)): it is not held to any case.",
+    "",
     "| release | held to | cases | cycles | scenarios in time | attempts | configuration versions read |",
     "| --- | --- | --- | --- | --- | --- | --- |",
 ]

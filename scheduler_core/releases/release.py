@@ -128,6 +128,8 @@ class Release:
     hears_pod_changes: bool = True  # of updates of a running pod only those that can matter are events (1.31)
     spread_hears_pods: bool = True  # pods that come to run wake those that PodTopologySpread refused (1.31)
     own_update_counts: bool = True  # a pod that its own update wakes is counted as out of backoff (1.31)
+    every_event_wakes: bool = False  # an event wakes all that wait, whoever refused them (until 1.21)
+    old_queue: bool = False  # backoff is kept by a pod's name and forgotten in time, an update ends it (until 1.17)
     backoff_counts_attempts: bool = False  # backoff grows with every attempt, errors are not counted apart (until 1.33)
     backoff_past_its_end: bool = True  # a pod backs off at the very end of its backoff still (1.33)
     incomplete_pools_serve: bool = False  # devices are taken from pools of which slices are missing (until 1.34)

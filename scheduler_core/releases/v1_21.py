@@ -19,5 +19,6 @@ RELEASE = replace(
     overhead_not_scored=False,
     absent_resources_count=True,
     two_resource_balance=True,
+    every_event_wakes=True,
     affinity_reason="node(s) didn't match pod affinity/anti-affinity rules",
 )

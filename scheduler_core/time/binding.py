@@ -16,6 +16,7 @@ from scheduler_core.framework import events
 from scheduler_core.framework.interface import CycleState, Status, error
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod, timeout_message
+from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.time.api_server import ApiServer
 
@@ -158,6 +159,9 @@ class Binder:
         rejectors = [status.plugin] if status.rejected else []
         seq = api.loop.record(kind, pod=pod.key, node=assumed.node, message=status.message, plugins=rejectors)
         with api.loop.caused(seq):
+            if isinstance(self.queue, OldQueue):
+                self._back_in(self.queue, binding, status)
+                return
             if not status.rejected:
                 self.queue.move_all(events.ASSIGNED_POD_DELETE, assumed, None)
             if pod.key in api.pods:
@@ -172,3 +176,14 @@ class Binder:
                 # It would only wake itself up again.
                 others = lambda other: other.key != pod.key  # noqa: E731
                 self.queue.move_all(events.ASSIGNED_POD_DELETE, assumed, None, others)
+
+    def _back_in(self, queue: OldQueue, binding: Binding, status: Status) -> None:
+        """A pod whose binding failed waits as others do; that its place is free again wakes nobody."""
+        pod = self.api.pods.get(binding.pod.key)
+        if pod is None:
+            queue.done(binding.pod.key)
+            return
+        binding.queued.info = pod
+        pod.node = ""
+        queue.add_unschedulable(binding.queued, ())
+        queue.write_condition(pod, "SchedulerError", status.message)

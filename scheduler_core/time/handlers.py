@@ -9,7 +9,7 @@ import copy
 from functools import partial
 
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import Node, Object
+from scheduler_core.api.objects import Node, Object, StorageClass
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.lifecycle import Lifecycle
@@ -59,6 +59,8 @@ class EventHandlers:
         changes = events.node_changes(old, new, release.hears_annotations)
         if not self.queue.with_hints and old.spec.unschedulable and not new.spec.unschedulable:
             changes[0] = _UNCORDONED
+        if release.every_event_wakes and not self.queue.unschedulable:
+            self.queue.move_request_cycle = self.queue.cycle  # nobody waits: upstream does not look what changed
         for event in changes if release.hears_each_change else changes[:1]:
             woken += self._tell(event, old, new)
         return woken
@@ -73,7 +75,10 @@ class EventHandlers:
 
     def _tell(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:
         check = None
-        if isinstance(new, Node) and not self.queue.with_hints:
+        if self.cluster.release.every_event_wakes:
+            if isinstance(new, StorageClass) and new.volume_binding_mode != "WaitForFirstConsumer":
+                return []  # claims of it are bound without the scheduler
+        elif isinstance(new, Node) and not self.queue.with_hints:
             self.cluster.nodes.refresh()
             check = partial(_could_take, self.cluster, new)
         return self.queue.move_all(event, old, new, check)

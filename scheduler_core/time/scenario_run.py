@@ -12,7 +12,7 @@ import msgspec
 from scheduler_core.api import edits
 from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
-from scheduler_core.config import Configuration, Unknown, load_configuration
+from scheduler_core.config import Configuration, Unknown
 from scheduler_core.controllers import workload
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.taint_manager import TaintManager
@@ -21,7 +21,8 @@ from scheduler_core.controllers.workloads import Workloads
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Plugin
-from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.legacy.configuration import load
+from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release, get_release, with_gates
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
@@ -70,12 +71,8 @@ class ScenarioRun:
         self._filled = Filled()
         spec = scenario.spec
         self._release = release = release or with_gates(get_release(spec.kubernetes), spec.feature_gates)
-        if release.predicates:
-            problem = "runs in one pass alone: how its pods wait and wake is not reproduced"
-            raise InputError("Scenario", "spec.kubernetes", f"{release.number} {problem}")
         if configuration is None:
-            known = known_plugins(registry)
-            configuration = load_configuration(spec.config, release, known=known, unknown=unknown_plugins)
+            configuration = load(spec.config, release, registry, unknown_plugins)
         objects, workloads = self._objects()
         entries = [self._read(entry, f"spec.timeline[{i}]") for i, entry in enumerate(spec.timeline)]
         arrivals = [self._template(arrival, f"spec.arrivals[{i}]") for i, arrival in enumerate(spec.arrivals)]

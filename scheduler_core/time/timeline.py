@@ -22,6 +22,7 @@ from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.schedule_one import SKIPPED
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
+from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.api_server import ApiServer
@@ -76,7 +77,8 @@ class Timeline:
             framework.extenders = extenders
         self.cluster = cluster = simulation.cluster
         self.clock = Clock()
-        self.queue = SchedulingQueue(
+        make = OldQueue if simulation.release.old_queue else SchedulingQueue
+        self.queue = make(
             self.scheduler.profiles,
             cluster.nominator,
             self.clock,
@@ -238,6 +240,9 @@ class Timeline:
 
     def _failed(self, queued: QueuedPod, trace: CycleTrace) -> None:
         """Back into the queue; then what the cycle wrote becomes known: victims, nominations lost, its own."""
+        if isinstance(self.queue, OldQueue):
+            self._failed_of_old(self.queue, queued, trace)
+            return
         pod = queued.info
         self.queue.add_unschedulable(queued, trace.unschedulable_plugins)
         nominated = pod.nominated_node  # kept if the cycle says nothing of it
@@ -254,6 +259,24 @@ class Timeline:
         for loser in lower if trace.nominated_node else ():
             self.api.nominate(loser, "")
         self.api.nominate(pod, nominated)
+
+    def _failed_of_old(self, queue: OldQueue, queued: QueuedPod, trace: CycleTrace) -> None:
+        """The same before preemption was a plugin: its own nomination is written before the victims go, so that it is
+        unschedulable when they do. It loses that only if preemption says so.
+
+        Source: pkg/scheduler/scheduler.go (recordSchedulingFailure, preempt).
+        """
+        pod = queued.info
+        queue.add_unschedulable(queued, trace.unschedulable_plugins)
+        queue.write_condition(pod, "Unschedulable", trace.message or trace.error)
+        if trace.nominated_node:
+            self.cluster.nominator.nominate(pod, trace.nominated_node)
+            self.api.nominate(pod, trace.nominated_node)
+        for key in trace.victims:
+            if not self.binder.reject(key, "preempted"):
+                self.api.evict(self.api.pods[key], "preempted", by=pod.key)
+        for key in trace.postfilter.cleared if trace.postfilter is not None else ():
+            self.api.nominate(self.api.pods[key], "")
 
 
 def _summary(trace: CycleTrace) -> dict[str, Any]:

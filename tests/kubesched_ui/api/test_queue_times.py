@@ -24,6 +24,7 @@ def sample(name: str, release: str) -> bytes:
     return text.replace('kubernetes: "1.34"', f'kubernetes: "{release}"').encode()
 
 
+GANG_THEN = ("18-gang", "1.16")  # which knows no such configuration
 MOVES = 150  # of a run, spread over it
 
 
@@ -35,8 +36,10 @@ def moves_of(client: Client, run: Run) -> Any:
             yield key, move
 
 
-@pytest.mark.parametrize("release", ["1.34", "1.27"])
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(
+    ("name", "release"),
+    [(name, release) for name in SAMPLES for release in ("1.34", "1.27", "1.16") if (name, release) != GANG_THEN],
+)
 def test_every_move_of_every_sample(client: Client, name: str, release: str) -> None:
     run = ran(client, sample(name, release), release=release)
     assert run.release == release
@@ -91,3 +94,14 @@ def test_a_hint_and_what_is_wrong(client: Client) -> None:
     pod = client.get(f"/api/runs/{once.pk}/pods").json()["pods"][0]
     told = ask(client, once, f"{pod['namespace']}/{pod['name']}", status=404)
     assert told["error"].startswith("point: queue is of runs in time")
+
+
+def test_before_plugins_any_event_wakes_and_backoff_is_forgotten(client: Client) -> None:
+    run = ran(client, sample("14-backoff", "1.16"), release="1.16")
+    asked = [(key, move) for key, move in moves_of(client, run) if move["from"] == "unschedulable"]
+    texts = [ask(client, run, key, move=move["seq"])["text"] for key, move in asked]
+    assert texts
+    assert not any("registered" in text or "hint" in text for text in texts)
+    key = asked[0][0]
+    way = client.get(f"/api/runs/{run.pk}/pods/{key}/history").json()["critical_path"]
+    assert "an event, or 1 min to pass" in [part["waiting_for"] for part in way]

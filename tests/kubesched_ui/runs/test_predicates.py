@@ -45,10 +45,20 @@ def test_pages_speak_of_predicates_and_priorities(client: Client) -> None:
 
 def test_what_it_cannot_do_is_refused(client: Client) -> None:
     newer = {"kind": "KubeSchedulerConfiguration", "apiVersion": "kubescheduler.config.k8s.io/v1"}
-    for settings, told in (
-        ({"config": json.dumps(newer)}, "1.16 reads kubescheduler.config.k8s.io/v1alpha1, or a Policy"),
-        ({"in_time": True, "until": 60}, "1.16 runs in one pass alone"),
-    ):
-        answer = started(client, [node("n1"), pod("a")], release="1.16", **settings)
-        assert answer.status_code == 400
-        assert told in answer.content.decode()
+    answer = started(client, [node("n1"), pod("a")], release="1.16", config=json.dumps(newer))
+    assert answer.status_code == 400
+    assert "1.16 reads kubescheduler.config.k8s.io/v1alpha1, or a Policy" in answer.content.decode()
+
+
+def test_a_run_in_time(client: Client) -> None:
+    objects = [node("n1"), pod("fits"), pod("big", cpu="400")]
+    run = started(client, objects, release="1.16", in_time=True, until=100, config=json.dumps(POLICY)).json()
+    assert client.get(f"/api/runs/{run['id']}").json()["state"] == "done"
+    moves = client.get(f"/api/runs/{run['id']}/pods/default/big/history").json()["moves"]
+    assert [(move["t"], move["event"]) for move in moves if move["to"] == "active"] == [
+        (0, "PodAdd"),
+        (90, "UnschedulableTimeout"),
+    ]
+    page = client.get(f"/runs/{run['id']}/pods/default/big/?t=95").content.decode()
+    assert "Predicates" in page
+    assert "Each plugin" not in page

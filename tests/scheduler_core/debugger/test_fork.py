@@ -10,6 +10,7 @@ import pytest
 from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.fork.stages import Stage
 from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario import Scenario
 from scheduler_core.time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.forking import (
@@ -133,18 +134,27 @@ def test_decisions_stay_when_another_scheduler_comes() -> None:
     assert [trace.scores["NodeResourcesFit"].weight for trace, _ in fork.told] == [7, 7, 7]
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("1[3-8]-*.yaml")), ids=lambda path: path.stem)
-def test_in_time(path: Any) -> None:
-    kept = played_in_time(ScenarioRun(scenario_at(path)))
+TIMED = [(path, "") for path in sorted(SAMPLES.glob("1[3-8]-*.yaml"))]
+TIMED += [(path, "1.16") for path, _ in TIMED if not scenario_at(path).spec.config]
+
+
+@pytest.mark.parametrize(("path", "release"), TIMED, ids=lambda told: getattr(told, "stem", told))
+def test_in_time(path: Any, release: str) -> None:
+    def scenario() -> Scenario:
+        made = scenario_at(path)
+        made.spec.kubernetes = release or made.spec.kubernetes
+        return made
+
+    kept = played_in_time(ScenarioRun(scenario()))
     chance = random.Random(path.stem)
     for cycle in sorted(chance.sample(range(1, len(kept.told) + 2), min(FORKS, len(kept.told) + 1))):
-        again = from_scratch_in_time(ScenarioRun(scenario_at(path)), [Stage(at=cycle)])
+        again = from_scratch_in_time(ScenarioRun(scenario()), [Stage(at=cycle)])
         assert [(r.seq, r.time, r.kind) for r in again.records] == [(r.seq, r.time, r.kind) for r in kept.records]
         alike(again, kept)
         if cycle > len(kept.told):
             continue
         some = read_changes([{"cordon": kept.told[cycle - 1][1][0]}])
-        fork = from_scratch_in_time(ScenarioRun(scenario_at(path)), [Stage(at=cycle, changes=some)])
+        fork = from_scratch_in_time(ScenarioRun(scenario()), [Stage(at=cycle, changes=some)])
         assert fork.said[: cycle - 1] == kept.said[: cycle - 1]
         steps = [r for r in fork.records if r.kind == "scenario.step" and r.data["step"] == 0]
         assert [step.data["operation"] for step in steps] == ["cordon"]

@@ -21,6 +21,7 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.time.timeline import Record, Timeline
 from tests.scheduler_core.debugger.live import ROOT, golden_cases
 from tests.scheduler_core.provenance.evaluate import problems
+from tests.scheduler_core.time.test_timeline_properties import a_run
 
 GOLDEN = ROOT / "tests" / "golden" / "time" / "cases.jsonl.gz"
 
@@ -65,12 +66,14 @@ def rules_of(simulation: Simulation) -> Rules:
         release.queueing_hints,
         leftover_seconds(release),
         woken_by,
+        release.old_queue,
     )
 
 
 def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Record]]:
     of = get_release(release) if release else release_of(case)
-    simulation = Simulation(case["objects"], release=of, config=case.get("config"), tie_break="name")
+    config = None if of.predicates else case.get("config")  # which is not for 1.16
+    simulation = Simulation(case["objects"], release=of, config=config, tie_break="name")
     timeline = Timeline(simulation)
     for entry in case["timeline"]:
         obj = replay_time.decode(entry["object"])
@@ -79,30 +82,43 @@ def played(case: dict[str, Any], release: str = "") -> tuple[Simulation, list[Re
     return simulation, list(timeline.run(float(case["until"])))
 
 
-@pytest.mark.parametrize("release", ["1.34", "1.27"])
+def check_moves(simulation: Simulation, records: list[Record], name: str) -> set[str]:
+    """Every time of every pod is told; returns the labels of the moves."""
+    labels: set[str] = set()
+    rules = rules_of(simulation)
+    for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
+        times = QueueTimes(pod, list(way_of(records, pod)), rules)
+        ends = times.ends()
+        for record in records:
+            if record.kind != "queue.moved" or record.data["pod"] != pod:
+                continue
+            where = f"{name} {pod} {record}"
+            tree = msgspec.to_builtins(times.tell(record.seq))
+            assert tree["value"] == record.time, where
+            assert DISAGREES not in str(tree), where
+            assert list(problems(tree, {})) == [], where
+            labels.add(record.data["event"])
+            if record.seq in ends:
+                end = msgspec.to_builtins(times.tell(record.seq, until=True))
+                assert end["value"] == ends[record.seq] >= int(record.time), where  # whole seconds count
+                assert list(problems(end, {})) == [], where
+    return labels
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.27", "1.16"])
 def test_every_move_of_conformance_cases(release: str) -> None:
     labels: set[str] = set()
     for case in golden_cases(GOLDEN):
-        simulation, records = played(case, release)
-        rules = rules_of(simulation)
-        for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
-            times = QueueTimes(pod, list(way_of(records, pod)), rules)
-            ends = times.ends()
-            for record in records:
-                if record.kind != "queue.moved" or record.data["pod"] != pod:
-                    continue
-                where = f"{case['name']} {pod} {record}"
-                tree = msgspec.to_builtins(times.tell(record.seq))
-                assert tree["value"] == record.time, where
-                assert DISAGREES not in str(tree), where
-                assert list(problems(tree, {})) == [], where
-                labels.add(record.data["event"])
-                if record.seq in ends:
-                    end = msgspec.to_builtins(times.tell(record.seq, until=True))
-                    assert end["value"] == ends[record.seq] >= int(record.time), where  # whole seconds count
-                    assert list(problems(end, {})) == [], where
+        labels |= check_moves(*played(case, release), case["name"])
     wanted = {"Pop", "ScheduleAttemptFailure", "BackoffComplete", "UnschedulableTimeout"}
     assert wanted | ({"PopFromBackoffQ"} if release == "1.34" else set()) <= labels
+
+
+def test_every_move_of_random_runs_before_plugins() -> None:
+    """Pods of the same name that come again, bindings that fail, updates of pods that back off."""
+    for seed in range(30):
+        run = a_run(seed, "1.16")
+        check_moves(run.simulation, list(run.run()), str(seed))
 
 
 def test_it_stays_no_longer_than_is_told() -> None:

@@ -104,18 +104,15 @@ def at_the_first(make: Callable[[], ScenarioRun]) -> ScenarioRun:
     return run
 
 
-# Those of 1.16 run in one pass alone.
-RUN_IN_TIME = [path for path in sorted(SAMPLES.glob("*.yaml")) if 'kubernetes: "1.16"' not in path.read_text()]
-
-
-@pytest.mark.parametrize("path", RUN_IN_TIME, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_sample_in_time(path: Path) -> None:
     check_time(at_the_first(lambda: ScenarioRun(scenario_at(path))), path.stem)
 
 
+@pytest.mark.parametrize("release", ["", "1.16"])
 @pytest.mark.parametrize("seed", range(10))
-def test_a_random_run_in_time(seed: int) -> None:
-    check_time(at_the_first(lambda: a_run(seed)), str(seed))
+def test_a_random_run_in_time(seed: int, release: str) -> None:
+    check_time(at_the_first(lambda: a_run(seed, release)), str(seed))
 
 
 def test_volumes_that_earlier_cycles_took_are_taken() -> None:

@@ -83,7 +83,12 @@ def cases(folder: Path, *kinds: str, most: int = 1000) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "case", [*cases(GOLDEN / "v1.34", *PREEMPTING, most=40), *cases(GOLDEN / "v1.27", *PREEMPTING, most=40)]
+    "case",
+    [
+        *cases(GOLDEN / "v1.34", *PREEMPTING, most=40),
+        *cases(GOLDEN / "v1.27", *PREEMPTING, most=40),
+        *cases(GOLDEN / "v1.16", *PREEMPTING, most=24),
+    ],
 )
 def test_a_run_in_one_pass(case: Raw) -> None:
     check(*recorded_once(simulation_of_case(case)), case["name"])
@@ -101,7 +106,7 @@ def test_a_run_in_time(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_sample_in_one_pass(path: Path) -> None:
     spec = scenario_at(path).spec
-    simulation = Simulation(spec.objects, config=spec.config, seed=3, registry=PLUGINS)
+    simulation = Simulation(spec.objects, release=spec.kubernetes, config=spec.config, seed=3, registry=PLUGINS)
     check(*recorded_once(simulation), path.stem)
 
 
@@ -111,9 +116,10 @@ def test_a_conformance_case_in_time(case: Raw) -> None:
     check(*recorded_time(simulation, timeline, until), case["name"])
 
 
+@pytest.mark.parametrize("release", ["", "1.16"])
 @pytest.mark.parametrize("seed", range(12))
-def test_a_random_run_in_time(seed: int) -> None:
-    run = a_run(seed)
+def test_a_random_run_in_time(seed: int, release: str) -> None:
+    run = a_run(seed, release)
     check(*recorded_time(run.simulation, run.timeline, run.until), str(seed))
 
 

@@ -1,6 +1,6 @@
-"""Which event wakes whom, in v1.34 (hints) and in v1.27 (events alone, with a look at the node).
+"""Which event wakes whom: in v1.34 (hints), in v1.27 (events alone, with a look at the node), in v1.21 (everybody).
 
-Source: pkg/scheduler/eventhandlers.go of both.
+Source: pkg/scheduler/eventhandlers.go of each.
 """
 
 from typing import Any
@@ -32,21 +32,36 @@ CASES: list[tuple[str, Raw, Raw, dict[str, str]]] = [
         {"update": node("n1", cpu="9")},
         {"1.34": "NodeUpdateNodeAllocatable", "1.27": "NodeAllocatableChange"},
     ),
-    ("a node not big enough", pod("a", **BIG), {"update": node("n1", cpu="7")}, {"1.34": "", "1.27": ""}),
+    (
+        "a node not big enough",
+        pod("a", **BIG),
+        {"update": node("n1", cpu="7")},
+        {"1.34": "", "1.27": "", "1.21": "NodeAllocatableChange"},
+    ),
     (
         "a node that has what it wants",
         pod("a", **BIG),
         {"create": node("n2", cpu="9")},
         {"1.34": "NodeAdd", "1.27": "NodeAdd"},
     ),
-    ("a label that does not matter", pod("a", **BIG), {"update": labelled(x="y")}, {"1.34": "", "1.27": ""}),
+    (
+        "a label that does not matter",
+        pod("a", **BIG),
+        {"update": labelled(x="y")},
+        {"1.34": "", "1.27": "", "1.21": "NodeLabelChange"},
+    ),
     (
         "the label",
         pod("a", nodeSelector={"x": "y"}),
         {"update": labelled(x="y")},
         {"1.34": "NodeUpdateNodeLabel", "1.27": "NodeLabelChange"},
     ),
-    ("another label", pod("a", nodeSelector={"x": "y"}), {"update": labelled(x="z")}, {"1.34": "", "1.27": ""}),
+    (
+        "another label",
+        pod("a", nodeSelector={"x": "y"}),
+        {"update": labelled(x="z")},
+        {"1.34": "", "1.27": "", "1.21": "NodeLabelChange"},
+    ),
     (
         "the pod it wants to be near",
         pod("a", affinity=NEAR),
@@ -81,7 +96,7 @@ CASES: list[tuple[str, Raw, Raw, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize("release", ["1.34", "1.27"])
+@pytest.mark.parametrize("release", ["1.34", "1.27", "1.21"])
 @pytest.mark.parametrize(("what", "waiting", "happens", "woken"), CASES, ids=[case[0] for case in CASES])
 def test_what_wakes_a_pod(what: str, waiting: Raw, happens: Raw, woken: dict[str, str], release: str) -> None:
     played = Played(
@@ -94,7 +109,8 @@ def test_what_wakes_a_pod(what: str, waiting: Raw, happens: Raw, woken: dict[str
         until=25,
     )
     moves = [record.data["event"] for record in played.of("queue.moved", "a") if record.time == 20]
-    assert moves[:1] == ([woken[release]] if woken[release] else [])
+    label = woken.get(release, woken["1.27"])
+    assert moves[:1] == ([label] if label else [])
 
 
 def test_a_pod_that_is_given_to_another_scheduler_leaves_the_queue() -> None:

@@ -73,7 +73,7 @@ def an_entry(chance: random.Random, number: int) -> Raw:
     return {"at": at, **chance.choices(entries, weights)[0]}
 
 
-def a_run(seed: int) -> ScenarioRun:
+def a_run(seed: int, release: str = "") -> ScenarioRun:
     chance = random.Random(seed)
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
     template = a_pod(chance, "x")
@@ -94,7 +94,7 @@ def a_run(seed: int) -> ScenarioRun:
             *objects,
             timeline=[an_entry(chance, number) for number in range(chance.randint(10, 40))],
             until=chance.choice([150, 700]),
-            kubernetes=chance.choice(["1.34", "1.34", "1.27"]),
+            kubernetes=[chance.choice(["1.34", "1.34", "1.27"]), release][bool(release)],
             seed=seed,
             tieBreak=chance.choice(["name", "seed"]),
             gracePeriods=chance.random() < 0.7,
@@ -174,6 +174,11 @@ def test_invariants(batch: int) -> None:
         check(run)
         if run.timeline.binder.seconds == 0:
             assert run.api.lifecycle.assumed() == [], f"seed {seed}: a pod is assumed for ever"
+
+
+def test_invariants_before_plugins() -> None:
+    for seed in range(40):
+        check(a_run(seed, "1.16"))
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
