@@ -269,13 +269,16 @@ class Timeline:
         pod = queued.info
         queue.add_unschedulable(queued, trace.unschedulable_plugins)
         queue.write_condition(pod, "Unschedulable", trace.message or trace.error)
+        lost = trace.postfilter.cleared if trace.postfilter is not None else []
         if trace.nominated_node:
+            others = self.cluster.nominator.on(trace.nominated_node)
+            lost = [other.key for other in others if other.priority < pod.priority]
             self.cluster.nominator.nominate(pod, trace.nominated_node)
             self.api.nominate(pod, trace.nominated_node)
         for key in trace.victims:
             if not self.binder.reject(key, "preempted"):
                 self.api.evict(self.api.pods[key], "preempted", by=pod.key)
-        for key in trace.postfilter.cleared if trace.postfilter is not None else ():
+        for key in lost:
             self.api.nominate(self.api.pods[key], "")
 
 

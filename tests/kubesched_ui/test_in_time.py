@@ -80,7 +80,7 @@ def document(*objects: Any, **spec: Any) -> bytes:
 
 @pytest.mark.parametrize(
     ("name", "release"),
-    [*((name, "") for name in SAMPLES), ("13-queue", "1.16"), ("16-preemption-in-time", "1.16")],
+    [*((name, "") for name in SAMPLES), ("16-preemption-in-time", "1.16")],
 )
 def test_events_of_every_sample_are_as_the_schema_says(client: Client, name: str, release: str) -> None:
     schema = json.loads((Path(__file__).parents[2] / "docs" / "websocket.schema.json").read_text())

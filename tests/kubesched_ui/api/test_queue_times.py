@@ -24,7 +24,6 @@ def sample(name: str, release: str) -> bytes:
     return text.replace('kubernetes: "1.34"', f'kubernetes: "{release}"').encode()
 
 
-GANG_THEN = ("18-gang", "1.16")  # which knows no such configuration
 MOVES = 150  # of a run, spread over it
 
 
@@ -38,7 +37,10 @@ def moves_of(client: Client, run: Run) -> Any:
 
 @pytest.mark.parametrize(
     ("name", "release"),
-    [(name, release) for name in SAMPLES for release in ("1.34", "1.27", "1.16") if (name, release) != GANG_THEN],
+    [
+        *((name, release) for name in SAMPLES for release in ("1.34", "1.27")),
+        *((name, "1.16") for name in SAMPLES[1:5]),  # which knows no such configuration as the last one has
+    ],
 )
 def test_every_move_of_every_sample(client: Client, name: str, release: str) -> None:
     run = ran(client, sample(name, release), release=release)

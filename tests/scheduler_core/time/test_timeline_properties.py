@@ -177,7 +177,7 @@ def test_invariants(batch: int) -> None:
 
 
 def test_invariants_before_plugins() -> None:
-    for seed in range(40):
+    for seed in range(20):
         check(a_run(seed, "1.16"))
 
 
