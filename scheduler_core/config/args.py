@@ -81,7 +81,7 @@ class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
-    not_in = {"v1beta1": ("ignorePreferredTermsOfExistingPods",)}
+    not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("ignorePreferredTermsOfExistingPods",))
 
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: bool = False
@@ -105,7 +105,7 @@ class NodeAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
     """`scoring_strategy` is never None after `finish`."""
 
-    not_in = {"v1beta1": ("scoringStrategy",)}
+    not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("scoringStrategy",))
 
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()
@@ -184,7 +184,7 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
     """`shape` is known but refused: the feature gate it needs (StorageCapacityScoring, before 1.33
     VolumeCapacityPriority) is off by default, and upstream then refuses it too."""
 
-    not_in = {"v1beta1": ("shape",)}
+    not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("shape",))
 
     bind_timeout_seconds: Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec import structs
 
+from scheduler_core.config.alpha import with_profile
 from scheduler_core.config.args import ARGS, Complain, PluginArgs, check_range, convert_problem
 from scheduler_core.config.elsewhere import what_is
 from scheduler_core.config.finding import find
@@ -30,6 +31,7 @@ from scheduler_core.config.profile import (
     merge,
 )
 from scheduler_core.config.schema import (
+    ALPHA,
     DEFAULT_SCHEDULER,
     GROUP,
     KIND,
@@ -54,6 +56,9 @@ from scheduler_core.releases import Release
 from scheduler_core.releases.release import OLD_PLUGINS
 
 MAX_WARNINGS = 100
+PREEMPTION = "DefaultPreemption"
+APPENDING = ("v1beta1", "v1alpha2")
+"""API versions that have the old plugins, and refuse a default that is enabled again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +124,8 @@ def _load(
     if is_policy(raw):
         raise UnreadPolicy(raw, release, known)
     version = _version(raw, release, warnings)
+    if version == "v1alpha1":
+        raw, version = with_profile(raw, warnings), "v1alpha2"
     _check_version_fields(raw, version)
     try:
         config = msgspec.convert(raw, File)
@@ -143,6 +150,8 @@ def _load(
     if missing:
         raise UnknownPlugins(release.name, named_once(missing, known), None)
     warnings += _of_extenders(config.extenders)
+    if config.disable_preemption:
+        warnings.append("disablePreemption is left out: switch preemption off for the run")
     return Configuration(
         profiles=profiles,
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
@@ -187,11 +196,13 @@ def _version(raw: dict[str, Any], release: Release, warnings: list[str]) -> str:
     api_version = raw.get("apiVersion")
     if not isinstance(api_version, str) or not api_version:
         raise InputError(KIND, "apiVersion", f"must be given, for example {GROUP}/v1")
+    group, _, version = api_version.rpartition("/")
+    if group == GROUP and version in ALPHA and version in release.api_versions:
+        return version
     if api_version in TOO_OLD:
         releases, instead = TOO_OLD[api_version]
         problem = f"{api_version} is read by kube-scheduler {releases} only; there are {', '.join(READ_BY)}; {instead}"
         raise InputError(KIND, "apiVersion", problem)
-    group, _, version = api_version.rpartition("/")
     if group != GROUP or version not in READ_BY:
         problem = f"must be {GROUP}/ and one of {', '.join(READ_BY)}, got {shown(api_version)}"
         unfilled = "" if re.fullmatch(r"v\d+((alpha|beta)\d+)?", version) else " (a template that is not filled in?)"
@@ -277,14 +288,15 @@ class _ProfileReader:
         if custom.pop("unreserve").enabled:
             self.warnings.append(f"{where}: plugins.unreserve is left out: plugins of reserve are told to unreserve")
         raw_args = self._raw_args(where, given)
-        if self.version == "v1beta1" and "v1beta1" not in self.release.api_versions:
+        if self.version == "v1beta1" and self.release.removed_plugins >= OLD_PLUGINS:
             custom["score"], raw_args, notes = translate_legacy_scores(where, custom["score"], raw_args)
             self.warnings.extend(notes)
         draft = _Draft(where, given, {}, raw_args, [], {})
         for point, plugins in custom.items():
             draft.custom[point] = self._only_known(draft, point, plugins)
         for i, entry in enumerate(given.plugin_config):
-            if entry.name in self.release.removed_plugins and entry.name in raw_args:
+            gone = entry.name in self.release.removed_plugins or self._is_inside(entry.name)
+            if gone and entry.name in raw_args:
                 draft.missing.append((entry.name, _config_label(where, i, entry.name), "name"))
         return draft
 
@@ -292,7 +304,7 @@ class _ProfileReader:
         where, given, raw_args, left_out = draft.where, draft.given, draft.raw_args, draft.left_out
         labels = {entry.name: _config_label(where, i, entry.name) for i, entry in enumerate(given.plugin_config)}
         defaults = default_plugins(self.release, self.version, self.known)
-        merged = merge(defaults, draft.custom, in_place=self.version != "v1beta1")
+        merged = merge(defaults, draft.custom, in_place=self.version not in APPENDING)
         if left_out:
             self._fill(where, merged)
         plugins = expand(where, merged, self.known)
@@ -331,7 +343,7 @@ class _ProfileReader:
     def _only_known(self, draft: _Draft, point: str, plugins: PluginSet) -> PluginSet:
         enabled = []
         for i, plugin in enumerate(plugins.enabled):
-            if self._usable(plugin.name):
+            if self._usable(plugin.name) and not self._is_inside(plugin.name):
                 enabled.append(plugin)
             else:
                 draft.missing.append((plugin.name, draft.where, f"plugins.{point}.enabled[{i}]"))
@@ -347,8 +359,12 @@ class _ProfileReader:
                 self.warnings.append(f"{where}: plugins.{point}: {default} takes the place of what is left out")
 
     def _usable(self, name: str) -> bool:
-        gone = name in OLD_PLUGINS and self.version != "v1beta1"
+        gone = name in OLD_PLUGINS and self.version not in APPENDING
         return name in self.known and name not in self.release.removed_plugins and not gone
+
+    def _is_inside(self, name: str) -> bool:
+        """Whether the plugin stands for a part of the scheduler, which nothing configures."""
+        return name == PREEMPTION and not self.release.preemption_is_plugin
 
     def _missing(self, name: str) -> str:
         what = what_is(name, self.known)
@@ -364,7 +380,7 @@ class _ProfileReader:
         kind, api_version = given.pop("kind", f"{name}Args"), given.pop("apiVersion", f"{GROUP}/{self.version}")
         if kind != f"{name}Args":
             complain("kind", f"must be {name}Args, got {shown(str(kind))}")
-        if api_version not in {f"{GROUP}/{version}" for version in READ_BY}:
+        if api_version not in {f"{GROUP}/{version}" for version in (*READ_BY, *ALPHA)}:
             complain("apiVersion", f"must be {GROUP}/{self.version}, got {shown(str(api_version))}")
         if name == "NodeResourcesFit" and self.ignored_resources:
             given["ignoredResources"] = list(self.ignored_resources)

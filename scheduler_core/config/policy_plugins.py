@@ -1,4 +1,4 @@
-"""A Policy as kube-scheduler 1.19 to 1.22 ran it: its predicates and priorities are translated into plugins.
+"""A Policy as kube-scheduler 1.18 to 1.22 ran it: its predicates and priorities are translated into plugins.
 
 * predicates become Filter plugins in an order of their own; tolerations and cordons are looked at whatever it says
 * priorities become Score plugins, by name; of two that become the same plugin the weight of the first by name counts
@@ -43,7 +43,7 @@ from scheduler_core.config.profile import POINTS, KnownPlugins, Profile
 from scheduler_core.config.schema import DEFAULT_SCHEDULER, POLICY
 from scheduler_core.config.validation import ignored_resources
 from scheduler_core.errors import InputError
-from scheduler_core.releases.release import PluginWeights, Release
+from scheduler_core.releases.release import OLD_PLUGINS, PluginWeights, Release
 
 _PREDICATES: Mapping[str, tuple[str, ...]] = {
     "CheckNodeUnschedulable": ("NodeUnschedulable",),
@@ -84,7 +84,7 @@ _PRIORITIES: Mapping[str, str] = {
     "NodeLabel": "NodeLabel",
     "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
     "RequestedToCapacityRatio": "RequestedToCapacityRatio",
-    "SelectorSpreadPriority": "PodTopologySpread",  # in 1.19 SelectorSpread
+    "SelectorSpreadPriority": "PodTopologySpread",  # in 1.19 SelectorSpread, in 1.18 DefaultPodTopologySpread
     "ServiceAffinity": "ServiceAffinity",
     "TaintTolerationPriority": "TaintToleration",
 }
@@ -101,12 +101,13 @@ _DEFAULT_WEIGHTS = {
     "ImageLocalityPriority": 1,
     "EvenPodsSpreadPriority": 2,
 }
+_SPREADING = ("SelectorSpread", "DefaultPodTopologySpread")
 _IGNORED = "EqualPriority"
 
 
 def reads_policies(release: Release) -> bool:
     """Whether the release translates Policies into plugins."""
-    return "v1beta1" in release.api_versions
+    return not release.predicates and not release.removed_plugins >= OLD_PLUGINS
 
 
 @dataclass
@@ -136,7 +137,8 @@ def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile
     for i, predicate in enumerate(policy.predicates or ()):
         _take_predicate(found, predicate_label(i, predicate), predicate)
     if policy.priorities is None:
-        found.weights = {name: (weight, "") for name, weight in _DEFAULT_WEIGHTS.items()}
+        own = {"EvenPodsSpreadPriority": dict(release.default_plugins)["PodTopologySpread"]}
+        found.weights = {name: (weight, "") for name, weight in (_DEFAULT_WEIGHTS | own).items()}
     for i, priority in enumerate(policy.priorities or ()):
         if priority.name != _IGNORED:
             name = _take_priority(found, priority_label(i, priority), priority)
@@ -272,7 +274,7 @@ def _scores(found: _Translated, release: Release) -> tuple[PluginWeights, dict[s
     for name in sorted(found.weights):
         plugin, (weight, where) = _PRIORITIES[name], found.weights[name]
         if name == "SelectorSpreadPriority" and not release.spreads_by_default:
-            plugin = "SelectorSpread"
+            plugin = next(name for name in _SPREADING if name not in release.removed_plugins)
         if plugin in scores:
             continue
         scores[plugin] = _int32(weight * times.get(plugin, 1))

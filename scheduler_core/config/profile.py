@@ -73,9 +73,9 @@ Plugins = Mapping[str, PluginSet]
 
 def default_plugins(release: Release, api_version: str, known: KnownPlugins) -> Plugins:
     """What a profile of that API version begins with. Defaults that are not `known` are left out."""
-    if api_version not in ("v1beta1", "v1beta2"):
+    if api_version not in ("v1alpha2", "v1beta1", "v1beta2"):
         return {"multiPoint": _plugin_set(release.default_plugins, known)}
-    # these two name their defaults point by point, and three of their weights are lower
+    # these name their defaults point by point, and three of their weights are lower
     points = release.default_points.get(api_version) or release.default_points.get("v1beta2")
     if points is None:
         lower = {"InterPodAffinity": 1, "NodeAffinity": 1, "TaintToleration": 1}

@@ -19,22 +19,29 @@ DEFAULT_SCHEDULER = "default-scheduler"
 READ_BY = {"v1": "1.25 and newer", "v1beta3": "1.23 to 1.28", "v1beta2": "1.22 to 1.27", "v1beta1": "1.19 to 1.22"}
 """API version -> the kube-scheduler releases that read it."""
 
+ALPHA = ("v1alpha2", "v1alpha1")
+"""API versions that only the releases read whose own they are: newer ones refuse them."""
+
 _NO_PROFILES = "it has no profiles, and what its algorithmSource names must be written as one"
 TOO_OLD = {
     f"{GROUP}/v1alpha2": ("1.18", f"its fields are nearly those of {GROUP}/v1beta1, which may be written instead"),
     f"{GROUP}/v1alpha1": ("1.12 to 1.18", _NO_PROFILES),
     "componentconfig/v1alpha1": ("1.11 and older", _NO_PROFILES),
 }
-"""API version that no release here reads -> (the releases that do, what to do about it)."""
+"""API version that later releases refuse -> (the releases that read it, what to do about it)."""
 
 ONLY_IN = {
+    "bindTimeoutSeconds": ("v1alpha2",),
     "delayCacheUntilActive": ("v1",),
-    "healthzBindAddress": ("v1beta1", "v1beta2"),
-    "metricsBindAddress": ("v1beta1", "v1beta2"),
+    "disablePreemption": ("v1alpha2",),
+    "healthzBindAddress": ("v1alpha2", "v1beta1", "v1beta2"),
+    "metricsBindAddress": ("v1alpha2", "v1beta1", "v1beta2"),
+    "parallelism": ("v1", "v1beta3", "v1beta2", "v1beta1"),
     "profiles.percentageOfNodesToScore": ("v1",),
     "profiles.plugins.multiPoint": ("v1", "v1beta3"),
     "profiles.plugins.preEnqueue": ("v1", "v1beta3", "v1beta2"),
-    "profiles.plugins.unreserve": ("v1beta1",),
+    "profiles.plugins.postFilter": ("v1", "v1beta3", "v1beta2", "v1beta1"),
+    "profiles.plugins.unreserve": ("v1alpha2", "v1beta1"),
 }
 """Fields that not all API versions have."""
 
@@ -138,3 +145,5 @@ class File(Strict, frozen=True, kw_only=True):
     profiles: tuple[ProfileSection, ...] = ()
     extenders: tuple[Extender, ...] = ()
     delay_cache_until_active: bool = False
+    disable_preemption: bool = False
+    bind_timeout_seconds: Int64 = 600

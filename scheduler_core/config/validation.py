@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from scheduler_core.config.args import Complain, check_range
 from scheduler_core.config.names import extended_resource_problem, go_duration, shown
 from scheduler_core.config.profile import PluginSet, Profile
-from scheduler_core.config.schema import Extender, File, LeaderElectionSection
+from scheduler_core.config.schema import ALPHA, Extender, File, LeaderElectionSection
 from scheduler_core.errors import InputError
 
 MAX_PROFILES = 100
@@ -32,9 +32,9 @@ def check_file(complain: Complain, file: File, version: str, *, as_upstream: boo
         complain("clientConnection.burst", f"must not be negative, got {file.client_connection.burst}")
     if as_upstream:
         for name, address in (("healthz", file.healthz_bind_address), ("metrics", file.metrics_bind_address)):
-            if address and not address.endswith(":0"):
+            if address and not address.endswith(":0") and version not in ALPHA:
                 complain(f"{name}BindAddress", f"must be empty or have port 0, got {shown(address)}")
-        check_leader_election(complain, file.leader_election, OLD_LOCKS if version == "v1beta1" else ())
+        check_leader_election(complain, file.leader_election, OLD_LOCKS if version in ("v1beta1", "v1alpha2") else ())
 
 
 OLD_LOCKS = ("configmaps", "endpoints", "configmapsleases", "endpointsleases")

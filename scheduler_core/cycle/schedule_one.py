@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster.basic_checks import claims_fail
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.extenders import Extenders
@@ -137,6 +138,10 @@ class Scheduler:
 
     def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """PreFilter, then Filter over all nodes; notes which of them upstream would have looked at."""
+        if self.cluster.release.claims_fail_cycles:
+            trace.error = claims_fail(self.cluster, pod)
+            if trace.error:
+                return
         start = self.timer()
         names, status, narrowing = framework.run_pre_filter(state, pod)
         trace.durations["prefilter"] = self.timer() - start
@@ -172,15 +177,16 @@ class Scheduler:
         trace.durations["filter"] = self.timer() - start
         if not self.blames and len(trace.feasible_rows()):
             return
-        blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace)}
+        of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
+        blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace, of_pod)}
         if trace.error or not release.blames_plugins:
             blamed, narrowing = set(), []
         trace.unschedulable_plugins = sorted(blamed.union(narrowing))
 
     @staticmethod
-    def _blame(status: Status, trace: CycleTrace) -> bool:
+    def _blame(status: Status, trace: CycleTrace, of_pod: str) -> bool:
         if status.code == ERROR:
-            trace.error = f'running "{status.plugin}" filter plugin: {status.message}'
+            trace.error = f'running "{status.plugin}" filter plugin{of_pod}: {status.message}'
         return status.rejected
 
     def _narrow(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
@@ -212,7 +218,8 @@ class Scheduler:
 
         Then extenders are asked about those that fit."""
         passing, again = trace.passing(), 0
-        first = pod.nominated_node or trace.batch_hint
+        promised = pod.nominated_node if self.cluster.release.nominated_first else ""
+        first = promised or trace.batch_hint
         nominated = self.cluster.nodes.rows.get(first, -1) if first else -1
         if nominated >= 0 and (passing is None or passing[nominated]):
             # The node this pod was promised, or that batching proposes, is tried first, alone.

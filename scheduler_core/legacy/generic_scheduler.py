@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster.basic_checks import claims_fail
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
 from scheduler_core.cycle.trace import CycleTrace
@@ -22,7 +23,6 @@ from scheduler_core.framework.merging import merged
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.preemption import Preemption
-from scheduler_core.plugins.volumes import claim_missing
 
 
 class GenericScheduler(Scheduler):
@@ -31,7 +31,7 @@ class GenericScheduler(Scheduler):
     def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Basic checks, then the predicates over all nodes; notes which of them upstream would have looked at."""
         assert isinstance(framework, LegacyFramework)
-        trace.error = self._problem(pod)
+        trace.error = claims_fail(self.cluster, pod)
         if trace.error:
             return
         start = self.timer()
@@ -47,19 +47,6 @@ class GenericScheduler(Scheduler):
         if not trace.error:
             blamed = {status.plugin for status, _ in trace.decisive_statuses()}
             trace.unschedulable_plugins = sorted(blamed)
-
-    def _problem(self, pod: PodInfo) -> str:
-        """The first claim of the pod that is missing or being deleted; "" if there is none."""
-        for volume in pod.pod.spec.volumes:
-            if volume.persistent_volume_claim is None:
-                continue
-            name = volume.persistent_volume_claim.claim_name
-            claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
-            if claim is None:
-                return claim_missing(name)
-            if claim.metadata.deletion_timestamp:
-                return f'persistentvolumeclaim "{name}" is being deleted'
-        return ""
 
     @staticmethod
     def _regard_nominated(framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:

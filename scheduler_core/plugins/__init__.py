@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from scheduler_core.framework.interface import POINTS, Plugin
 from scheduler_core.plugins.coscheduling import Coscheduling
 from scheduler_core.plugins.default_binder import DefaultBinder
+from scheduler_core.plugins.default_pod_topology_spread import DefaultPodTopologySpread
 from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.plugins.gang_scheduling import GangScheduling
@@ -66,6 +67,7 @@ REGISTRY: dict[str, type[Plugin]] = {
     "NodeResourcesMostAllocated": NodeResourcesMostAllocated,
     "RequestedToCapacityRatio": RequestedToCapacityRatio,
     "SelectorSpread": SelectorSpread,
+    "DefaultPodTopologySpread": DefaultPodTopologySpread,
     "ServiceAffinity": ServiceAffinity,
 }
 

@@ -35,7 +35,7 @@ from scheduler_core.preemption.choose import (
     SUM_OF_PRIORITIES,
     choose,
 )
-from scheduler_core.preemption.victims import Budgets, Candidate
+from scheduler_core.preemption.victims import Budgets, Candidate, FirstBudgets
 from scheduler_core.provenance.tree import Tree, constant, equal, every, less, opposite, over, total
 from scheduler_core.provenance.view import View
 
@@ -90,6 +90,10 @@ class DefaultPreemption(PostFilterPlugin):
         found.victims = list(next(c for c in candidates if c.node == found.nominated_node).victims)
         return found, Status(SUCCESS)
 
+    def _budgets(self) -> Budgets:
+        made = Budgets if self.cluster.release.disrupted_pods_spared else FirstBudgets
+        return made(list(self.cluster.budgets.values()))
+
     def _unschedulable(self, why: str) -> Status:
         """Preemption does not help; old releases do not say why the pod may not preempt."""
         return unschedulable(f"preemption: {why}") if self.cluster.release.postfilter_told else unschedulable()
@@ -98,17 +102,19 @@ class DefaultPreemption(PostFilterPlugin):
         """Why the pod may not preempt now; "" if it may."""
         if self.cluster.release.group_preemption and pod.pod.spec.scheduling_group is not None:
             return "not eligible due to workload aware preemption enabled"
-        if pod.pod.spec.preemption_policy == "Never":
+        release = self.cluster.release
+        if pod.pod.spec.preemption_policy == "Never" and release.never_preempts:
             return "not eligible due to preemptionPolicy=Never."
         node = pod.nominated_node
         row = self.cluster.nodes.rows.get(node) if node else None
         if row is None:
             return ""
         status = filtered.status_at(row)
-        if status is not None and status.code == UNRESOLVABLE:
+        if status is not None and status.code == UNRESOLVABLE and release.preempts_past_unresolvable:
             return ""
         for other in self.cluster.nodes.pods_of(row):
-            if other.priority < pod.priority and other.terminating and _terminating_by_preemption(other):
+            by_whom = not release.waits_for_preempted_alone or _terminating_by_preemption(other)
+            if other.priority < pod.priority and other.terminating and by_whom:
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
 
@@ -119,12 +125,14 @@ class DefaultPreemption(PostFilterPlugin):
         rows = filtered.potential_rows(self.cluster.release.absent_nodes != "")
         if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
             return [], self._nobody(pod, rows)
-        budgets = Budgets(list(self.cluster.budgets.values()))
+        budgets = self._budgets()
         nodes, handle = self.cluster.nodes, self.handle
         wanted = min(
             len(rows),
             max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute),
         )
+        if not self.cluster.release.preemption_samples:
+            wanted = len(rows)
         # When PreFilter refused the pod, the Filter plugins have not been asked yet.
         verdicts = filtered.verdicts or handle.run_filter(state, pod)
         offset = handle.picker.offset(len(rows)) if len(rows) else 0
@@ -247,7 +255,7 @@ class DefaultPreemption(PostFilterPlugin):
                 refusals[change.history[-1][0].key] = status, frozenset(pod.key for pod in change.removed)
             return status
 
-        budgets = Budgets(list(self.cluster.budgets.values()))
+        budgets = self._budgets()
         victims.select_victims(view.pod, mine.node, view.row, view.pods_on(view.row), budgets, fits)
 
         def stays_not(victim: PodInfo) -> Tree:
@@ -265,7 +273,7 @@ class DefaultPreemption(PostFilterPlugin):
         if rule == FEWEST_VIOLATIONS:
             row = self.cluster.nodes.rows[candidate.node]
             lower = sorted((p for p in view.pods_on(row) if p.priority < view.pod.priority), key=victims.importance)
-            violating = {p.key for p in Budgets(list(self.cluster.budgets.values())).split(lower)[0]}
+            violating = {p.key for p in self._budgets().split(lower)[0]}
             broken = [
                 partial(view.holds, victim, "metadata", "labels", label=f"{victim.key} breaks a disruption budget")
                 for victim in gone

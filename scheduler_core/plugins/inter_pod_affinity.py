@@ -190,12 +190,20 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                     mask = domains.topology.mask_over_nodes(domains.counts > 0)
                     repelled = mask if repelled is None else repelled | mask
             if repelled is not None:
-                choices.append((repelled, self._said(status)))
+                first = status is EXISTING_ANTI_AFFINITY and self._existing_first
+                choices.insert(0 if first else len(choices), (repelled, self._said(status)))
         return Verdict.choose(*choices) if choices else PASSES
 
-    @staticmethod
-    def _attracted(now: FilterState) -> Bool:
+    @property
+    def _existing_first(self) -> bool:
+        """Whether running pods' anti-affinity is looked at first; there the first of a group may go anywhere, also
+        where the label is missing."""
+        return self.cluster.release.existing_anti_affinity_first
+
+    def _attracted(self, now: FilterState) -> Bool:
         """Nodes that satisfy the pod's own required affinity. bool over nodes."""
+        if self._existing_first and not now.anyone and now.selfish:
+            return np.ones(len(now.affinity[0].topology.ids), np.bool_)
         labelled = np.ones(len(now.affinity[0].topology.ids), np.bool_)
         near = labelled.copy()
         for domains in now.affinity:
@@ -209,15 +217,23 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         now: FilterState | None = state.get(self.name)
         if now is None:
             return None
-        row = change.row
-        if now.affinity and not self._attracted_node(now, pod, change):
+        if self._existing_first and self._kept_away(now, pod, change):
+            return self._said(EXISTING_ANTI_AFFINITY)
+        if now.affinity and not self._attracted_node(now, change):
             return self._said(NO_AFFINITY)
         for column, domains in now.anti:
-            domain = int(domains.topology.ids[row])
+            domain = int(domains.topology.ids[change.row])
             if domain >= 0:
                 step = sum(map(column.matches, change.added)) - sum(map(column.matches, change.removed))
                 if domains.counts[domain] + step > 0:
                     return self._said(ANTI_AFFINITY)
+        if not self._existing_first and self._kept_away(now, pod, change):
+            return self._said(EXISTING_ANTI_AFFINITY)
+        return None
+
+    def _kept_away(self, now: FilterState, pod: PodInfo, change: Change) -> bool:
+        """Whether a pod that would run keeps away from this one."""
+        row = change.row
         labels = self.cluster.nodes.nodes[row].metadata.labels
         counts: dict[tuple[str, str], int] = {}
         for carried, domains in now.existing:
@@ -233,15 +249,14 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                     if value is not None and term.matches(pod.namespace, namespace_labels, pod.labels):
                         pair = (term.topology_key, value)
                         counts[pair] = counts.get(pair, 0) + step
-        return self._said(EXISTING_ANTI_AFFINITY) if any(count > 0 for count in counts.values()) else None
+        return any(count > 0 for count in counts.values())
 
     def _said(self, status: Status) -> Status:
         """As the release says it: old ones have a reason before it that is the same for all."""
         first = self.cluster.release.affinity_reason
         return Status(status.code, (first, *status.reasons)) if first else status
 
-    @staticmethod
-    def _attracted_node(now: FilterState, pod: PodInfo, change: Change) -> bool:
+    def _attracted_node(self, now: FilterState, change: Change) -> bool:
         column = now.affinity_column
         if column is None:
             return True
@@ -249,11 +264,12 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         near, anyone = True, False
         for domains in now.affinity:
             domain = int(domains.topology.ids[change.row])
-            if domain < 0:
+            if domain < 0 and not self._existing_first:
                 return False
-            count = int(domains.counts[domain]) + step
+            count = int(domains.counts[domain]) + step if domain >= 0 else 0
+            before = domain >= 0 and bool(domains.counts[domain])
             near = near and count > 0
-            anyone = anyone or count > 0 or int(np.count_nonzero(domains.counts)) > (domains.counts[domain] != 0)
+            anyone = anyone or count > 0 or int(np.count_nonzero(domains.counts)) > before
         return near or (not anyone and now.selfish)
 
     # ---- score
@@ -383,7 +399,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if together.value:
             return together
         nobody = equal(total(anywhere), constant(0), "no pod anywhere matches")
-        first = every([*labelled, nobody, self._meant_by_all(view, pod)], "the first of a group may go anywhere")
+        where = [] if self._existing_first else labelled
+        first = every([*where, nobody, self._meant_by_all(view, pod)], "the first of a group may go anywhere")
         return some([together, first], "required affinity")
 
     def _meant_by_all(self, view: View, other: PodInfo) -> Tree:

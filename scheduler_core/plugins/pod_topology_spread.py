@@ -43,6 +43,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.plugins import spread_shares
 from scheduler_core.plugins.default_selector import default_selector, explain_selected
 from scheduler_core.plugins.resource_allocation import round_half_away
 from scheduler_core.provenance.matching import Owner, below, label_equals, selected
@@ -224,12 +225,16 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         own = int(constraint.selector.matches(pod.labels))
         return Spread(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
 
+    @property
+    def _missing_label(self) -> Status:
+        return MISSING_LABEL if self.cluster.release.missing_label_told else SKEWED
+
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         choices: list[tuple[Bool, Status]] = []
         for spread in state.get(self.name, ()):
             topology = spread.constraint.topology
             if topology.missing is not None:
-                choices.append((topology.missing, MISSING_LABEL))
+                choices.append((topology.missing, self._missing_label))
             skewed = spread.counts + (spread.own - spread.minimum) > spread.constraint.max_skew
             if skewed.any():
                 choices.append((topology.mask_over_nodes(skewed), SKEWED))
@@ -245,7 +250,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         for spread in spreads:
             domain = int(spread.constraint.topology.ids[row])
             if domain < 0:
-                return MISSING_LABEL
+                return self._missing_label
             count, minimum = int(spread.counts[domain]), spread.minimum
             if labelled and self._counts_on(spread, row):
                 step = _matching(spread, pod, change.added) - _matching(spread, pod, change.removed)
@@ -274,6 +279,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self.system_defaulted
         base = self._with_all_keys(constraints) if require_all and constraints else None
         scored = None if base is None else base[rows]
+        if self.cluster.release.spread_shares:
+            state[f"{self.name}/score"] = (self._matching_around(constraints, pod, rows, base, scored), scored)
+            return None
         state[f"{self.name}/score"] = (self._raw(constraints, pod, rows, base, scored), scored)
         return None
 
@@ -308,6 +316,20 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             raw[~scored] = 0
         return raw
 
+    def _matching_around(
+        self, constraints: list[Constraint], pod: PodInfo, rows: Rows, base: Bool | None, scored: Bool | None
+    ) -> Int64:
+        """As `_raw`, but pods are added up as they are, whatever the key."""
+        counts: Int64 = np.zeros(len(self.cluster.nodes), np.int64)
+        for constraint in constraints:
+            column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
+            sums = self._domain_counts(constraint, column, self._eligible(constraint, pod, base))
+            counts = counts + constraint.topology.over_nodes(sums)
+        raw: Int64 = counts[rows].copy()
+        if scored is not None:
+            raw[~scored] = 0
+        return raw
+
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         raw: Int64 = state[f"{self.name}/score"][0]
         return raw
@@ -315,6 +337,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         """100 x (max + min - score) / max: the fewer matching pods around, the better."""
         scored: Bool | None = state[f"{self.name}/score"][1]
+        if self.cluster.release.spread_shares:
+            return spread_shares.normalized(scores, scored, bool(self._constraints(pod, "ScheduleAnyway")))
         counted = scores if scored is None else scores[scored]
         if not len(counted):
             return np.zeros_like(scores)
@@ -421,6 +445,9 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             self._explain_points(view, one, constraint, owner, considered, base)
             for one, (constraint, owner) in zip(compiled, sources, strict=False)
         ]
+        if self.cluster.release.spread_shares:
+            tree = total(points, "over the constraints")
+            return tree.tells(f"{tree.value} = matching pods in the domains of {view.node.name}")
         whole = rounded if self.cluster.release.spread_rounded else truncated
         tree = whole(total_floats(points, "over the constraints"))
         return tree.tells(f"{tree.value} = matching pods around {view.node.name}, weighted by the number of domains")
@@ -438,7 +465,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         key, ids = compiled.topology_key, compiled.topology.ids
         if ids[view.row] < 0:
             return constant(0, f"has no label {key}")
-        if key == HOSTNAME:
+        shares = self.cluster.release.spread_shares
+        if key == HOSTNAME and not shares:
             rows, domains, what = [view.row], len(considered), "feasible nodes"
         else:
             eligible = self._eligible(compiled, view.pod, base)
@@ -448,12 +476,17 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         others = self._matching(view, compiled, rows)
         counted = [partial(self._selects, view, constraint, owner, other) for other in others]
         here = view.long_count(counted, "pods", f"matching pods with the same {key}")
+        if shares:
+            return here
         weight = logarithm(total([over("count", domains, len(considered), what), constant(2)]), "weight of the key")
         slack = subtract(owner("maxSkew", missing=1, always=True), constant(1), "maxSkew - 1")
         return total_floats([multiply(here, weight), slack], f"around by {key}")
 
     def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
         scored: Bool | None = state[f"{self.name}/score"][1]
+        if self.cluster.release.spread_shares:
+            constrained = bool(self._constraints(view.pod, "ScheduleAnyway"))
+            return spread_shares.explain_normalized(view, raw, scores, scored, constrained)
         rows, name = np.arange(len(self.cluster.nodes))[view.rows], view.node.name
         if scored is not None and not scored[rows == view.row].all():
             return multiply(raw, constant(0), "a node that lacks a topology label").tells(

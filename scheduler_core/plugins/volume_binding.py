@@ -88,6 +88,7 @@ _REASONS = {
     _NO_SPACE: "node(s) did not have enough free storage",
     VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 }
+NO_VOLUME_OBJECT = "could not find v1.PersistentVolume"
 _OLD_AFFINITY = "node(s) had volume node affinity conflict"
 
 _NODE_TERMS = ("spec", "nodeAffinity", "required", "nodeSelectorTerms")
@@ -129,12 +130,15 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Rejects pods whose claims are missing, lost, being deleted or wait for a volume; skips pods without any."""
         claims: list[PersistentVolumeClaim] = []
+        fails_cycle = self.cluster.release.claims_fail_cycles  # by what was looked at before, or at the nodes
         for volume in pod.pod.spec.volumes:
             name = claim_name(pod, volume)
             if name is None:
                 continue
             claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
-            problem = self._why_unusable(pod, name, claim, volume.ephemeral is not None)
+            problem = "" if fails_cycle else self._why_unusable(pod, name, claim, volume.ephemeral is not None)
+            if claim is None and fails_cycle:
+                continue
             if problem or claim is None:
                 return unresolvable(problem)
             claims.append(claim)
@@ -143,7 +147,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         bound = [claim for claim in claims if fully_bound(claim)]
         delayed = [claim for claim in claims if not fully_bound(claim) and self._is_delayed(claim)]
         if len(bound) + len(delayed) < len(claims):
-            return UNBOUND_IMMEDIATE
+            if not fails_cycle:
+                return UNBOUND_IMMEDIATE
+            state[f"{self.name}/error"] = error(*UNBOUND_IMMEDIATE.reasons)
+            return None
         state[self.name] = Cycle(bound, delayed)
         return self._local_nodes(bound) if self.cluster.release.local_volume_nodes else None
 
@@ -188,6 +195,9 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- Filter
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        broken: Status | None = state.get(f"{self.name}/error")
+        if broken is not None:
+            return Verdict.reject(np.ones(len(self.cluster.nodes), np.bool_), broken)
         cycle: Cycle | None = state.get(self.name)
         if cycle is None:
             return PASSES
@@ -200,6 +210,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return Verdict.choose(*failed, *choices)
 
     def _status(self, combined: int) -> Status:
+        if combined & VOLUME_MISSING and self.cluster.release.claims_fail_cycles:
+            return error(NO_VOLUME_OBJECT)
         reasons = [reason for bit, reason in _REASONS.items() if combined & bit]
         if combined & _AFFINITY and not self.cluster.release.reworded_volume_reasons:
             reasons[0] = _OLD_AFFINITY
@@ -430,6 +442,9 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return self.explain_reserve(state, view)
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
+        broken: Status | None = state.get(f"{self.name}/error")
+        if broken is not None:
+            return self.explain_pre_filter(state, view).tells(f"{view.node.name}: {broken.message}")
         cycle: Cycle | None = state.get(self.name)
         if cycle is None:
             return some([], "the pod has no claims").tells("The pod has no claims")

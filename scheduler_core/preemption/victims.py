@@ -57,6 +57,31 @@ class Budgets:
         return violating, others
 
 
+class FirstBudgets(Budgets):
+    """As 1.18 counted: a pod breaks the first budget that has nothing left, and takes nothing off those after it; that
+    it is being evicted already is not looked at."""
+
+    def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
+        if not self.compiled:
+            return [], list(pods)
+        left = [budget.status.disruptions_allowed for budget, _ in self.compiled]
+        violating: list[PodInfo] = []
+        others: list[PodInfo] = []
+        for pod in pods:
+            violates = False
+            for i, (budget, selector) in enumerate(self.compiled):
+                if budget.namespace != pod.namespace or not pod.labels or not selector.key:
+                    continue
+                if not selector.matches(pod.labels):
+                    continue
+                violates = left[i] <= 0
+                if violates:
+                    break
+                left[i] -= 1
+            (violating if violates else others).append(pod)
+        return violating, others
+
+
 def no_victims(pod: PodInfo, node: str) -> Status:
     """What is said of a node where every pod is at least as important."""
     if pod.release.reworded_no_victims:

@@ -24,6 +24,7 @@ RELEASE = replace(
             "score": (*_POINTS["score"], ("SelectorSpread", 1)),
         }
     },
+    preemption_samples=False,
     spreads_by_default=False,
     affinity_told=False,
 )

@@ -15,6 +15,7 @@ RELEASE = replace(
         *_OLD,
     ),
     default_points={"v1beta1": v1_22.RELEASE.default_points["v1beta1"]},
+    nominated_first=False,
     affinity_namespace_selectors=False,
     overhead_not_scored=False,
     absent_resources_count=True,

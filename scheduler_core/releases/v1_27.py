@@ -53,7 +53,9 @@ RELEASE = Release(
     taint_named=True,
     image_volumes_count=False,
     balance_change=False,
-    removed_plugins=frozenset({"GangScheduling", "NodeDeclaredFeatures", "SelectorSpread", *OLD_PLUGINS}),
+    removed_plugins=frozenset(
+        {"DefaultPodTopologySpread", "GangScheduling", "NodeDeclaredFeatures", "SelectorSpread", *OLD_PLUGINS}
+    ),
     node_declared_features=False,
     incomplete_pools_serve=True,
     class_config_requests=False,

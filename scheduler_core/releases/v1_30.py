@@ -31,7 +31,9 @@ RELEASE = replace(
         ("ImageLocality", 1),
         ("DefaultBinder", 0),
     ),
-    removed_plugins=frozenset({"GangScheduling", "NodeDeclaredFeatures", "SelectorSpread", *OLD_PLUGINS}),
+    removed_plugins=frozenset(
+        {"DefaultPodTopologySpread", "GangScheduling", "NodeDeclaredFeatures", "SelectorSpread", *OLD_PLUGINS}
+    ),
     affinity_label_keys=False,
     portworx_migrates=False,
     rbd_migratable=True,

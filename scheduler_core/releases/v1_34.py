@@ -46,7 +46,7 @@ RELEASE = Release(
     removed_plugins=frozenset(
         {
             *("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"),
-            *("GangScheduling", "NodeDeclaredFeatures", "SelectorSpread"),
+            *("DefaultPodTopologySpread", "GangScheduling", "NodeDeclaredFeatures", "SelectorSpread"),
             *OLD_PLUGINS,
         }
     ),

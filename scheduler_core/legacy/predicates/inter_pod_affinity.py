@@ -57,11 +57,10 @@ class MatchInterPodAffinity(InterPodAffinity):
         existing = [(domains, EXISTING_ANTI_AFFINITY) for _, domains in now.existing]
         return existing + [(domains, ANTI_AFFINITY) for _, domains in now.anti]
 
-    @staticmethod
-    def _attracted(now: FilterState) -> Bool:
+    def _attracted(self, now: FilterState) -> Bool:
         if not now.anyone and now.selfish:
             return np.ones(len(now.affinity[0].topology.ids), np.bool_)
-        return InterPodAffinity._attracted(now)
+        return super()._attracted(now)
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
         now: FilterState | None = state.get(self.name)
@@ -87,8 +86,7 @@ class MatchInterPodAffinity(InterPodAffinity):
         status = super().filter_node(state, pod, change)
         return status if existing or status is not inter_pod_affinity.EXISTING_ANTI_AFFINITY else None
 
-    @staticmethod
-    def _attracted_node(now: FilterState, pod: PodInfo, change: Change) -> bool:
+    def _attracted_node(self, now: FilterState, change: Change) -> bool:
         """As of the plugin, but the first pod may go anywhere."""
         column = now.affinity_column
         if column is None:

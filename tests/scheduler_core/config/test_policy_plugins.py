@@ -31,14 +31,14 @@ def test_an_empty_policy_means_the_defaults(release: str) -> None:
     profile = load(release).profiles[0]
     assert dict(profile.plugins["score"]) == {
         "NodeResourcesBalancedAllocation": 1,
-        "PodTopologySpread": 2,
+        "PodTopologySpread": 1 if release == "1.18" else 2,
         "ImageLocality": 1,
         "InterPodAffinity": 1,
         "NodeResourcesLeastAllocated": 1,
         "NodeAffinity": 1,
         "NodePreferAvoidPods": 10000,
         "TaintToleration": 1,
-        **({"SelectorSpread": 1} if release == "1.19" else {}),
+        **{name: 1 for name, of in (("SelectorSpread", "1.19"), ("DefaultPodTopologySpread", "1.18")) if release == of},
     }
     filters = [name for name, _ in profile.plugins["filter"]]
     assert filters[:5] == ["NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"]

@@ -1,0 +1,10 @@
+"""DefaultPodTopologySpread: what 1.18 called SelectorSpread.
+
+Upstream (1.18): pkg/scheduler/framework/plugins/defaultpodtopologyspread.
+"""
+
+from scheduler_core.plugins.selector_spread import SelectorSpread
+
+
+class DefaultPodTopologySpread(SelectorSpread):
+    name = "DefaultPodTopologySpread"

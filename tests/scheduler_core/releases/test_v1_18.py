@@ -1,0 +1,263 @@
+"""1.18, for which there are no cases: what it does otherwise than 1.19, on clusters of few nodes, counted by hand."""
+
+import gzip
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import HOSTNAME, ZONE, Raw, node, pod, selector
+from tests.scheduler_core.provenance.cases import check
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+WEB = {"app": "web"}
+BOTH = pytest.mark.parametrize("release", ["1.18", "1.19"])
+
+
+def one(release: str, *objects: Raw, **more: Any) -> CycleTrace:
+    return next(iter(Simulation(list(objects), release=release, tie_break="name", **more).run()))
+
+
+def spread(when: str, key: str = ZONE, skew: int = 1) -> Raw:
+    constraint = {"maxSkew": skew, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": selector(**WEB)}
+    return pod("p", labels=WEB, topologySpreadConstraints=[constraint])
+
+
+def near(key: str, **labels: str) -> list[Raw]:
+    return [{"topologyKey": key, "labelSelector": selector(**labels)}]
+
+
+def affinity(kind: str, terms: list[Raw]) -> Raw:
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def test_the_plugins_of_a_profile() -> None:
+    made = Simulation([node("a")], release="1.18").configuration.profiles[0].plugins
+    assert [name for name, _ in made["filter"]][-2:] == ["InterPodAffinity", "PodTopologySpread"]
+    assert [name for name, _ in made["preScore"]] == [
+        *("InterPodAffinity", "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread", "NodeAffinity")
+    ]
+    assert dict(made["score"]) == {
+        **dict.fromkeys(("NodeResourcesBalancedAllocation", "NodeResourcesLeastAllocated", "ImageLocality"), 1),
+        **dict.fromkeys(("InterPodAffinity", "NodeAffinity", "TaintToleration", "PodTopologySpread"), 1),
+        **{"DefaultPodTopologySpread": 1, "NodePreferAvoidPods": 10000},
+    }
+
+
+def test_what_prepares_filters_here_comes_with_them() -> None:
+    """Also where upstream's plugin of 1.18 looked node by node."""
+    one, other = (Simulation([node("a")], release=release).configuration.profiles[0] for release in ("1.18", "1.19"))
+    assert {name for name, _ in one.plugins["preFilter"]} == {name for name, _ in other.plugins["preFilter"]}
+
+
+# ---- spreading
+
+
+def test_soft_spreading_scores_the_share_of_all_matches() -> None:
+    """3, 1 and 0 pods: of 4 in all and 0 at least. (4 - 3) / 4, (4 - 1) / 4, 4 / 4."""
+    nodes = [node(name, zone=name) for name in "abc"] + [node("d")]
+    pods = [pod(f"q{i}", on="aaab"[i], labels=WEB) for i in range(4)]
+    told = one("1.18", *nodes, *pods, spread("ScheduleAnyway")).scores["PodTopologySpread"]
+    by_node = dict(zip("abcd", zip(told.raw.tolist(), told.normalized.tolist(), strict=True), strict=True))
+    # in the order of the rows, in which zones take turns: d has no zone
+    assert sorted(by_node.values()) == [(0, 0), (0, 100), (1, 75), (3, 25)]
+
+
+def test_soft_spreading_by_hostname_is_not_weighted() -> None:
+    """Both pods are on a: (2 - 2) / (2 - 0) and (2 - 0) / (2 - 0)."""
+    pods = [pod(f"q{i}", on="a", labels=WEB) for i in range(2)]
+    told = one("1.18", node("a"), node("b"), *pods, spread("ScheduleAnyway", HOSTNAME)).scores["PodTopologySpread"]
+    assert (told.raw.tolist(), told.normalized.tolist()) == ([2, 0], [0, 100])
+
+
+@pytest.mark.parametrize(("constrained", "points"), [(True, [100, 100]), (False, [0, 0])])
+def test_where_nothing_matches_spreading_tells_no_node_apart(constrained: bool, points: list[int]) -> None:
+    last = spread("ScheduleAnyway", HOSTNAME) if constrained else pod("p", labels=WEB)
+    assert one("1.18", node("a"), node("b"), last).scores["PodTopologySpread"].normalized.tolist() == points
+
+
+@BOTH
+def test_a_node_without_the_label_is_refused_in_other_words(release: str) -> None:
+    trace = one(release, node("a"), spread("DoNotSchedule"))
+    lacks = " (missing required label)" if release == "1.19" else ""
+    assert trace.message == f"0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints{lacks}."
+    assert len(trace.potential_rows(False)) == (1 if release == "1.18" else 0), "1.18 tries to evict there"
+
+
+def test_default_pod_topology_spread_is_selector_spread() -> None:
+    """As SelectorSpread: zone x has the only pod, a third is the node's share and two thirds the zone's."""
+    nodes = [node("a", zone="x"), node("b", zone="x"), node("c", zone="y")]
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": WEB}}
+    trace = one("1.18", *nodes, pod("q", on="a", labels=WEB), pod("p", labels=WEB), service)
+    assert trace.scores["DefaultPodTopologySpread"].normalized.tolist() == [0, 100, 33], "of a, c and b"
+    assert "SelectorSpread" not in trace.scores
+
+
+# ---- affinity
+
+
+@BOTH
+def test_which_affinity_is_looked_at_first(release: str) -> None:
+    """The pod keeps away from q, and q from it."""
+    away = affinity("podAntiAffinity", near(HOSTNAME, **WEB))
+    running = pod("q", on="a", labels=WEB, affinity=away)
+    trace = one(release, node("a"), running, pod("p", labels=WEB, affinity={**away}))
+    told = "didn't satisfy existing pods anti-affinity rules" if release == "1.18" else "didn't match pod anti-affinity"
+    assert told in trace.message
+
+
+@BOTH
+def test_the_first_of_a_group_needs_no_label_in_1_18(release: str) -> None:
+    near_itself = affinity("podAffinity", near("rack", **WEB))
+    trace = one(release, node("a"), pod("p", labels=WEB, affinity=near_itself))
+    assert trace.node == ("a" if release == "1.18" else "")
+
+
+# ---- claims
+
+
+def using(claim: str) -> Raw:
+    return pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": claim}}])
+
+
+def claim(name: str, **more: Any) -> Raw:
+    return {"kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "default", **more}, "spec": {}}
+
+
+def test_claims_of_no_use_are_errors() -> None:
+    deleted = claim("c", deletionTimestamp="2026-01-01T00:00:00Z")
+    for objects, error in (
+        ([using("c")], 'persistentvolumeclaim "c" not found'),
+        ([using("c"), deleted], 'persistentvolumeclaim "c" is being deleted'),
+        (
+            [using("c"), claim("c")],
+            'running "VolumeBinding" filter plugin for pod "p": pod has unbound immediate PersistentVolumeClaims',
+        ),
+    ):
+        trace = one("1.18", node("a"), *objects)
+        assert (trace.result, trace.error) == ("error", error)
+        assert trace.postfilter is None, "errors do not preempt"
+        assert one("1.19", node("a"), *objects).result == "unschedulable"
+
+
+def test_a_claim_without_a_volume_is_no_error_where_no_node_gets_that_far() -> None:
+    trace = one("1.18", node("a", unschedulable=True), using("c"), claim("c"))
+    assert (trace.result, trace.message) == ("unschedulable", "0/1 nodes are available: 1 node(s) were unschedulable.")
+
+
+def test_disks_and_zones_of_volumes() -> None:
+    """a has a pod with the disk, b is of another zone than the volume; c will do."""
+    disk = {"name": "d", "gcePersistentDisk": {"pdName": "disk"}}
+    bound = {**claim("c", annotations={"pv.kubernetes.io/bind-completed": "yes"}), "spec": {"volumeName": "v"}}
+    volume = {"kind": "PersistentVolume", "metadata": {"name": "v", "labels": {ZONE: "x"}}, "spec": {}}
+    nodes = [node("a", zone="x"), node("b", zone="y"), node("c", zone="x")]
+    wants = pod("p", volumes=[disk, {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+    trace = one("1.18", *nodes, pod("q", on="a", volumes=[disk]), wants, bound, volume)
+    assert trace.node == "c"
+    assert {name for name, verdict in trace.verdicts.items() if verdict.codes is not None} == {
+        *("VolumeRestrictions", "VolumeZone")
+    }
+
+
+# ---- preemption
+
+FULL = {"cpu": "4"}
+
+
+@BOTH
+def test_never_preempting_is_not_obeyed_yet(release: str) -> None:
+    trace = one(
+        release,
+        node("a"),
+        pod("q", on="a", requests=FULL),
+        pod("p", requests=FULL, priority=9, preemptionPolicy="Never"),
+    )
+    assert trace.nominated_node == ("a" if release == "1.18" else "")
+    assert trace.victims == (["default/q"] if release == "1.18" else [])
+
+
+@BOTH
+def test_a_nominated_node_that_is_out_for_good_keeps_the_pod_waiting(release: str) -> None:
+    """Its victim still leaves a, which is cordoned by now; b would do."""
+    leaving = pod("v", on="a", requests=FULL, deleted=True)
+    low = pod("q", on="b", requests=FULL)
+    wants = pod("p", requests=FULL, priority=9, status={"nominatedNodeName": "a"})
+    trace = one(release, node("a", unschedulable=True), node("b"), leaving, low, wants)
+    assert trace.nominated_node == ("" if release == "1.18" else "b")
+
+
+@pytest.mark.parametrize(("release", "nominated"), [("1.18", ""), ("1.25", ""), ("1.26", "b")])
+def test_any_pod_that_leaves_is_waited_for_until_1_25(release: str, nominated: str) -> None:
+    """v leaves a of its own accord; p, of too much for a, could evict q from b."""
+    leaving = pod("v", on="a", requests={"cpu": "1"}, deleted=True)
+    wants = pod("p", requests=FULL, priority=9, status={"nominatedNodeName": "a"})
+    blocks = pod("w", on="a", requests={"cpu": "3"}, priority=99)
+    trace = one(release, node("a"), node("b"), leaving, blocks, pod("q", on="b", requests=FULL), wants)
+    assert trace.nominated_node == nominated
+
+
+def budget(name: str, allowed: int, **evicted: str) -> Raw:
+    status = {"disruptionsAllowed": allowed, "disruptedPods": evicted}
+    return {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": selector(**WEB)},
+        "status": status,
+    }
+
+
+def violations(release: str, *budgets: Raw) -> int:
+    pods = [pod(f"q{i}", on="a", labels=WEB, requests={"cpu": "2"}) for i in range(2)]
+    trace = one(release, node("a"), *pods, pod("p", requests=FULL, priority=9), *budgets)
+    assert trace.postfilter is not None
+    return trace.postfilter.candidates["a"][1]
+
+
+@BOTH
+def test_budgets_are_counted_down(release: str) -> None:
+    assert violations(release, budget("b", 1)) == 1
+    assert violations(release, budget("b", 2)) == 0
+
+
+@BOTH
+def test_pods_that_are_being_evicted_break_budgets_in_1_18(release: str) -> None:
+    assert violations(release, budget("b", 1, q0="2026-01-01T00:00:00Z")) == (1 if release == "1.18" else 0)
+
+
+def test_all_nodes_are_tried() -> None:
+    """Of 150 nodes 1.20 tries until it has 100 candidates."""
+    names = [f"n{i:03}" for i in range(150)]
+    objects = [node(name) for name in names] + [pod(f"q{name}", on=name, requests=FULL) for name in names]
+    for release, tried in (("1.18", 150), ("1.19", 150), ("1.20", 100)):
+        trace = one(release, *objects, pod("p", requests=FULL, priority=9))
+        assert trace.postfilter is not None
+        assert len(trace.postfilter.candidates) == tried
+
+
+# ---- the way of a pod
+
+
+@pytest.mark.parametrize(("release", "node_"), [("1.18", "b"), ("1.21", "b"), ("1.22", "a")])
+def test_the_nominated_node_is_tried_first_from_1_22_on(release: str, node_: str) -> None:
+    taken = pod("q", on="a", requests={"cpu": "2"})
+    trace = one(release, node("a"), node("b"), taken, pod("p", status={"nominatedNodeName": "a"}))
+    assert trace.node == node_, "b is emptier"
+
+
+def test_figures_come_from_somewhere() -> None:
+    """Every tree comes to what was recorded; of the cases of 1.20, run as 1.18."""
+    with gzip.open(GOLDEN / "v1.20" / "cases.jsonl.gz") as lines:
+        cases = [msgspec.json.decode(line) for line in lines]
+    for kind in ("spread", "podaffinity", "preemption", "volumes"):
+        case = next(case for case in cases if kind in case["name"])
+        assert list(check({**case, "kubernetes": "1.18"}, 3, Counter())) == []
+
+
+def test_a_version_names_it() -> None:
+    assert get_release("1.18.20").name == "1.18"
