@@ -81,7 +81,7 @@ _HEAD = [
     "are on by default there. Every field of every cycle agrees, and of the scenarios in time every attempt and every",
     "move in the queue. Bug fixes of later patch releases are not in it: what upstream took back into older releases",
     "is told at the release in which it began. A release without cases is held to none: it stands between its",
-    "neighbours by upstream's public sources and change logs.",
+    "neighbours by upstream's public sources and change logs. 1.17 is not among them.",
     "",
     "Releases without scenarios in time wait and wake by upstream's sources and by what their neighbours do. So does",
     "1.16, whose queue is another ([time.md](time.md#in-116)): it is not held to any case.",
