@@ -310,9 +310,12 @@ class _ProfileReader:
         plugins = expand(where, merged, self.known)
         enabled = {name for entries in plugins.values() for name, _ in entries}
         args = {
-            name: self._args(labels.get(name, f"{where}: {name}"), name, raw_args.get(name, {}))
+            name: self._args(
+                labels.get(name, f"{where}: {name}"), name, raw_args.get(name, {}) if self._usable(name) else {}
+            )
             for name in sorted(enabled | raw_args.keys())
-            if self._usable(name) and (name in raw_args or name in ARGS)
+            # a comparison's mixed release may have a default plugin that its versions do not know
+            if (self._usable(name) or name in enabled) and (name in raw_args or name in ARGS)
         }
         for name in raw_args:
             if not self._usable(name):

@@ -1,5 +1,6 @@
 """v1alpha2 and v1alpha1 in 1.18, and what other releases say of them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +94,27 @@ def test_plugins_of_other_releases() -> None:
         profile = {"schedulerName": "a", "plugins": {point: {"enabled": [{"name": plugin}]}}}
         with pytest.raises(UnknownPlugins, match=told):
             load(version, profiles=[profile])
+
+
+REAL = Path(__file__).parents[4] / "shared" / "real" / "configs"
+
+
+@pytest.mark.skipif(
+    not REAL.is_dir(), reason="the collection of real configurations (../shared/real/configs) is not here"
+)
+def test_real_files_of_that_time() -> None:
+    """Of three one is older than all releases here."""
+    told = {}
+    for path in sorted(REAL.glob("*v1alpha*")):
+        version = path.name.partition("-at-")[2].partition("-at-")[0]
+        try:
+            made = load_configuration(path.read_bytes(), get_release("1.18"), known=known_plugins(PLUGINS))
+            told[version] = ", ".join(made.schedulers)
+        except InputError as refused:
+            told[version] = str(refused).partition(";")[0]
+    assert told == {
+        f"{GROUP}_v1alpha2": "default-scheduler",
+        f"{GROUP}_v1alpha1": "default-scheduler",
+        "componentconfig_v1alpha1": "KubeSchedulerConfiguration: apiVersion: componentconfig/v1alpha1 is read by "
+        "kube-scheduler 1.11 and older only",
+    }

@@ -63,6 +63,19 @@ def test_on_conformance_cases() -> None:
     assert seen[WORDS]
 
 
+@pytest.mark.parametrize("old", ["1.18", "1.19", "1.22"])
+def test_over_many_releases(old: str) -> None:
+    """Releases half the one and half the other have plugins that the versions of their configuration do not know."""
+    nodes = [node(f"n{i}", cpu="4", zone="xxy"[i]) for i in range(3)]
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"a": "b"}}}
+    pods = [pod(f"p{i}", labels={"a": "b"}, requests={"cpu": f"{i + 1}"}) for i in range(5)]
+    given = inputs(*nodes, *pods, service)
+    a, b = (replace(given, release=get_release(name)) for name in (old, "1.34"))
+    found = step(a, b)
+    assert found.changed
+    check(a, b, found)
+
+
 def test_one_release_and_itself() -> None:
     a = inputs(node("n1"), pod("p"), pod("big", requests={"cpu": "64"}))
     found = step(a, a)
