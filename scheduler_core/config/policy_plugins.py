@@ -99,7 +99,6 @@ _DEFAULT_WEIGHTS = {
     "NodeAffinityPriority": 1,
     "TaintTolerationPriority": 1,
     "ImageLocalityPriority": 1,
-    "EvenPodsSpreadPriority": 2,
 }
 _SPREADING = ("SelectorSpread", "DefaultPodTopologySpread")
 _IGNORED = "EqualPriority"
@@ -132,13 +131,16 @@ def profile_of(policy: Policy, release: Release, known: KnownPlugins) -> Profile
     """The profile that a Policy describes. Raises InputError where upstream would not start."""
     found = _Translated()
     _check_alike(policy.priorities or ())
+    even = dict(release.default_plugins).get("PodTopologySpread")  # in 1.17 its gate is off
     if policy.predicates is None:
-        found.predicates = _PREDICATES.keys() - {*_NO_DEFAULT, *_BY_ARGUMENT}
+        left_out = {*_NO_DEFAULT, *_BY_ARGUMENT, *(() if even else ("EvenPodsSpread",))}
+        found.predicates = _PREDICATES.keys() - left_out
     for i, predicate in enumerate(policy.predicates or ()):
         _take_predicate(found, predicate_label(i, predicate), predicate)
     if policy.priorities is None:
-        own = {"EvenPodsSpreadPriority": dict(release.default_plugins)["PodTopologySpread"]}
-        found.weights = {name: (weight, "") for name, weight in (_DEFAULT_WEIGHTS | own).items()}
+        found.weights = {name: (weight, "") for name, weight in _DEFAULT_WEIGHTS.items()}
+        if even:
+            found.weights["EvenPodsSpreadPriority"] = even, ""
     for i, priority in enumerate(policy.priorities or ()):
         if priority.name != _IGNORED:
             name = _take_priority(found, priority_label(i, priority), priority)

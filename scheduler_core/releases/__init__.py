@@ -5,6 +5,7 @@ import re
 from scheduler_core.errors import InputError
 from scheduler_core.releases import (
     v1_16,
+    v1_17,
     v1_18,
     v1_19,
     v1_20,
@@ -32,6 +33,7 @@ __all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "with_ga
 
 _PAGES = (
     v1_16,
+    v1_17,
     v1_18,
     v1_19,
     v1_20,

@@ -80,10 +80,16 @@ def test_what_is_wrong_is_named(version: str, given: dict[str, Any], told: str) 
 
 
 @pytest.mark.parametrize("version", ["v1alpha2", "v1alpha1"])
-@pytest.mark.parametrize("release", [name for name in FRAMEWORK if name != "1.18"])
+@pytest.mark.parametrize("release", [name for name in FRAMEWORK if name not in ("1.17", "1.18")])
 def test_newer_releases_refuse_them(version: str, release: str) -> None:
     with pytest.raises(InputError, match=rf"{version} is read by kube-scheduler 1\.1"):
         load(version, release)
+
+
+def test_1_17_reads_the_older_one_alone() -> None:
+    assert load("v1alpha1", "1.17").profiles
+    with pytest.raises(InputError, match=r"v1alpha2 is read by kube-scheduler 1\.18"):
+        load("v1alpha2", "1.17")
 
 
 def test_plugins_of_other_releases() -> None:

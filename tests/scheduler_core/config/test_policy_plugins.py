@@ -29,21 +29,24 @@ def prefer(name: str, weight: int, label: str, presence: bool) -> dict[str, Any]
 @pytest.mark.parametrize("release", RELEASES_WITH_POLICIES)
 def test_an_empty_policy_means_the_defaults(release: str) -> None:
     profile = load(release).profiles[0]
+    even = {} if release == "1.17" else {"PodTopologySpread": 1 if release == "1.18" else 2}
+    spread = {"1.17": "DefaultPodTopologySpread", "1.18": "DefaultPodTopologySpread", "1.19": "SelectorSpread"}
     assert dict(profile.plugins["score"]) == {
         "NodeResourcesBalancedAllocation": 1,
-        "PodTopologySpread": 1 if release == "1.18" else 2,
+        **even,
         "ImageLocality": 1,
         "InterPodAffinity": 1,
         "NodeResourcesLeastAllocated": 1,
         "NodeAffinity": 1,
         "NodePreferAvoidPods": 10000,
         "TaintToleration": 1,
-        **{name: 1 for name, of in (("SelectorSpread", "1.19"), ("DefaultPodTopologySpread", "1.18")) if release == of},
+        **({spread[release]: 1} if release in spread else {}),
     }
     filters = [name for name, _ in profile.plugins["filter"]]
     assert filters[:5] == ["NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"]
-    assert filters[-2:] == ["PodTopologySpread", "InterPodAffinity"]
-    assert profile.args["PodTopologySpread"].defaulting_type == "System"
+    assert filters[-2:] == ["PodTopologySpread" if even else "VolumeZone", "InterPodAffinity"]
+    if even:
+        assert profile.args["PodTopologySpread"].defaulting_type == "System"
 
 
 def test_taints_and_cordons_are_looked_at_whatever_it_says() -> None:

@@ -156,3 +156,17 @@ def test_which_in_tree_volumes_count_as_csi() -> None:
 
 def csi_nodes(annotations: dict[str, str]) -> list[Any]:
     return [CSINode(metadata=Metadata(name="a", annotations=annotations))]
+
+
+@pytest.mark.parametrize(("release", "result"), [("1.17", "scheduled"), ("1.18", "unschedulable")])
+def test_what_gates_kept_from_1_17(release: str, result: str) -> None:
+    """A pod's overhead (PodOverhead) and its topology spread constraints (EvenPodsSpread) do not count."""
+    assert one(release, node("n", cpu="1"), pod("p", requests={"cpu": "1"}, overhead={"cpu": "1"})).result == result
+    spread = {
+        "topologyKey": "rack",
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+    }
+    new = pod("p", labels={"app": "a"}, topologySpreadConstraints=[spread])
+    assert one(release, node("n"), new).result == result

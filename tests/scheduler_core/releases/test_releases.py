@@ -37,7 +37,9 @@ def test_default_weights_are_the_same_since_1_23_but_devices_count_since_135() -
         weights = {name: weight for name, weight in release.default_plugins if weight}
         assert weights.pop("DynamicResources", 0) == (2 if release.name in ("1.35", "1.36") else 0)
         assert weights.pop("SelectorSpread", 0) == (1 if release.name == "1.19" else 0)
-        assert weights.pop("DefaultPodTopologySpread", 0) == (1 if release.name == "1.18" else 0)
+        assert weights.pop("DefaultPodTopologySpread", 0) == (1 if release.name in ("1.17", "1.18") else 0)
+        if release.name == "1.17":  # its gate was off
+            weights["PodTopologySpread"] = 2
         if numbered(release.name) < (1, 22):  # resources are scored by a plugin of their own
             assert weights.pop("NodeResourcesLeastAllocated") == 1
             assert weights.pop("NodePreferAvoidPods") == 10000
