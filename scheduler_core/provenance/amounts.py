@@ -33,9 +33,12 @@ def asked(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = F
 def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> Tree:
     """The tree of `asked`."""
     told = _Asked(view, pod, resource, nonzero)
-    tree = told.of_peaks() if told.scored and not (incoming or pod.release.nonzero_sums_sidecars) else told.tree()
     if not pod.release.nodes_hold_peaks and (nonzero or pod.node):
         tree = told.of_containers()
+    elif told.scored and not (incoming or pod.release.nonzero_sums_sidecars):
+        tree = told.of_peaks()
+    else:
+        tree = told.tree()
     amount = asked(pod, resource, nonzero, incoming)
     if incoming and resource == CPU and pod.slip:
         tree = total([tree, rest(pod.slip, 0, "cores of overhead count as millicores", unit=tree.unit)], unit=tree.unit)

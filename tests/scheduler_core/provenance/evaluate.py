@@ -85,6 +85,15 @@ def same(told: Mapping[str, Any], have: Any) -> bool:
     return value == math.ceil(exact)
 
 
+def rounded(tree: Mapping[str, Any]) -> Iterator[str]:
+    """What is said to be rounding may come to less than one unit a field, or it is something that was not told."""
+    for arg in tree["args"]:
+        if arg["op"] == "rest" and arg.get("label") == "rounded up together":
+            fields = sum(node["op"] == "field" for node in nodes(tree))
+            if abs(arg["value"]) > fields:
+                yield f"{arg['value']} of {tree['value']} is told as rounding of {fields} fields"
+
+
 def problems(tree: Mapping[str, Any], objects: Mapping[tuple[str, str, str], Any]) -> Iterator[str]:
     """What is wrong with a tree. `objects`: (kind, namespace, name) -> the object as it was given."""
     for node in nodes(tree):
@@ -95,6 +104,7 @@ def problems(tree: Mapping[str, Any], objects: Mapping[tuple[str, str, str], Any
             except Exception as problem:
                 yield f"{op}: {type(problem).__name__} {problem}"
                 continue
+            yield from rounded(node)
             if value != node["value"] or isinstance(value, bool) != isinstance(node["value"], bool):
                 yield f"{op} of {[arg['value'] for arg in node['args']]} is {value}, not {node['value']}"
         elif "args" in node:
