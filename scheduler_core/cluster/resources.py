@@ -125,7 +125,8 @@ def requests_of(pod: Pod, release: Release) -> Requests:
     requests = _requests(pod_requests(pod, release, nonzero=False), pod_requests(pod, release, nonzero=True))
     if not release.nonzero_sums_sidecars:
         requests = requests._replace(nonzero=_nonzero_of_peaks(pod, release))
-    return _with_cores(requests, spec.overhead[CPU]) if release.overhead_in_cores and CPU in spec.overhead else requests
+    slips = release.overhead_in_cores and release.pod_overhead and CPU in spec.overhead
+    return _with_cores(requests, spec.overhead[CPU]) if slips else requests
 
 
 def _with_cores(requests: Requests, overhead: str | int | float) -> Requests:
