@@ -21,9 +21,9 @@ DROP = """async ([name, text]) => {
 }"""
 
 
-def point(page: Page) -> str | None:
-    found = re.search(r"point=(\w+)", page.url)
-    return found[1] if found else None
+def expect_point(page: Page, point: str) -> None:
+    """The point of the stepper that the address names, once the page has taken the key."""
+    expect(page).to_have_url(re.compile(rf"[?&]point={point}\b"))
 
 
 def test_drop_run_watch_open_step(page: Page, cluster: Path) -> None:
@@ -50,16 +50,16 @@ def test_drop_run_watch_open_step(page: Page, cluster: Path) -> None:
     expect(page.locator("blockquote").filter(has_text="3 Insufficient cpu.")).to_have_count(2)
     expect(page.locator("#point-filter")).to_be_visible()
     page.keyboard.press("ArrowRight")
-    assert point(page) == "postfilter"
+    expect_point(page, "postfilter")
     expect(page.locator("#point-postfilter")).to_be_visible()
     expect(page.locator("#point-filter")).to_be_hidden()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    assert point(page) == "prefilter"
+    expect_point(page, "prefilter")
     page.reload()
     expect(page.locator("#point-prefilter")).to_be_visible()
     page.go_back()
-    assert point(page) == "filter"
+    expect_point(page, "filter")
 
 
 def test_paste_text(page: Page) -> None:
