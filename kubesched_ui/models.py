@@ -18,11 +18,26 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
+from kubesched_ui import viewing
 from kubesched_ui.fields import PackedJSONField
 from scheduler_core.releases import gates
 
 MAX_RELEASE = 1000  # with all feature gates that there are
 MAX_NAME = 200
+
+
+def owned(related_name: str) -> models.ForeignKey:
+    """To whom something belongs: whoever made it. What belongs to somebody who is gone stays, for administrators."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        default=viewing.owner_id,
+        on_delete=models.SET_NULL,
+        editable=False,
+        related_name=related_name,
+        help_text="Who made it; nobody of samples, and where there are no accounts.",
+    )
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
@@ -50,6 +65,7 @@ class Scenario(models.Model):
     description = models.TextField(blank=True, help_text="What to look for.")
     origin = models.CharField(max_length=10, choices=Origin, default=Origin.UPLOAD)
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="edits")
+    owner = owned("scenarios")
     kubernetes = models.CharField(max_length=40, blank=True, help_text="Version of the cluster, where known.")
     config = models.TextField(blank=True, help_text="The KubeSchedulerConfiguration that came with it, if any.")
     counts = models.JSONField(default=dict, help_text="kind -> number of objects")
@@ -235,6 +251,7 @@ class Run(Work):
         BOUND = "bound"
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="runs")
+    owner = owned("runs")
     name = models.CharField(max_length=MAX_NAME, blank=True, help_text="As a person calls it.")
     summary = models.TextField(blank=True, help_text="What differs from default settings, a few words a line.")
     # Settings
@@ -382,6 +399,7 @@ class Upgrade(Work):
     """
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="upgrades")
+    owner = owned("upgrades")
     releases = models.JSONField(help_text='["1.33", "1.34", ...], in the order in which one would go through them')
     runs = models.ManyToManyField(Run, related_name="upgrades", help_text="One of each release, otherwise alike.")
     every = models.BooleanField(default=False, help_text="Pods that are on a node are placed again, too.")

@@ -28,7 +28,7 @@ FLOORS = {
         ("__main__",),
     ),
     "kubesched_ui": (
-        ("env", "celery", "fields", "origins", "static_files", "trouble"),
+        ("env", "celery", "fields", "origins", "static_files", "trouble", "viewing"),
         ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),
         ("admin", "ingest", "recording"),
@@ -44,7 +44,7 @@ FLOORS = {
 # At the root of the application stands only what Django and the processes look for there.
 ROOT_OF_UI = {
     "admin", "asgi", "celery", "env", "fields", "kubesched_ui", "middleware", "models", "origins", "server", "settings",
-    "static_files", "supervision", "trouble", "urls",
+    "static_files", "supervision", "trouble", "urls", "viewing",
 }  # fmt: skip
 
 

@@ -97,7 +97,7 @@ class RunOut(ModelSchema):
         model = Run
         exclude = [
             *("node_names", "worker", "starts", "pods", "unbind", "template", "summary"),
-            *("changes", "stages", "origin", "remaining", "imported"),
+            *("changes", "stages", "origin", "remaining", "imported", "owner"),
         ]
 
 

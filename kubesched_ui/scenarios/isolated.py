@@ -33,16 +33,21 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def read(files: list[tuple[str, bytes | Path]], name: str, origin: str, token: str = "") -> tuple[int, RunFile | None]:
-    """`making.read_and_store`; ends the process when it takes too much time or memory. Raises IngestError."""
+def read(
+    files: list[tuple[str, bytes | Path]], name: str, origin: str, token: str = "", owner_id: int | None = None
+) -> tuple[int, RunFile | None]:
+    """`making.read_and_store` for the user `owner_id`; ends the process when it takes too much time or memory. Raises
+    IngestError."""
     from django.conf import settings
     from django.db import connection
 
+    from kubesched_ui import viewing
     from kubesched_ui.scenarios.making import read_and_store
 
     signal.alarm(settings.INGEST_MAX_SECONDS)
     try:
-        return read_and_store(files, name, origin, token)
+        with viewing.looking(viewing.By(owner_id)):
+            return read_and_store(files, name, origin, token)
     except MemoryError:
         os._exit(1)
     finally:

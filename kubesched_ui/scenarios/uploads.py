@@ -19,6 +19,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.http import HttpRequest
 
+from kubesched_ui import viewing
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
@@ -90,7 +91,7 @@ def make(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD
         pk, run = read_and_store(files, name, origin, token)
         return Made(Scenario.objects.get(pk=pk), run)
     try:
-        pk, run = reader().submit(isolated.read, files, name, origin, token).result()
+        pk, run = reader().submit(isolated.read, files, name, origin, token, viewing.owner_id()).result()
     except BrokenProcessPool:
         discard_reader()
         bounds = f"{settings.INGEST_MAX_SECONDS} s and {settings.INGEST_MAX_MEMORY >> 20} MB of memory"

@@ -1,0 +1,87 @@
+"""What is made belongs to who made it, by whichever way it was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from kubesched_ui import viewing
+from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios import isolated
+from kubesched_ui.scenarios.samples import load_samples
+from tests.kubesched_ui.carried import exported
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+pytestmark = pytest.mark.django_db
+CLUSTER = as_list(node("n1"), pod("p1"))
+
+
+@pytest.fixture
+def ada() -> Iterator[User]:
+    """She looks."""
+    user = User.objects.create_user("ada")
+    with viewing.looking(viewing.By(user.pk)):
+        yield user
+
+
+def upload(client: Client) -> Scenario:
+    client.post("/upload/", {"file": SimpleUploadedFile("c.json", CLUSTER)})
+    return Scenario.objects.latest("pk")
+
+
+def test_what_is_made_belongs_to_who_made_it(client: Client, ada: User) -> None:
+    first = upload(client)
+    client.post("/api/scenarios", CLUSTER, content_type="application/octet-stream")
+    thing = first.cluster_objects.get(kind="Pod")
+    client.post(f"/scenarios/{first.pk}/objects/{thing.pk}/", {"remove": "1"})
+    client.post(f"/scenarios/{first.pk}/run/", {"release": "1.34", "which": "pending", "mode": "once"})
+    started = client.post(f"/api/scenarios/{first.pk}/runs", "{}", content_type="application/json").json()["id"]
+    execute_run(started)
+    client.post(f"/runs/{started}/fork/", {"at": "1"})
+    client.post(f"/api/runs/{started}/fork", json.dumps({"at": 1}), content_type="application/json")
+    client.post(f"/scenarios/{first.pk}/pair/", {"a": "1.33", "b": "1.36"})
+    client.post(f"/scenarios/{first.pk}/upgrade/", {"release": ["1.30", "1.31"]})
+    file = exported(client, Run.objects.get(pk=started))
+    client.post("/upload/", {"file": SimpleUploadedFile("run.json", file)})
+    assert (Scenario.objects.count(), Run.objects.count(), Upgrade.objects.count()) == (4, 8, 1)
+    for model in (Scenario, Run, Upgrade):
+        assert set(model.objects.values_list("owner", flat=True)) == {ada.pk}, model
+
+
+def test_without_anybody_nobody_is_the_owner(client: Client) -> None:
+    scenario = upload(client)
+    client.post(f"/api/scenarios/{scenario.pk}/runs", "{}", content_type="application/json")
+    load_samples()
+    assert set(Scenario.objects.values_list("owner", flat=True)) == {None}
+    assert Run.objects.get().owner is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_process_that_reads_uploads_knows_for_whom() -> None:
+    user = User.objects.create_user("ada")
+    pk, _ = isolated.read([("c.json", CLUSTER)], "", "upload", "", user.pk)
+    assert Scenario.objects.get(pk=pk).owner == user
+    assert viewing.owner_id() is None
+
+
+def test_a_pair_takes_no_run_of_somebody_else(client: Client, ada: User) -> None:
+    scenario = upload(client)
+    wanted = {"a": "1.33", "b": "1.36"}
+    client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
+    with viewing.looking(viewing.By(User.objects.create_user("bob").pk)):
+        client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
+        client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
+    assert sorted(Run.objects.values_list("owner__username", flat=True)) == ["ada", "ada", "bob", "bob"]
+
+
+def test_what_was_made_outlives_who_made_it(client: Client, ada: User) -> None:
+    scenario = upload(client)
+    ada.delete()
+    scenario.refresh_from_db()
+    assert scenario.owner is None
