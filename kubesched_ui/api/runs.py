@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, ModelSchema, Router, Schema, Status
 
-from kubesched_ui.api.common import LIMIT, MAX_ID, OFFSET, REFUSALS, Flag, Real, Text, Whole, find, sent_as
+from kubesched_ui.api.common import LIMIT, MAX_ID, NUMBER, OFFSET, REFUSALS, Flag, Text, find, sent_as
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.reading import export, recorded
 from kubesched_ui.runs import forking, lifecycle
@@ -18,6 +18,13 @@ from scheduler_core.config import Unknown
 from scheduler_core.releases import get_release, with_gates
 
 router = Router(tags=["runs"])
+
+Seed = Annotated[int, Field(ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED), NUMBER]
+Percentage = Annotated[int, Field(ge=0, le=100), NUMBER]
+Copies = Annotated[int, Field(ge=0), NUMBER]
+Until = Annotated[float, Field(gt=0), NUMBER]
+Cycle = Annotated[int, Field(ge=1, le=MAX_ID), NUMBER]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), NUMBER]
 
 
 class RunIn(Schema):
@@ -45,20 +52,20 @@ class RunIn(Schema):
     unknown_plugins: Unknown = Field(
         "error", description="What to do with plugins of the configuration that do not exist here."
     )
-    seed: Whole = Field(0, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
+    seed: Seed = 0
     tie_break: Literal["seed", "name"] = Field("seed", description="The pick among nodes of equal score.")
     preemption: Flag = True
-    percentage: Whole | None = Field(None, ge=0, le=100, description="percentageOfNodesToScore; 0 is upstream's rule.")
+    percentage: Percentage | None = Field(None, description="percentageOfNodesToScore; 0 is upstream's rule.")
     pods: list[Text] | None = Field(None, description='"namespace/name" in the order of scheduling; null: all pending.')
     unbind: list[Text] = Field([], description="Bound pods to be placed again.")
     template: Text = Field(
         "", description="A Pod, YAML or JSON text, of which `copies` are added; or a Deployment, Job ... and its pods."
     )
-    copies: Whole = Field(0, ge=0)
+    copies: Copies = 0
     in_time: Flag | None = Field(
         None, description="Pods wait, back off and retry on a virtual clock; null: if the scenario has time."
     )
-    until: Real | None = Field(None, gt=0, description="Virtual seconds after which a run in time ends.")
+    until: Until | None = Field(None, description="Virtual seconds after which a run in time ends.")
     other_schedulers: Literal["leave", "take"] = Field(
         "leave", description="Pods that wait for a scheduler which is not configured: the default profile takes them."
     )
@@ -162,22 +169,18 @@ class ForkSettings(Schema):
     release: Text | None = Field(None, max_length=MAX_RELEASE)
     feature_gates: dict[Text, Flag] | None = Field(None, description="With `release` or without: these and no others.")
     config: Text | None = Field(None, description="A KubeSchedulerConfiguration; empty: the release's default one.")
-    seed: Whole | None = Field(None, ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED)
+    seed: Seed | None = None
     tie_break: Literal["seed", "name"] | None = None
     preemption: Flag | None = None
-    percentage: Whole | None = Field(None, ge=0, le=100, description="null, if given: the configuration's.")
-    until: Real | None = Field(None, gt=0)
+    percentage: Percentage | None = Field(None, description="null, if given: the configuration's.")
+    until: Until | None = None
 
 
 class ForkIn(Schema):
     model_config = {"extra": "forbid"}
 
-    at: Whole | None = Field(
-        None, ge=1, le=MAX_ID, description="Before this cycle; one more than there are is the end."
-    )
-    t: Real | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Of a run in time, instead: after all until that second."
-    )
+    at: Cycle | None = Field(None, description="Before this cycle; one more than there are is the end.")
+    t: Seconds | None = Field(None, description="Of a run in time, instead: after all until that second.")
     changes: list[dict[str, Any]] = Field([], description="Each with one key; see docs/debugger.md.")
     settings: ForkSettings = Field(
         default_factory=lambda: ForkSettings.model_validate({}), description="From there on."

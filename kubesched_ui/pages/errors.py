@@ -40,7 +40,9 @@ def readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def page(request: HttpRequest, status: int, detail: str) -> HttpResponse:
-    """The error page for `status`."""
+    """The error page for `status`; of an address of the API, which has JSON alone, the same in JSON."""
+    if request.path.startswith("/api/"):
+        return JsonResponse({"error": detail}, status=status)
     return render(request, "error.html", {"status": status, "title": TITLES[status], "detail": detail}, status=status)
 
 
@@ -56,7 +58,8 @@ def forbidden(request: HttpRequest, exception: Exception | None = None, reason: 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     said = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
-    detail = said if said.endswith(".") else "The scenario or run may have been deleted, or the address is incomplete."
+    lost = "There is nothing at this address. What it named may have been deleted, or it is incomplete."
+    detail = said if said.endswith(".") else lost
     return page(request, 404, detail)
 
 

@@ -17,7 +17,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from tests.kubesched_ui.instance import POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
+from tests.kubesched_ui.instance import CHECKOUT, POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
 
 NODES, PODS = 300, 1500
 
@@ -76,6 +76,13 @@ def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def scenario(instance: Instance) -> int:
     number: int = instance.api("POST", "/scenarios?name=many", cluster())["id"]
     return number
+
+
+def test_generated_requests_find_nothing_wrong_with_the_api(instance: Instance) -> None:
+    """A sample of what scripts/try_api.py does."""
+    command = [sys.executable, "scripts/try_api.py", f"http://127.0.0.1:{instance.port}", "2"]
+    tried = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=300)
+    assert tried.returncode == 0, tried.stdout[-5000:] + tried.stderr[-1000:]
 
 
 def check(instance: Instance, run: int) -> None:

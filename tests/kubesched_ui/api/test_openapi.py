@@ -45,6 +45,10 @@ def test_every_schema_is_valid_and_every_array_says_of_what() -> None:
         assert [part for part in parts(schema) if part.get("type") == "array" and "items" not in part] == [], name
 
 
+def test_bounds_are_told_in_the_words_of_json_schema() -> None:
+    assert [part for part in parts(DOCUMENT["components"]) if {"gt", "ge", "lt", "le"} & part.keys()] == []
+
+
 def test_every_operation_documents_its_refusals() -> None:
     assert [name for name, operation in OPERATIONS if not {"404", "422"} <= operation["responses"].keys()] == []
 
@@ -96,6 +100,14 @@ def test_lists_come_a_page_at_a_time(client: Client) -> None:
         assert client.get(f"{address}?offset={2**62 - 1}").json() == []
         for wrong in ("limit=0", "limit=1001", "offset=-1", f"offset={2**63}", "limit=x"):
             assert client.get(f"{address}?{wrong}").status_code == 422, wrong
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", ["/api/nothing", "/api/runs/-1", "/api/runs/x/map", "/api/"])
+def test_where_the_api_has_nothing_the_answer_is_json_too(client: Client, address: str) -> None:
+    answer = client.get(address)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
+    assert answer.json()["error"].endswith(".")
 
 
 @pytest.mark.django_db
