@@ -11,8 +11,9 @@ http = get_asgi_application()
 
 from kubesched_ui.origins import OwnPages  # noqa: E402
 from kubesched_ui.recording.consumers import NoConsumer, RunConsumer  # noqa: E402  (needs the apps loaded)
+from kubesched_ui.seeing.middleware import Identified  # noqa: E402
 
 websocket = URLRouter(
     [re_path(r"^ws/runs/(?P<run_id>\d{1,18})$", RunConsumer.as_asgi()), re_path(r"", NoConsumer.as_asgi())]
 )
-application = ProtocolTypeRouter({"http": http, "websocket": OwnPages(websocket)})
+application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(websocket))})

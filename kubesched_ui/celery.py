@@ -9,3 +9,4 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
 app = Celery("kubesched_ui")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["kubesched_ui.runs", "kubesched_ui.upgrades"])
+app.autodiscover_tasks(["kubesched_ui.seeing"], related_name="carried")  # ids in the log

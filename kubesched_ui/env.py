@@ -5,6 +5,7 @@ import secrets
 import stat
 import tempfile
 from hashlib import sha256
+from ipaddress import ip_network
 from pathlib import Path
 
 TRUE = {"1", "true", "yes", "on"}
@@ -39,6 +40,25 @@ def number(name: str, default: int) -> int:
 def names(name: str, default: str = "") -> list[str]:
     """A comma-separated variable as a list without blanks."""
     return [part.strip() for part in text(name, default).split(",") if part.strip()]
+
+
+def choice(name: str, *choices: str) -> str:
+    """One of these words, the first by default. Raises ValueError naming the variable and the choices."""
+    value = text(name, choices[0])
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+    return value
+
+
+def networks(name: str, default: str = "") -> list[str]:
+    """Comma-separated networks, `10.0.0.0/8`, or addresses. Raises ValueError naming the variable."""
+    found = names(name, default)
+    for network in found:
+        try:
+            ip_network(network, strict=False)
+        except ValueError:
+            raise ValueError(f"{name} must be networks as 10.0.0.0/8, comma-separated, not {network!r}") from None
+    return found
 
 
 def max_upload() -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 
 from kubesched_ui.origins import is_ours
@@ -10,21 +9,6 @@ from kubesched_ui.origins import is_ours
 READING = {"GET", "HEAD", "OPTIONS"}
 API = "/api/"
 Answer = Callable[[HttpRequest], HttpResponse]
-
-
-def health(get_response: Answer) -> Answer:
-    """Answers /healthz: whether this process serves and reaches its database.
-
-    Before anything else looks at the request: who asks from beside names whatever host he likes.
-    """
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        if request.path != "/healthz":
-            return get_response(request)
-        connection.cursor().execute("SELECT 1")
-        return HttpResponse("ok", content_type="text/plain")
-
-    return middleware
 
 
 def no_nul(get_response: Answer) -> Answer:

@@ -117,11 +117,15 @@ class CommandLine(CommandLineInterface):
         if OURS in args:
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
             django.setup()
+            from django.conf import settings
+
             from kubesched_ui import static_files  # needs the settings
 
             for warning in env.warnings():
                 logging.getLogger(__name__).warning(warning)
             static_files.collect()
+            if settings.LOG_FORMAT == "json":
+                args = ["-v", "0", *args]  # without Daphne's own line a request, which is not JSON; ours is logged
         super().run(args)
 
 

@@ -1,5 +1,6 @@
 """Settings. Every decision is one environment variable; with none set, the embedded set-up under var/ is used."""
 
+import logging
 import tomllib
 from pathlib import Path
 
@@ -39,7 +40,8 @@ INSTALLED_APPS = [
     "kubesched_ui",
 ]
 MIDDLEWARE = [
-    "kubesched_ui.middleware.health",
+    "kubesched_ui.seeing.middleware.operators",
+    "kubesched_ui.seeing.middleware.watched",
     "kubesched_ui.middleware.no_nul",
     "django.middleware.security.SecurityMiddleware",
     "kubesched_ui.static_files.StaticFiles",  # before what only pages need to be told
@@ -167,11 +169,24 @@ CONTENT_SECURITY_POLICY = {
 CSRF_FAILURE_VIEW = "kubesched_ui.pages.errors.forbidden"
 SESSION_COOKIE_SAMESITE = "Lax"
 
+# Seeing it (docs/operations.md)
+METRICS_TOKEN = env.text("METRICS_TOKEN")
+METRICS_NETWORKS = env.networks("METRICS_NETWORKS", "127.0.0.0/8,::1/128")
+LOG_FORMAT = env.choice("LOG_FORMAT", "plain", "json")
+logging.captureWarnings(LOG_FORMAT == "json")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "formatters": {
+        "plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "kubesched_ui.seeing.logs.JsonLines"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO")},
-    "loggers": {"django.channels.server": {"level": "WARNING"}, "daphne": {"level": "WARNING"}},
+    "loggers": {
+        "django.channels.server": {"level": "WARNING"},
+        "daphne": {"level": "WARNING"},
+        # A line a request: for machines to read; a person's log is short.
+        "kubesched_ui.requests": {"level": "INFO" if LOG_FORMAT == "json" else "WARNING"},
+    },
 }

@@ -58,7 +58,7 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
     found = {
         "worker": {
             "command": with_parent(
-                "QUIT", python, "-m", "celery", "-A", "kubesched_ui", "worker",
+                "QUIT", python, "-m", "celery", "--quiet", "-A", "kubesched_ui", "worker",
                 "--loglevel=INFO", f"--concurrency={processes}", "--without-gossip", "--without-mingle",
             ),
             "stopsignal": "QUIT",  # at once: a run that is under way is taken up again at the next start

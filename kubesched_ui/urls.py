@@ -1,4 +1,4 @@
-"""Addresses: the API and the admin here, the pages in pages/urls.py; the health check is in middleware.py."""
+"""Addresses: the API and the admin here, the pages in pages/urls.py; an operator's in seeing/middleware.py."""
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path

@@ -31,6 +31,7 @@ FLOORS = {
         ("env", "celery", "fields", "origins", "static_files", "trouble", "viewing"),
         ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),
+        ("seeing",),
         ("admin", "ingest", "recording"),
         ("scenarios",),
         ("runs",),

@@ -1,0 +1,52 @@
+"""What this process counts for Prometheus. Each web process answers for itself; Prometheus adds them up."""
+
+from __future__ import annotations
+
+import logging
+
+from django.conf import settings
+from django.http import HttpRequest
+from prometheus_client import Counter, Histogram, Info, disable_created_metrics
+
+disable_created_metrics()  # a line more for each counter, of when it began
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+REQUESTS = Counter(
+    "kubesched_http_requests", "Answered requests, by what they asked for.", ["method", "route", "status"]
+)
+REQUEST_SECONDS = Histogram(
+    "kubesched_http_request_seconds", "Until an answer began.", ["method", "route"], buckets=SECONDS
+)
+ERRORS = Counter("kubesched_errors", "Lines of level ERROR and worse in this process' log.", ["logger"])
+Info("kubesched_build", "The version of this process.").info({"version": settings.VERSION})
+
+
+def route_of(request: HttpRequest) -> str:
+    """The pattern of the address, of which there are few: never the address itself."""
+    if request.path.startswith(settings.STATIC_URL):
+        return settings.STATIC_URL
+    if request.resolver_match is None:
+        return "none"
+    route = "/" + str(request.resolver_match.route)
+    return "/admin/" if route.startswith("/admin/") else route
+
+
+def count_request(request: HttpRequest, status: int, seconds: float) -> None:
+    """One more request that was answered."""
+    method = request.method if request.method in METHODS else "other"
+    route = route_of(request)
+    REQUESTS.labels(method, route, str(status)).inc()
+    REQUEST_SECONDS.labels(method, route).observe(seconds)
+
+
+class CountErrors(logging.Handler):
+    """Counts what is logged as an error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        ERRORS.labels(record.name).inc()
+
+
+# Here, for only web processes, which answer for what they count, come by.
+logging.getLogger().addHandler(CountErrors(logging.ERROR))

@@ -1,0 +1,88 @@
+"""Is it ready? /readyz, for whoever starts and routes to web processes. Is it alive? /healthz, in middleware.py.
+
+Alive: this process answers; nobody else is asked, for a new process would not bring the database back. Ready: a person
+who comes now can upload, start a run and see it go: database and broker are there, and a worker answers.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, JsonResponse
+
+from kubesched_ui.celery import app
+from kubesched_ui.seeing.bounded import Bounded
+from kubesched_ui.trouble import trouble_of
+
+logger = logging.getLogger(__name__)
+
+WAIT_S = 3  # for each part; both are asked at once
+KEPT_S = 1  # many may ask: balancers, people, monitors
+PING_S = 1.5
+NO_BROKER = "The broker cannot be reached; runs that are started wait for it."
+NO_WORKER = f"No worker answered within {PING_S} s; runs that are started wait for one."
+UNKNOWN = "is not asked while the broker is away"
+
+
+def ask_database() -> str:
+    """What is wrong with the database, "" if nothing is."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        return ""
+    except Exception as error:  # whatever the driver raises, it is not ready
+        logger.info("The database does not answer: %s", error)
+        trouble = trouble_of(error)
+        return trouble.said if trouble else "The database does not answer; the log of the server has the details."
+    finally:
+        connection.close()
+
+
+def ask_broker_and_worker() -> tuple[str, str]:
+    """What is wrong with the broker, and with the workers."""
+    try:
+        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as broker:
+            broker.ping()
+        with app.connection_for_write(connect_timeout=2) as channel:
+            answers = app.control.ping(timeout=PING_S, limit=1, connection=channel)
+    except Exception as error:  # redis', kombu's and the system's own
+        logger.info("The broker does not answer: %s", error)
+        return NO_BROKER, UNKNOWN
+    return "", "" if answers else NO_WORKER
+
+
+database = Bounded(ask_database, WAIT_S, KEPT_S)
+broker_and_worker = Bounded(ask_broker_and_worker, WAIT_S + PING_S, KEPT_S)
+
+
+def checks() -> dict[str, str]:
+    """Part -> what is wrong with it, "" if nothing is. Takes at most about WAIT_S + PING_S seconds."""
+    broker_and_worker.begin()
+    found = {}
+    try:
+        found["database"] = database()
+    except TimeoutError:
+        found["database"] = f"The database did not answer within {WAIT_S} s."
+    try:
+        found["broker"], found["worker"] = broker_and_worker()
+    except TimeoutError:
+        found["broker"], found["worker"] = f"The broker did not answer within {WAIT_S + PING_S} s.", UNKNOWN
+    return found
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    """{"ready": true or false, "checks": {part: "ok" or a sentence}}, with 200 or 503."""
+    found = checks()
+    ready = not any(found.values())
+    answer = JsonResponse(
+        {"ready": ready, "checks": {part: problem or "ok" for part, problem in found.items()}},
+        status=200 if ready else 503,
+    )
+    answer["Cache-Control"] = "no-store"
+    if not ready:
+        answer["Retry-After"] = "5"
+        answer._has_been_logged = True  # type: ignore[attr-defined]  # an error a probe would fill the log
+    return answer

@@ -1,0 +1,46 @@
+"""/metrics: the numbers for Prometheus, and who may read them.
+
+With METRICS_TOKEN, who sends it (`Authorization: Bearer TOKEN`). Without, who asks from METRICS_NETWORKS, by default
+this machine alone, and not through a proxy: behind one everybody comes from the proxy's address.
+"""
+
+from __future__ import annotations
+
+import hmac
+from ipaddress import ip_address, ip_network
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import REGISTRY, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from kubesched_ui.seeing import counters as counters  # registers what it counts
+from kubesched_ui.seeing.stored import Stored
+
+REGISTRY.register(Stored())
+
+# What proxies add.
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """The numbers, or 403 with what would be needed."""
+    if not allowed(request):
+        needed = "METRICS_TOKEN" if settings.METRICS_TOKEN else "an address in METRICS_NETWORKS, and no proxy between"
+        return HttpResponse(f"To read this takes {needed}.\n", status=403, content_type="text/plain")
+    return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
+
+
+def allowed(request: HttpRequest) -> bool:
+    """Whether who asks may read the numbers."""
+    if settings.METRICS_TOKEN:
+        given = request.headers.get("Authorization", "")
+        return hmac.compare_digest(given.encode(), f"Bearer {settings.METRICS_TOKEN}".encode())
+    if any(header in request.headers for header in FORWARDED):
+        return False
+    try:
+        address = ip_address(request.META.get("REMOTE_ADDR") or "")
+    except ValueError:
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return any(address in ip_network(network, strict=False) for network in settings.METRICS_NETWORKS)

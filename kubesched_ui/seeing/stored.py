@@ -1,0 +1,180 @@
+"""Numbers for Prometheus that are the same whichever web process is asked: of the database and of the disk.
+
+They are asked when somebody scrapes, at most every few seconds, within a bound of time. Where the database does not
+answer, `kubesched_database_up` is 0 and the rest is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count, Min, Q, Sum
+from django.utils import timezone
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from kubesched_ui.models import Run, Scenario, Upgrade, Work
+from kubesched_ui.seeing.bounded import Bounded
+
+logger = logging.getLogger(__name__)
+
+WAIT_S = 4  # Prometheus gives up after 10
+KEPT_S = 5
+FILES = 10_000  # of var/, looked at
+LATELY = timedelta(minutes=5)
+LATEST = 1000  # works, looked at for how long they waited
+KINDS: dict[str, type[Run] | type[Upgrade]] = {"run": Run, "upgrade": Upgrade}
+
+
+class Sample(NamedTuple):
+    """One number. `labels`: name -> value."""
+
+    name: str
+    told: str
+    value: float
+    labels: dict[str, str] = {}
+
+
+def samples() -> list[Sample]:
+    """All of them. Raises what the database raises."""
+    try:
+        return [*work(), *throughput(), *things(), *database_size()]
+    finally:
+        connection.close()
+
+
+def work() -> Iterator[Sample]:
+    """What workers have done and have to do, by kind."""
+    now = timezone.now()
+    for kind, model in KINDS.items():
+        labels = {"kind": kind}
+        counts = dict(model.objects.order_by().values_list("state").annotate(Count("pk")))
+        for state in Work.State.values:
+            yield Sample("work", "By kind and state.", counts.get(state, 0), {**labels, "state": state})
+        queued = model.objects.filter(state=Work.State.QUEUED)
+        oldest = queued.aggregate(oldest=Min("created_at"))["oldest"]
+        waits = (now - oldest).total_seconds() if oldest else 0
+        yield Sample("queue_length", "Work that waits for a worker.", counts.get("queued", 0), labels)
+        yield Sample("queue_oldest_seconds", "How long the one that waits longest has.", max(waits, 0), labels)
+        waited = waited_lately(model)
+        yield Sample("queue_waited_seconds_max", "Longest wait of what began in 5 minutes.", max(waited), labels)
+        mean = sum(waited) / len(waited)
+        yield Sample("queue_waited_seconds_mean", "Mean wait of what began in 5 minutes.", mean, labels)
+        silent = model.objects.lost().count() + model.objects.forgotten().count()
+        yield Sample("work_stalled", "Work that no worker gave a sign of lately.", silent, labels)
+
+
+def waited_lately(model: type[Run] | type[Upgrade]) -> list[float]:
+    """Seconds in the queue of what began lately; [0] where nothing did."""
+    newest = model.objects.order_by("-pk").values("pk")[:LATEST]
+    began = model.objects.filter(pk__in=newest, started_at__gte=timezone.now() - LATELY)
+    times = began.values_list("created_at", "started_at")
+    return [max((started - made).total_seconds(), 0.0) for made, started in times if started] or [0.0]
+
+
+def throughput() -> Iterator[Sample]:
+    """How fast the runs under way go."""
+    running = Q(state=Work.State.RUNNING)
+    found = Run.objects.aggregate(pace=Sum("pods_per_s", filter=running), cycles=Sum("cycles_done"))
+    yield Sample("cycles_per_second", "Scheduling cycles a second, of the runs under way.", found["pace"] or 0)
+    yield Sample("cycles_stored", "Scheduling cycles recorded, of the runs that there are.", found["cycles"] or 0)
+
+
+def things() -> Iterator[Sample]:
+    """How many scenarios there are, by where they come from."""
+    for origin, number in Scenario.objects.order_by().values_list("origin").annotate(Count("pk")):
+        yield Sample("scenarios", "By origin.", number, {"origin": origin})
+
+
+def database_size() -> Iterator[Sample]:
+    """Bytes of the database, and of them those that new rows will use first."""
+    size, free = size_and_free()
+    yield Sample("database_bytes", "Size of the database.", size)
+    yield Sample("database_free_bytes", "Of these, free for new rows (SQLite).", free)
+
+
+def size_and_free() -> tuple[int, int]:
+    """Of the database, bytes. PostgreSQL does not tell what is free in its files."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_database_size(current_database())")
+            return cursor.fetchone()[0], 0
+        page, pages, free = (
+            cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
+        )
+        return page * pages, page * free
+
+
+def folder_size(folder: Path) -> int:
+    """Bytes of the files in a folder, of the first FILES."""
+    found = 0
+    for number, path in enumerate(files(folder)):
+        if number >= FILES:
+            break
+        try:
+            found += os.lstat(path).st_size
+        except OSError:  # gone meanwhile
+            continue
+    return found
+
+
+def files(folder: Path) -> Iterator[str]:
+    for where, _, names in os.walk(folder):
+        yield from (os.path.join(where, name) for name in names)
+
+
+def disk() -> list[Sample]:
+    """Of var/ and the disk that it is on."""
+    usage = shutil.disk_usage(settings.VAR_DIR)
+    return [
+        Sample("var_bytes", "Size of var/.", folder_size(settings.VAR_DIR)),
+        Sample("disk_free_bytes", "Free on the disk of var/.", usage.free),
+        Sample("disk_bytes", "Size of the disk of var/.", usage.total),
+    ]
+
+
+ask_stored = Bounded(samples, WAIT_S, KEPT_S)
+ask_disk = Bounded(disk, WAIT_S, KEPT_S)
+
+
+class Stored(Collector):
+    """Asks when somebody scrapes."""
+
+    def describe(self) -> list[Metric]:
+        return []  # or else it would be asked when it is registered
+
+    def collect(self) -> Iterator[Metric]:
+        ask_disk.begin()
+        found: list[Sample] = []
+        up = 1.0
+        try:
+            found = ask_stored()
+        except Exception as error:  # a scrape tells of it, it does not fail of it
+            logger.warning("No numbers from the database: %s", error or type(error).__name__)
+            up = 0.0
+        found = [Sample("database_up", "Whether the database answered this scrape.", up), *found]
+        try:
+            found += ask_disk()
+        except (OSError, TimeoutError) as error:
+            logger.warning("No numbers of the disk: %s", error)
+        yield from families(found)
+
+
+def families(found: list[Sample]) -> list[Metric]:
+    """The samples by name, as Prometheus has them."""
+    named: dict[str, GaugeMetricFamily] = {}
+    for sample in found:
+        labels: Any = list(sample.labels)
+        family = named.setdefault(
+            sample.name, GaugeMetricFamily(f"kubesched_{sample.name}", sample.told, labels=labels)
+        )
+        family.add_metric(list(sample.labels.values()), sample.value)
+    return list(named.values())

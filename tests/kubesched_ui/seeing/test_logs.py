@@ -1,0 +1,99 @@
+"""Logs: lines as JSON, and which request and run they are about."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.seeing import carried
+from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, JsonLines, request_id
+
+
+@pytest.fixture(autouse=True)
+def no_ids() -> None:
+    REQUEST_ID.set("")
+    RUN_ID.set(None)
+
+
+def line(message: str, *args: Any, **more: Any) -> dict[str, Any]:
+    record = logging.LogRecord("kubesched_ui.x", logging.INFO, "x.py", 1, message, args, more.pop("exc_info", None))
+    vars(record).update(more)
+    text = JsonLines().format(record)
+    assert "\n" not in text
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def test_a_line_is_json_whatever_is_in_it() -> None:
+    found = line("two\nlines and %s", '"quotes" ☃', request=object(), status=404)
+    assert found["message"] == 'two\nlines and "quotes" ☃'
+    assert (found["level"], found["logger"], found["status"]) == ("INFO", "kubesched_ui.x", 404)
+    assert found["time"].endswith("+00:00")
+    assert "object object" in found["request"]
+    assert not {"request_id", "run_id", "exception"} & set(found)
+    assert len(line("x" * 100_000)["message"]) == 20_000
+
+
+def test_it_tells_request_run_and_exception() -> None:
+    REQUEST_ID.set("abc")
+    RUN_ID.set(7)
+    try:
+        raise KeyError("gone")
+    except KeyError:
+        found = line("broken", exc_info=sys.exc_info())
+    assert (found["request_id"], found["run_id"]) == ("abc", 7)
+    assert found["exception"].endswith("KeyError: 'gone'")
+
+
+@pytest.mark.parametrize("given", ["", None, "a b", "a\nb", "x" * 65, "ä", '"'])
+def test_an_id_that_is_not_well_formed_is_replaced(given: str | None) -> None:
+    made = request_id(given)
+    assert made != given
+    assert len(made) == 16
+    assert made != request_id(given)
+
+
+@pytest.mark.django_db
+def test_an_answer_says_the_id_that_its_lines_have(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[Any] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: seen.append((REQUEST_ID.get(), RUN_ID.get(), record.getMessage()))  # type: ignore[method-assign]
+    logger = logging.getLogger("kubesched_ui.requests")
+    logger.addHandler(handler)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        assert client.get("/runs/12/", headers={HEADER: "abc-1:2"})[HEADER] == "abc-1:2"
+        made = client.get("/", headers={HEADER: "<script>"})[HEADER]
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    assert len(made) == 16
+    assert seen == [("abc-1:2", 12, "GET /runs/12/ 404"), (made, None, "GET / 200")]
+
+
+class Task:
+    """As Celery hands it to signals."""
+
+    name = carried.EXECUTE
+
+    def __init__(self, headers: dict[str, Any]) -> None:
+        self.request = type("Request", (), headers)()
+
+
+def test_a_task_has_the_id_of_the_request_that_sent_it() -> None:
+    headers: dict[str, Any] = {}
+    REQUEST_ID.set("abc")
+    carried.send_along(headers=headers)
+    REQUEST_ID.set("")
+    carried.take_up(task=Task(headers), args=[7])
+    assert (REQUEST_ID.get(), RUN_ID.get()) == ("abc", 7)
+    carried.put_down()
+    assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
+    carried.take_up(task=Task({}), args=[])  # one that the sweep sends has none
+    assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)

@@ -1,0 +1,186 @@
+"""Numbers for Prometheus: what is counted, what the database tells, who may read them, what the dashboard asks."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+from prometheus_client import REGISTRY
+from prometheus_client.parser import text_string_to_metric_families
+
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.seeing import stored
+from kubesched_ui.seeing.bounded import Bounded
+
+
+@pytest.fixture(autouse=True)
+def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the test's own thread, which sees its rows, and anew each time."""
+
+    class Here(Bounded[Any]):
+        def __call__(self) -> Any:
+            return self.ask()
+
+        def begin(self) -> Any:
+            return None
+
+    monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.close", lambda self: None)
+    monkeypatch.setattr(stored, "ask_stored", Here(stored.samples, 5))
+    monkeypatch.setattr(stored, "ask_disk", Here(stored.disk, 5))
+
+
+def read(client: Client) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+    """Name -> labels -> value."""
+    answer = client.get("/metrics")
+    assert answer.status_code == 200
+    found: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+    for family in text_string_to_metric_families(answer.content.decode()):
+        for sample in family.samples:
+            found.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
+    return found
+
+
+def value(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+@pytest.mark.django_db
+def test_requests_are_counted_by_route_and_status(client: Client) -> None:
+    def counts() -> list[float]:
+        route = {"method": "GET", "route": "/runs/<int:run_id>/"}
+        return [
+            value("kubesched_http_requests_total", **route, status="404"),
+            value("kubesched_http_request_seconds_count", **route),
+            value("kubesched_http_requests_total", method="GET", route="/api/runs", status="200"),
+            value("kubesched_http_requests_total", method="other", route="none", status="404"),
+        ]
+
+    before = counts()
+    for number in (1, 2, 3):
+        client.get(f"/runs/{number}/")
+    client.get("/api/runs")
+    client.generic("BREW", "/nothing")
+    client.get("/healthz")
+    assert [now - then for now, then in zip(counts(), before, strict=True)] == [3, 3, 1, 1]
+    assert not [labels for labels in read(client)["kubesched_http_requests_total"] if "/1/" in str(labels)]
+
+
+@pytest.mark.django_db
+def test_errors_are_counted(client: Client) -> None:
+    before = value("kubesched_errors_total", logger="kubesched_ui.x")
+    logging.getLogger("kubesched_ui.x").error("broken")
+    logging.getLogger("kubesched_ui.x").warning("odd")
+    assert value("kubesched_errors_total", logger="kubesched_ui.x") - before == 1
+
+
+@pytest.mark.django_db
+def test_the_database_tells_of_work_and_sizes(client: Client) -> None:
+    now = timezone.now()
+    scenario = Scenario.objects.create(name="s")
+    Run.objects.create(scenario=scenario, created_at=now - timedelta(seconds=90), heartbeat_at=now)
+    Run.objects.create(scenario=scenario, created_at=now)
+    Run.objects.create(
+        scenario=scenario,
+        state="running",
+        created_at=now - timedelta(seconds=30),
+        started_at=now - timedelta(seconds=20),
+        pods_per_s=250,
+        cycles_done=40,
+        heartbeat_at=now - timedelta(days=1),
+    )
+    found, run = read(client), (("kind", "run"),)
+    assert found["kubesched_database_up"] == {(): 1}
+    assert found["kubesched_work"][(*run, ("state", "queued"))] == 2
+    assert found["kubesched_work"][(*run, ("state", "done"))] == 0
+    assert found["kubesched_queue_length"][run] == 2
+    assert 90 <= found["kubesched_queue_oldest_seconds"][run] < 150
+    assert found["kubesched_queue_waited_seconds_max"][run] == pytest.approx(10)
+    assert found["kubesched_queue_waited_seconds_mean"][(("kind", "upgrade"),)] == 0
+    assert found["kubesched_work_stalled"][run] == 2  # lost, and never sent
+    assert (found["kubesched_cycles_per_second"][()], found["kubesched_cycles_stored"][()]) == (250, 40)
+    assert found["kubesched_scenarios"] == {(("origin", "upload"),): 1}
+    assert found["kubesched_database_bytes"][()] > 100_000
+    assert found["kubesched_disk_free_bytes"][()] > 0
+
+
+@pytest.mark.django_db
+def test_a_scrape_survives_a_database_that_is_away(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: Any) -> Any:
+        raise OperationalError("connection refused")
+
+    client.get("/")
+    monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.cursor", away)
+    found = read(client)
+    assert found["kubesched_database_up"] == {(): 0}
+    assert "kubesched_queue_length" not in found
+    assert "kubesched_http_requests_total" in found
+
+
+@pytest.mark.parametrize(
+    ("address", "headers", "status"),
+    [
+        ("127.0.0.1", {}, 200),
+        ("::1", {}, 200),
+        ("::ffff:127.0.0.1", {}, 200),
+        ("127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}, 403),
+        ("172.17.0.1", {}, 403),
+        ("", {}, 403),
+    ],
+)
+@pytest.mark.django_db
+def test_this_machine_may_read_by_default(address: str, headers: dict[str, str], status: int) -> None:
+    assert Client().get("/metrics", headers=headers, REMOTE_ADDR=address).status_code == status
+
+
+@pytest.mark.django_db
+def test_networks_or_a_token_may_be_named(settings: Any) -> None:
+    settings.METRICS_NETWORKS = ["172.16.0.0/12"]
+    assert Client().get("/metrics", REMOTE_ADDR="172.17.0.1").status_code == 200
+    assert Client().get("/metrics", REMOTE_ADDR="127.0.0.1").status_code == 403
+    settings.METRICS_TOKEN = "secret"
+    for given, status in (("Bearer secret", 200), ("Bearer secrét", 403), ("secret", 403), ("", 403)):
+        answer = Client().get("/metrics", REMOTE_ADDR="172.17.0.1", headers={"Authorization": given})
+        assert answer.status_code == status, given
+
+
+# What a query may hold beside names of metrics and labels.
+FUNCTIONS = {"sum", "by", "rate", "max", "min", "histogram_quantile", "le", "clamp_min", "or", "and", "on", "job"}
+NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+
+
+def queries(dashboard: dict[str, Any]) -> list[str]:
+    return [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+
+
+@pytest.mark.django_db
+def test_the_dashboard_asks_for_what_there_is(client: Client, checkout: Path) -> None:
+    """Every name in every query is a metric's, a label's of one, or a function's."""
+    Scenario.objects.create(name="s")
+    client.get("/runs/1/")
+    logging.getLogger("kubesched_ui.x").error("broken")
+    found = read(client)
+    labels = {name for series in found.values() for key in series for name, _ in key}
+    asked = queries(json.loads((checkout / "docs" / "grafana.json").read_text()))
+    assert len(asked) > 10
+    for query in asked:
+        bare = re.sub(r'"[^"]*"|\[[^\]]*\]|\$\w+', "", query)
+        metrics = {name for name in NAME.findall(bare) if name.startswith(("kubesched_", "process_"))}
+        assert metrics, query
+        assert metrics <= set(found), query
+        assert set(NAME.findall(bare)) - metrics <= labels | FUNCTIONS, query
+
+
+@pytest.mark.django_db
+def test_every_metric_is_documented(client: Client, checkout: Path) -> None:
+    told = (checkout / "docs" / "operations.md").read_text()
+    for family in text_string_to_metric_families(client.get("/metrics").content.decode()):
+        if family.name.startswith("kubesched_"):
+            assert f"`{family.name}" in told, family.name
