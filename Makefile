@@ -30,7 +30,7 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev system
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 
-# Chromium for the browser tests and a Redis server beside the embedded one, where Debian's packages can be installed.
+# Chromium for the browser tests, a Redis server beside the embedded one and the proxy of docker-compose.yml, where Debian's packages can be installed.
 system:
 	@tests/system_packages.sh
 

@@ -19,7 +19,7 @@ class LoginForm(AdminAuthenticationForm):
     """A password cannot be found by trying: after a few that were wrong, none is looked at for a minute."""
 
     def clean(self) -> dict[str, Any]:
-        """Raises ValidationError. Each web process counts for itself."""
+        """Raises ValidationError. All web processes count together."""
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
         name = str(self.cleaned_data.get("username", "")).lower()
         limits = {

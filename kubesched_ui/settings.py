@@ -93,6 +93,14 @@ CHANNEL_LAYERS = {
         "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "capacity": 20, "expiry": 10},
     }
 }
+# Short-lived things that all processes share, on the same server (kubesched_ui/machines/shared_cache.py).
+CACHES = {
+    "default": {
+        "BACKEND": "kubesched_ui.machines.shared_cache.SharedCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "cache",
+    }
+}
 
 CELERY_BROKER_URL = (
     f"redis+socket://{REDIS_URL.removeprefix('unix://')}" if REDIS_URL.startswith("unix://") else REDIS_URL

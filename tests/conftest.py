@@ -29,8 +29,12 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 
 @pytest.fixture(autouse=True)
 def in_process(settings) -> None:  # type: ignore[no-untyped-def]
-    """Uploads are read in the test's own process, inside its transaction, unless a test asks otherwise."""
+    """Uploads are read in the test's own process, inside its transaction, unless a test asks otherwise.
+
+    What processes share for a while is the test's own, too, whatever else runs on this machine.
+    """
     settings.INGEST_ISOLATED = False
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 missing=""
 command -v chromium >/dev/null || missing="$missing chromium"
 command -v redis-server >/dev/null || missing="$missing redis-server"
+command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "Installing$missing ..."

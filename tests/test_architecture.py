@@ -28,7 +28,7 @@ FLOORS = {
         ("__main__",),
     ),
     "kubesched_ui": (
-        ("env", "celery", "fields", "origins", "static_files", "trouble", "viewing"),
+        ("env", "celery", "fields", "machines", "origins", "static_files", "trouble", "viewing"),
         ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),
         ("seeing",),

@@ -18,11 +18,19 @@ from kubesched_ui.server import OURS
 
 def test_the_compose_file_has_what_production_needs(checkout: Path) -> None:
     services = yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]
-    assert {"web", "worker", "redis", "postgres"} <= services.keys()
-    for name in ("web", "worker", "redis", "postgres"):
+    assert {"web", "worker", "redis", "postgres", "proxy"} <= services.keys()
+    for name in ("web", "worker", "redis", "postgres", "proxy"):
         assert "healthcheck" in services[name], name
     for name in ("redis", "postgres"):
         assert services[name]["volumes"], name
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    template = services["proxy"]["volumes"][0].partition(":")[0]
+    wanted = set(re.findall(r"\$\{(\w+)\}", (checkout / template).read_text()))
+    assert (
+        wanted
+        == {"LISTEN", "WEB", "NGINX_LOCAL_RESOLVERS"}
+        <= {*services["proxy"]["environment"], "NGINX_LOCAL_RESOLVERS"}
+    )
     settings = services["web"]["environment"].keys()
     read = "".join(path.read_text() for path in (checkout / "kubesched_ui").glob("*.py"))
     assert [name for name in settings if f'"{name}"' not in read] == []

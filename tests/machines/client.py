@@ -1,0 +1,112 @@
+"""Somebody who uses the one address: requests, and sockets that come back."""
+
+from __future__ import annotations
+
+import http.cookiejar
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any
+
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.sync.client import connect
+
+
+class Browser:
+    """Keeps cookies. `url`: of the proxy, or of one web process, which is asked for `host`."""
+
+    def __init__(self, url: str, host: str = "") -> None:
+        self.url = url
+        self.host = {"Host": host} if host else {}
+        self.cookies = http.cookiejar.CookieJar()
+        self.opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(self.cookies)
+        )
+
+    def ask(
+        self, method: str, path: str, body: Any = None, seconds: float = 60, **headers: str
+    ) -> tuple[int, Any, str]:
+        """(status, headers, text). JSON is sent of what is not bytes."""
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data=data, method=method)
+        kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
+        for name, value in ({"Content-Type": kind} | self.host | headers).items():
+            request.add_header(name.replace("_", "-"), value)
+        try:
+            with self.opener.open(request, timeout=seconds) as answer:
+                return answer.status, answer.headers, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.headers, error.read().decode(errors="replace")
+
+    def api(self, method: str, path: str, body: Any = None, seconds: float = 60) -> Any:
+        """The JSON answer. Raises OSError for any that is no success."""
+        status, _, text = self.ask(method, f"/api{path}", body, seconds)
+        if status >= 400:
+            raise OSError(f"{method} {path}: {status} {text[:300]}")
+        return json.loads(text or "null")
+
+    def form(self, page: str, action: str, **fields: str) -> tuple[int, Any, str]:
+        """A form of a page, sent; the answer is that of the page it leads to."""
+        body = urllib.parse.urlencode(fields | self.token(page)).encode()
+        return self.ask("POST", page + action, body, Content_Type="application/x-www-form-urlencoded")
+
+    def token(self, page: str) -> dict[str, str]:
+        """The field that proves a form to be of a page of ours."""
+        self.ask("GET", page)
+        return {"csrfmiddlewaretoken": next(c.value or "" for c in self.cookies if c.name == "csrftoken")}
+
+    def patiently(self, method: str, path: str, body: Any = None, seconds: float = 180) -> Any:
+        """As `api`, again and again while the service says that it is away, or nobody answers."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                return self.api(method, path, body, seconds=15)
+            except (OSError, urllib.error.URLError, ValueError) as error:
+                said = str(error)
+                if time.monotonic() > end or any(f": {code} " in said for code in (400, 403, 404, 409, 413, 422)):
+                    raise
+                time.sleep(0.3)
+
+
+class Watcher:
+    """A socket of a run that comes back with `since` whenever it ends early."""
+
+    def __init__(self, url: str, run: int) -> None:
+        self.address = f"{url.replace('http', 'ws', 1)}/ws/runs/{run}"
+        self.events: list[dict[str, Any]] = []
+        self.codes: list[int] = []  # how sockets ended; 0: without a word
+
+    def watch(self, seconds: float = 240, silent: float = 20) -> Watcher:
+        """Until the run is over. `silent`: seconds without a word after which it comes back. Raises TimeoutError."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            since = self.events[-1]["seq"] if self.events else 0
+            try:
+                with connect(f"{self.address}?since={since}", max_size=None, open_timeout=10, close_timeout=1) as ws:
+                    while True:
+                        self.events += json.loads(ws.recv(timeout=silent))["events"]
+            except ConnectionClosed as closed:
+                self.codes.append(closed.rcvd.code if closed.rcvd else 0)
+                if self.over:
+                    return self
+            except (WebSocketException, OSError):
+                pass
+            time.sleep(0.2)
+        raise TimeoutError(f"{self.address} did not end within {seconds} s; {len(self.events)} events so far")
+
+    @property
+    def over(self) -> bool:
+        return bool(self.events) and self.events[-1]["type"] == "run.finished"
+
+    @property
+    def whole(self) -> bool:
+        """Every event once and in order."""
+        return self.over and [event["seq"] for event in self.events] == list(range(1, len(self.events) + 1))
+
+
+def decisions(events: list[dict[str, Any]]) -> list[Any]:
+    """What was decided, of a run's events."""
+    return [{name: event[name] for name in ("seq", "t", "type", "pod", "attempt", "data")} for event in events]

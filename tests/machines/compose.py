@@ -1,0 +1,130 @@
+"""The services of docker-compose.yml on this machine: each with an address and a folder of its own, like containers."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.kubesched_ui.instance import CHECKOUT, free_port, until
+from tests.machines.names import NameServer
+from tests.machines.process import Process
+from tests.machines.servers import Nginx, Postgres, Redis, listens, wait_for
+
+PYTHON = Path(sys.executable).parent
+TEMPLATE = CHECKOUT / "deploy" / "nginx.conf.template"
+
+
+class Machines:
+    """`webs` and `workers`: how many of each. `database`: the URL that the application is told, where it is not
+    `postgres`'s own; `place`: where PostgreSQL keeps its data."""
+
+    def __init__(
+        self, folder: Path, webs: int = 2, workers: int = 4, place: Path | None = None, **environment: str
+    ) -> None:
+        self.folder = folder
+        self.services = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())["services"]
+        chance = random.Random(os.urandom(8))
+        self.net = f"127.{chance.randint(1, 250)}.{chance.randint(1, 250)}"  # all of 127/8 is this machine
+        self.port = free_port()
+        self.postgres, self.redis = Postgres(folder, place), Redis(folder)
+        self.database = self.postgres.url
+        self.extra = {"RUN_LOST_AFTER_S": "4"} | environment
+        self.names = NameServer(f"{self.net}.1")
+        self.nginx = Nginx(
+            folder,
+            TEMPLATE,
+            LISTEN=f"127.0.0.1:{self.port}",
+            WEB=self.services["proxy"]["environment"]["WEB"],
+            NGINX_LOCAL_RESOLVERS=f"{self.net}.1:53000",
+        )
+        self.webs = {f"web-{n}": f"{self.net}.{10 + n}" for n in range(1, webs + 1)}
+        self.workers = [f"worker-{n}" for n in range(1, workers + 1)]
+        self.processes: dict[str, Process] = {"postgres": self.postgres, "redis": self.redis, "nginx": self.nginx}
+
+    @property
+    def url(self) -> str:
+        """The one address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    # ---- up and down
+
+    def up(self) -> None:
+        """All of it; returns once the address answers and every worker is ready."""
+        self.postgres.start()
+        self.redis.start()
+        wait_for("127.0.0.1", self.postgres.port)
+        wait_for("127.0.0.1", self.redis.port)
+        self.migrate()
+        self.names.known["web"] = list(self.webs.values())
+        for name in self.webs:
+            self.add(name, self.web(name))
+        for name in self.workers:
+            self.add(name, self.worker(name))
+        self.nginx.start()
+        for address in self.webs.values():
+            wait_for(address, 8000)
+        wait_for("127.0.0.1", self.port)
+        until(lambda: all("ready." in self.processes[name].said() for name in self.workers), "the workers' start")
+
+    def add(self, name: str, process: Process) -> None:
+        self.processes[name] = process
+        process.start()
+
+    def migrate(self) -> None:
+        """What the service `migrate` does, to its end."""
+        process = self.process("migrate", self.services["migrate"]["command"])
+        process.start()
+        process.wanted = False
+        assert process.popen is not None
+        if process.popen.wait(120):
+            raise RuntimeError(process.said())
+
+    def web(self, name: str) -> Process:
+        *_, last = (CHECKOUT / "Dockerfile").read_text().splitlines()
+        command = [self.webs[name] if word == "0.0.0.0" else word for word in json.loads(last.removeprefix("CMD "))]
+        return self.process(name, command, self.services["web"])
+
+    def worker(self, name: str) -> Process:
+        command = [*self.services["worker"]["command"], "--concurrency=1", "-n", f"{name}@%h"]
+        return self.process(name, command, self.services["worker"])
+
+    def process(self, name: str, command: list[str], service: dict[str, Any] | None = None) -> Process:
+        """A container of the application's image."""
+        var = self.folder / name
+        var.mkdir(exist_ok=True)
+        environment = {
+            "PATH": f"{PYTHON}:{os.environ['PATH']}",
+            "PYTHONUNBUFFERED": "1",
+            "VAR_DIR": str(var),
+            "SECRET_KEY": "one for all of them, as the compose file demands",
+            "DATABASE_URL": self.database,
+            "REDIS_URL": self.redis.url,
+        }
+        stop = signal.Signals[(service or {}).get("stop_signal", "SIGTERM")]
+        return Process(name, command, environment | self.extra, self.folder, stop, cwd=CHECKOUT)
+
+    def down(self) -> None:
+        for name, process in reversed(self.processes.items()):
+            if name in ("postgres", "redis", "nginx"):
+                process.stop(10)
+            else:
+                process.wanted = False
+                process.kill_group()
+        self.names.close()
+        self.postgres.remove()
+
+    # ---- questions
+
+    def serves(self, name: str) -> bool:
+        return listens(self.webs[name], 8000)
+
+    def until(self, true: Callable[[], Any], what: str, seconds: float = 90) -> Any:
+        return until(true, what, seconds)
