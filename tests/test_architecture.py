@@ -31,7 +31,7 @@ FLOORS = {
         ("env", "celery", "fields", "machines", "origins", "static_files", "trouble", "viewing"),
         ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),
-        ("seeing",),
+        ("seeing", "backup"),
         ("admin", "ingest", "recording"),
         ("scenarios",),
         ("runs",),

@@ -1,0 +1,1 @@
+"""Everything in one file, and back: on SQLite and PostgreSQL, from either to either (docs/operations.md)."""

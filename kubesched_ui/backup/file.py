@@ -1,0 +1,121 @@
+"""The file of a backup: a line that says what it is, then compressed records, each after its length.
+
+    KubeSched backup 1\\n
+    gzip of: ["header", made at, program, [migration, ...], {table: [column, ...]}]
+             ["rows", table, [row, ...]] ...
+             ["end", {table: number of rows}]
+
+Records are MessagePack. A file that was cut off or changed is found out by gzip's checksum and by the last record.
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+import msgspec
+
+NAME = b"KubeSched backup "
+VERSION = 1
+LENGTH = struct.Struct(">I")
+LONGEST = 2**31  # bytes of a record; a row is far smaller
+
+
+class NotReadable(Exception):
+    """Why a file is no backup that can be restored, a sentence."""
+
+
+class Header(msgspec.Struct, array_like=True, tag="header"):
+    """What a backup begins with. `tables`: label -> columns."""
+
+    made_at: str
+    program: str
+    migrations: list[str]
+    tables: dict[str, list[str]]
+
+
+class Batch(msgspec.Struct, array_like=True, tag="rows"):
+    """Some rows of a table."""
+
+    table: str
+    rows: list[list[Any]]
+
+
+class End(msgspec.Struct, array_like=True, tag="end"):
+    """How many rows there were of each table."""
+
+    rows: dict[str, int]
+
+
+class Writer:
+    """Writes records. Use `with`: what is not closed is not whole."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        file.write(NAME + b"%d\n" % VERSION)
+        # Most of it is compressed already.
+        self.stream = gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, mtime=0, filename="")
+
+    def add(self, record: Header | Batch | End) -> None:
+        data = msgspec.msgpack.encode(record)
+        self.stream.write(LENGTH.pack(len(data)))
+        self.stream.write(data)
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+class Reader:
+    """Reads what a Writer wrote, from its beginning. Everything raises NotReadable."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        file.seek(0)
+        first = file.readline(64)
+        if not first.startswith(NAME) or not first.endswith(b"\n"):
+            raise NotReadable("This is no backup of KubeSched.")
+        if (version := first[len(NAME) :].strip()) != b"%d" % VERSION:
+            shown = version.decode("ascii", "replace")
+            raise NotReadable(f"This backup has format {shown}; this version of KubeSched reads {VERSION}.")
+        self.stream = gzip.GzipFile(fileobj=file, mode="rb")
+        self.header = self._decoded(self._record(), Header)
+
+    def batches(self) -> Iterator[Batch]:
+        """All of them; at the end, checks that all were there."""
+        counted: dict[str, int] = {}
+        while True:
+            record = self._decoded(self._record(), Batch | End)
+            if isinstance(record, Batch):
+                counted[record.table] = counted.get(record.table, 0) + len(record.rows)
+                yield record
+                continue
+            if {table: number for table, number in record.rows.items() if number} != counted or self._read(1):
+                raise NotReadable("This backup is damaged: its rows are not as many as it says.")
+            return
+
+    def _record(self) -> bytes:
+        (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
+        if length > LONGEST:
+            raise NotReadable("This backup is damaged.")
+        return self._exactly(length)
+
+    def _exactly(self, length: int) -> bytes:
+        data = self._read(length)
+        if len(data) < length:
+            raise NotReadable("This backup is damaged: it ends too early.")
+        return data
+
+    def _read(self, length: int) -> bytes:
+        try:
+            return self.stream.read(length)
+        except EOFError:
+            raise NotReadable("This backup is cut off: it ends too early.") from None
+        except (OSError, zlib.error):
+            raise NotReadable("This backup is damaged: its checksum is wrong.") from None
+
+    def _decoded(self, data: bytes, kind: Any) -> Any:
+        try:
+            return msgspec.msgpack.decode(data, type=kind)
+        except msgspec.MsgspecError:
+            raise NotReadable("This backup is damaged: a record in it cannot be read.") from None

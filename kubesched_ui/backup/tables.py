@@ -1,0 +1,83 @@
+"""Which tables a backup holds, and how a row's values stand in it: as both databases can take them back.
+
+All that there are, however they came, but for those that are left out with a reason. So a new table is taken along.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.apps import apps
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import ExpressionWrapper, F
+
+Row = tuple[Any, ...]
+LEFT_OUT = {"sessions.Session": "whoever was signed in signs in again"}
+# What migrations fill: not what somebody made, but others name their rows by number, so they are kept as they are.
+FILLED = {"contenttypes.ContentType", "auth.Permission", "sites.Site"}
+
+
+def every() -> dict[str, type[models.Model]]:
+    """Label -> model, of all tables that there are, those between two others too."""
+    found = apps.get_models(include_auto_created=True)
+    return {model._meta.label: model for model in found if model._meta.managed and not model._meta.proxy}
+
+
+def kept() -> dict[str, type[models.Model]]:
+    """Label -> model, of the tables that a backup holds."""
+    return {label: model for label, model in every().items() if label not in LEFT_OUT}
+
+
+def columns(model: type[models.Model]) -> list[models.Field[Any, Any]]:
+    """Its fields that are stored in its own table and that the database does not compute."""
+    return [field for field in model._meta.concrete_fields if not getattr(field, "generated", False)]
+
+
+def rows(model: type[models.Model], using: str, chunk: int) -> Iterator[Row]:
+    """Its rows in the order of their numbers, `chunk` at a time in memory. Blobs and JSON come as they are stored."""
+    fields = columns(model)
+    raw = {f"raw{number}": stored for number, field in enumerate(fields) if (stored := as_stored(field))}
+    names = [f"raw{number}" if f"raw{number}" in raw else field.attname for number, field in enumerate(fields)]
+    query = model._base_manager.using(using).annotate(**raw).order_by("pk").values_list(*names)
+    for row in query.iterator(chunk_size=chunk):
+        yield tuple(bytes(value) if isinstance(value, memoryview) else value for value in row)
+
+
+def as_stored(field: models.Field[Any, Any]) -> ExpressionWrapper | None:
+    """The column without what its field makes of it; None where that is little."""
+    if isinstance(field, models.BinaryField):
+        return ExpressionWrapper(F(field.name), output_field=models.BinaryField())
+    if isinstance(field, models.JSONField):
+        return ExpressionWrapper(F(field.name), output_field=models.TextField())
+    return None
+
+
+def writers(model: type[models.Model], connection: BaseDatabaseWrapper) -> list[Callable[[Any], Any]]:
+    """For each column what makes a parameter of this database of a value of a backup."""
+    return [writer(field, connection) for field in columns(model)]
+
+
+def writer(field: models.Field[Any, Any], connection: BaseDatabaseWrapper) -> Callable[[Any], Any]:
+    if isinstance(field, models.BinaryField):
+        stored = models.BinaryField()  # without what the field makes of it
+        return lambda value: stored.get_db_prep_value(value, connection)
+    if isinstance(field, models.JSONField):
+        return lambda value: None if value is None else field.get_db_prep_save(json.loads(value), connection)
+    if isinstance(field, models.ForeignKey):
+        return writer(field.target_field, connection)
+    return lambda value: field.get_db_prep_save(field.to_python(value), connection)
+
+
+def applied(connection: BaseDatabaseWrapper) -> set[str]:
+    """The migrations that the database has been through: its tables are alike where these are."""
+    return {f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations()}
+
+
+def known() -> set[str]:
+    """The migrations of this version of the program."""
+    return {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}

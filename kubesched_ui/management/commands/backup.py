@@ -1,0 +1,49 @@
+"""`manage.py backup FILE`: everything in one file, while KubeSched runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+
+from kubesched_ui.backup.making import make
+
+
+class Command(BaseCommand):
+    help = "Writes everything that is stored to a file (- for standard output), while KubeSched runs."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file")
+
+    def handle(self, *args: Any, file: str, **options: Any) -> None:
+        try:
+            done = written(sys.stdout.buffer) if file == "-" else written_beside(Path(file))
+        except (OSError, DatabaseError) as error:
+            raise CommandError(f"The backup could not be made: {error}") from None
+        self.stderr.write(f"{sum(done.values())} rows of {len(done)} tables in {file}")
+
+
+def written(file: IO[bytes]) -> dict[str, int]:
+    done = make(file)
+    file.flush()
+    return done
+
+
+def written_beside(path: Path) -> dict[str, int]:
+    """The file appears under its name when it is whole; a backup that was there before stays until then."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it holds all that is kept
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            done = written(file)
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return done

@@ -1,0 +1,242 @@
+"""Backups: what was stored comes back, on either database from either; what is no backup changes nothing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+
+from kubesched_ui.backup import tables
+from kubesched_ui.backup.file import NAME, Batch, End, Header, Writer
+from kubesched_ui.backup.making import make
+from kubesched_ui.management.commands import restore as command
+from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
+from tests.kubesched_ui.backup.databases import instead
+from tests.kubesched_ui.instance import POSTGRES, postgres_server
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ADDRESSES = [
+    *(
+        "/",
+        "/scenarios/",
+        "/scenarios/{s}/",
+        "/scenarios/{s}/nodes/",
+        "/scenarios/{s}/pods/",
+        "/scenarios/{s}/objects/",
+    ),
+    *("/runs/", "/runs/{r}/", "/runs/{r}/pods/default/b/", "/runs/{r}/nodes/n1/", "/runs/{t}/", "/runs/{r}/export/"),
+    *("/runs/{t}/pods/default/a/", "/upgrades/{u}/", "/api/scenarios", "/api/runs", "/api/runs/{r}/events"),
+    *("/api/runs/{r}/pods", "/api/runs/{r}/cycles/1", "/api/runs/{r}/state?cycle=1", "/api/runs/{r}/breakpoints"),
+    *("/api/runs/{t}/lanes", "/api/runs/{t}/events", "/api/runs/{r}/map", "/api/upgrades/{u}"),
+]
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
+    settings.VAR_DIR = tmp_path
+    monkeypatch.setattr(command, "in_use", lambda: "")
+
+
+@pytest.fixture
+def stored() -> dict[str, int]:
+    """Something in most tables: a run in one pass and one in time, a preview, people. Their numbers."""
+    cluster = scenario(node("n1"), node("n2"), pod("a"), pod("b", cpu="64"), name="ünï \"quoted\" 'name'")
+    run, in_time = ran(cluster, seed=7, name="first"), ran(cluster, in_time=True, until=60.0)
+    Breakpoint.objects.create(run=run, name="b", where='pod.name == "b"')
+    upgrade = Upgrade.objects.create(scenario=cluster, releases=["1.33", "1.34"], state="done", steps=[])
+    upgrade.runs.add(run)
+    group = Group.objects.create(name="class")
+    User.objects.create_user("ann", "ann@example.org", "a password").groups.add(group)
+    gone = ran(cluster)
+    gone.delete()
+    return {"s": cluster.pk, "r": run.pk, "t": in_time.pk, "u": upgrade.pk}
+
+
+def pages(numbers: dict[str, int]) -> dict[str, Any]:
+    """Address -> what is there. What tells the time of asking is left out."""
+    client, found = Client(headers={"host": "localhost"}), {}
+    for address in ADDRESSES:
+        answer = client.get(address.format(**numbers))
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
+        text = re.sub(r'name="csrfmiddlewaretoken" value="\w+"|\d+ (second|minute)s? ago|just now', "", body.decode())
+        found[address] = (answer.status_code, json.loads(text) if address.startswith("/api") else text)
+    assert {status for status, _ in found.values()} == {200}, {a: s for a, (s, _) in found.items() if s != 200}
+    return found
+
+
+def contents() -> dict[str, list[Any]]:
+    """Label -> rows, as Python has them."""
+    return {
+        label: list(model._base_manager.order_by("pk").values_list(*(f.attname for f in tables.columns(model))))
+        for label, model in tables.kept().items()
+    }
+
+
+def backed_up(path: Path) -> Path:
+    call_command("backup", str(path), stderr=io.StringIO())
+    return path
+
+
+def restored(path: Path, *options: str) -> str:
+    said = io.StringIO()
+    call_command("restore", str(path), *options, stdout=said)
+    return said.getvalue()
+
+
+@pytest.fixture
+def others(tmp_path: Path) -> Iterator[list[str]]:
+    """Other databases, to go through one after the other."""
+    with ExitStack() as servers:
+        urls = [f"sqlite:///{tmp_path}/second.sqlite3"]
+        if POSTGRES:
+            urls += [servers.enter_context(postgres_server()), f"sqlite:///{tmp_path}/last.sqlite3"]
+        yield urls
+
+
+def test_everything_comes_back_on_either_database(stored: dict[str, int], others: list[str], tmp_path: Path) -> None:
+    """SQLite to SQLite, SQLite to PostgreSQL, PostgreSQL to SQLite."""
+    path, before, rows = backed_up(tmp_path / "1.backup"), pages(stored), contents()
+    for number, url in enumerate(others, 2):
+        with instead(url):
+            assert "rows of" in restored(path)
+            assert contents() == rows, url
+            assert pages(stored) == before, url
+            assert Run.objects.create(scenario_id=stored["s"]).pk > stored["t"]
+            with pytest.raises(CommandError, match=r"not empty, it holds .*scenario.* --replace"):
+                restored(path)
+            restored(path, "--replace")
+            assert contents() == rows, url
+            path = backed_up(tmp_path / f"{number}.backup")
+
+
+def test_every_table_is_taken_along_or_left_out_with_a_reason() -> None:
+    there = set(connection.introspection.table_names()) - {"django_migrations"}
+    assert {model._meta.db_table for model in tables.every().values()} == there
+    assert set(tables.LEFT_OUT) <= set(tables.every())
+    assert all(len(reason) > 10 for reason in tables.LEFT_OUT.values())
+
+
+def test_what_is_written_meanwhile_is_not_in_it(stored: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another connection writes after the first table was read, and does not wait."""
+    rows, wrote = tables.rows, []
+
+    def reading(model: Any, using: str, chunk: int) -> Any:
+        if model is Run and not wrote:
+            import sqlite3
+
+            with sqlite3.connect(connection.settings_dict["NAME"], timeout=1) as other:
+                wrote.append(other.execute("UPDATE kubesched_ui_run SET name = 'later'").rowcount)
+        return rows(model, using, chunk)
+
+    monkeypatch.setattr(tables, "rows", reading)
+    file = io.BytesIO()
+    make(file)
+    assert wrote == [2]
+    assert set(Run.objects.values_list("name", flat=True)) == {"later"}
+    assert b"later" not in gzip.decompress(file.getvalue().partition(b"\n")[2])
+
+
+def damaged(whole: bytes) -> dict[str, tuple[bytes, str]]:
+    other = io.BytesIO()
+    writer = Writer(other)
+    writer.add(Header("", "9.0", ["kubesched_ui.9999_later", *sorted(tables.known())], {}))
+    writer.close()
+    older = io.BytesIO()
+    writer = Writer(older)
+    writer.add(Header("", "0.0", [], {}))
+    writer.close()
+    middle = len(whole) // 2
+    flipped = bytes(byte ^ 255 for byte in whole[middle : middle + 9])
+    return {
+        "empty": (b"", "no backup of KubeSched"),
+        "foreign": (b"PK\3\4" * 100, "no backup of KubeSched"),
+        "cut off": (whole[:middle], "cut off"),
+        "cut off at its beginning": (whole[:25], "cut off"),
+        "changed": (whole[:middle] + flipped + whole[middle + 9 :], "is damaged|cut off"),
+        "format": (whole.replace(NAME + b"1", NAME + b"2", 1), "format 2; this version of KubeSched reads 1"),
+        "newer": (other.getvalue(), r"newer version of KubeSched \(9.0, with kubesched_ui.9999_later\)"),
+        "older": (older.getvalue(), r"older version of KubeSched \(0.0, without .*that version"),
+    }  # fmt: skip
+
+
+def test_what_cannot_be_restored_changes_nothing(stored: dict[str, int], tmp_path: Path) -> None:
+    path = backed_up(tmp_path / "backup")
+    rows, whole = contents(), path.read_bytes()
+    for name, (data, said) in damaged(whole).items():
+        path.write_bytes(data)
+        with pytest.raises(CommandError, match=rf"(?s){said}.* Nothing was changed") as error:
+            restored(path, "--replace")
+        assert "\n" not in str(error.value), name
+    assert contents() == rows
+    with pytest.raises(CommandError, match="No such file"):
+        restored(tmp_path / "missing", "--replace")
+
+
+def test_rows_that_the_database_refuses_change_nothing(stored: dict[str, int], tmp_path: Path) -> None:
+    rows, path = contents(), tmp_path / "backup"
+    names = {label: [f.attname for f in tables.columns(model)] for label, model in tables.kept().items()}
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.add(Header("", "", sorted(tables.applied(connection)), names))
+        broken = [None] * len(names["kubesched_ui.Scenario"])
+        writer.add(Batch("kubesched_ui.Scenario", [broken]))
+        writer.add(End({"kubesched_ui.Scenario": 1}))
+        writer.close()
+    with pytest.raises(CommandError, match=r"could not be restored: .*NOT NULL.* Nothing was changed"):
+        restored(path, "--replace")
+    assert contents() == rows
+
+
+def test_a_backup_that_fails_leaves_the_one_before(
+    stored: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = backed_up(tmp_path / "backup")
+    whole = path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+    def full(*_: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Writer, "add", full)
+    with pytest.raises(CommandError, match="No space left"):
+        backed_up(path)
+    assert path.read_bytes() == whole
+    assert [file.name for file in tmp_path.iterdir()] == ["backup"]
+
+
+def test_nothing_is_restored_under_who_is_at_work(
+    stored: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = backed_up(tmp_path / "backup")
+    with command.lock(tmp_path), pytest.raises(CommandError, match=r"already runs.* Nothing was changed"):
+        restored(path, "--replace")
+    monkeypatch.setattr(command, "in_use", lambda: "A worker answers.")
+    with pytest.raises(CommandError, match="Stop web and workers first"):
+        restored(path, "--replace")
+
+
+def test_standard_streams(stored: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, stream = contents(), io.BytesIO()
+    with monkeypatch.context() as piped:
+        piped.setattr(sys, "stdout", SimpleNamespace(buffer=stream, isatty=lambda: False))
+        call_command("backup", "-", stderr=io.StringIO())
+        stream.seek(0)
+        piped.setattr(sys, "stdin", SimpleNamespace(buffer=stream))
+        Scenario.objects.all().delete()
+        call_command("restore", "-", "--replace", stdout=io.StringIO())
+    assert contents() == rows
