@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from kubesched_ui.asking.finder import Busy
@@ -99,7 +99,8 @@ def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:
         for number, version, trace in rows.values_list("number", "nodes_version", "trace"):
             if version not in lists:
                 lists[version] = run.nodes_at(version)
-            found[number] = Cycle(CycleTrace.decode(bytes(trace)), lists[version])
+            nodes = lists[version]
+            found[number] = Cycle(CycleTrace.decode(bytes(trace), partial(list, nodes)), nodes)
         if missing := set(numbers) - found.keys():
             raise InputError("run", "", f"cycle {min(missing)} of run {run.pk} is not there any more")
         return found

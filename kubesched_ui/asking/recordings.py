@@ -51,6 +51,11 @@ def blocks_of(run: Run, part: str) -> list[bytes]:
     return [data for _, data in blocks]
 
 
+def is_asked(run: Run) -> bool:
+    """Whether there is a recording to ask, or will be: runs of the first versions have none."""
+    return run.active or RecordingBlock.objects.filter(run=run, part=MOVES_PART, first=0).exists()
+
+
 def why_not(run: Run) -> str:
     """Why a run has no recording."""
     if run.active and not run.last_seq:

@@ -13,9 +13,9 @@ from django.http import Http404
 from kubesched_ui.asking.comparisons import fetcher
 from kubesched_ui.asking.recordings import key_of, recording_of
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.reading import recorded
 from kubesched_ui.runs.simulations import unknown_of
 from scheduler_core.config import Configuration
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.remedies.pending import Together, together
 from scheduler_core.debugger.remedies.search import remedies
 from scheduler_core.debugger.remedies.steps import Remedy
@@ -72,13 +72,13 @@ def explained(run: Run, row: Cycle) -> Answer:
     def ask() -> Answer:
         simulation = _before(run, row)
         pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
-        return explain(CycleTrace.decode(bytes(row.trace)), simulation, pod, names=row.nodes)
+        return explain(recorded.trace_of(row), simulation, pod, names=row.nodes)
 
     return _remembered((key_of(run), row.number, "explained"), ask)
 
 
 def _before(run: Run, row: Cycle) -> Simulation:
-    start = CycleTrace.decode(bytes(row.trace)).start_index
+    start = recorded.trace_of(row).start_index
     return _at(run, recording_of(run).before_cycle(row.number), start)
 
 

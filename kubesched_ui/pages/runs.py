@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.asking import groups, provenance, remedies
+from kubesched_ui.asking import groups, provenance, recordings, remedies
 from kubesched_ui.asking.nodes import WrongMoment
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Cycle, Run, Scenario
@@ -51,7 +51,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         **{"progress": runpage.progress(found), "reasons": runpage.reasons(found), "old": runpage.is_old(found)},
         # what was filled in is no reason to worry
         "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
-        "left": recorded.left_of(found),
+        **{"left": recorded.left_of(found), "kept": recordings.is_asked(found)},
         "fork_changes": indented(found.changes),
         "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
     }

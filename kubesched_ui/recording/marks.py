@@ -40,10 +40,10 @@ def kind_of(event: Event) -> str:
         case "node.changed" if data["change"] != "updated":
             return str(data["change"])
         case "node.changed":
-            of = data["what"][0]["of"] if data["what"] else ""
+            of = data["what"][0]["of"] if data.get("what") else ""
             return of if of in TRACK["nodes"] else "changed"
         case "pod.evicted":
-            return "preempted" if data["by"] else REASONS.get(data["reason"], "evicted")
+            return "preempted" if data.get("by") else REASONS.get(data.get("reason", ""), "evicted")
         case "pod.nominated":
             return "nominated" if data["node"] else "withdrawn"
         case "warning" | "extender.failed":

@@ -8,7 +8,7 @@ nodes, decisive statuses) is not stored but derived. `golden` gives the format o
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cycle import old_traces
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
     EXTENDER,
@@ -425,14 +426,17 @@ class CycleTrace:
         self.merges = int(more[3]) if len(more) > 3 else 0
 
     @staticmethod
-    def decode(data: bytes) -> CycleTrace:
-        """The cycle that `encode` packed. Raises InputError for anything else."""
-        if not data or data[0] != VERSION:
+    def decode(data: bytes, nodes: Callable[[], Sequence[str]] = tuple) -> CycleTrace:
+        """The cycle that `encode` packed, in this version or an earlier one. `nodes`: gives those that its rows index;
+        asked for traces of versions 1 and 2 alone, which tell preemption's refusals by name. Raises InputError for
+        anything else."""
+        if not data or data[0] not in (VERSION, *old_traces.VERSIONS):
             raise InputError("cycle trace", "version", f"expected {VERSION}, got {data[0] if data else 'nothing'}")
         try:
-            head, statuses, subset, looked, feasible, verdicts, nominated, scores, postfilter = _DECODER.decode(
-                zlib.decompress(data[1:])
-            )
+            document = _DECODER.decode(zlib.decompress(data[1:]))
+            if data[0] != VERSION:
+                document = old_traces.upgraded(document, nodes())
+            head, statuses, subset, looked, feasible, verdicts, nominated, scores, postfilter = document
             trace = CycleTrace(*head[:7])
             (
                 trace.result,

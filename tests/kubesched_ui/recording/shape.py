@@ -1,0 +1,37 @@
+"""The shape of what is recorded at present, as a digest: another one is another format."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.models import Cycle, EventBlock, GroupCycle, Marks, Moves, NodeList, PodResult, RecordingBlock
+from kubesched_ui.recording import lanes, marks
+from scheduler_core.cycle import trace
+from scheduler_core.debugger import facts, recording
+
+TABLES = (EventBlock, Cycle, GroupCycle, RecordingBlock, NodeList, Moves, Marks, PodResult)
+
+
+def shape_of(value: Any) -> Any:
+    """Lists by their items, everything else by its type."""
+    if isinstance(value, list | tuple):
+        return [shape_of(one) for one in value]
+    return "number" if isinstance(value, int | float) else type(value).__name__
+
+
+def shape(full: bytes) -> str:
+    """A digest. `full`: the encoded trace of a cycle in which every field is set."""
+    document = msgspec.msgpack.decode(zlib.decompress(full[1:]))
+    found = {
+        "trace": [trace.VERSION, shape_of(document)],
+        "recording": [recording.VERSION, {name: dict(columns) for name, columns in recording.TABLES.items()}],
+        "facts": dict(facts.SCHEMA),
+        "lanes": [lanes.LANES, lanes._Stored.__struct_fields__, marks.Mark._fields],
+        "tables": {model.__name__: sorted(field.name for field in model._meta.fields) for model in TABLES},
+    }
+    return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16]
