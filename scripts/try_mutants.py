@@ -2,28 +2,36 @@
 
 python scripts/try_mutants.py SEED SECONDS
 
-Each mutant is one of the samples with one to four values replaced, taken out, moved or joined by a null. It is
-uploaded, run in one pass and in time, and its pages and API addresses are opened. Everything happens in this process,
-in a database that is thrown away (DATABASE_URL: in that one). Exit code 1: something was found; each kind of it is
-printed once.
+Each mutant is one of the samples with one to four values replaced, taken out, moved or joined by a null; of every
+fourth the file is damaged too: bytes are turned, cut out or repeated, plain, packed or in an archive. It is uploaded,
+run in one pass and in time, and what its pages link to is opened, a few of each kind, and what the API says of it.
+Everything happens in this process, in a database that is thrown away (DATABASE_URL: in that one). Exit code 1:
+something was found; each kind of it is printed once.
 """
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import gzip
+import html
+import io
 import json
 import logging
 import os
 import random
 import re
 import sys
+import tarfile
 import tempfile
 import time
 import traceback
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -34,6 +42,13 @@ ODD = [
     *("../x", "a/b", "%2e", "..", ["a/b"], {"../": "x"}),
 ]
 KEYS = ["\0", "", "../x", "metadata"]
+LINK = re.compile(rb'(?:href|src|data-url|hx-get|data-src)="(/[^"]*)"')
+OF_EACH = 2  # addresses of a kind that are opened
+ASKED = (
+    "", "/pods", "/events", "/lanes", "/lanes/overview", "/moment?t=1", "/state?cycle=1", "/map", "/map/tape?after=0",
+    "/find?where=placed", "/groups", "/remedies", "/breakpoints", "/cycles/1", "/export", "/export?format=simulator",
+    "/export?format=run", "/export?format=parquet",
+)  # fmt: skip
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -65,6 +80,47 @@ def mutant(document: Any, chance: random.Random) -> tuple[Any, list[str]]:
     return made, done
 
 
+def damaged(text: bytes, chance: random.Random) -> tuple[str, bytes]:
+    """A file name and its bytes: `text` packed in some way, with a few places turned, cut out or repeated."""
+    how = chance.choice(["json", "yaml", "json.gz", "tar", "tar.gz", "zip"])
+    data = packed(how, scratched(text, chance) if chance.random() < 0.5 else text)
+    return f"cluster.{how}", scratched(data, chance)
+
+
+def packed(how: str, text: bytes) -> bytes:
+    made = io.BytesIO()
+    if how == "json.gz":
+        return gzip.compress(text)
+    if how == "zip":
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("../cluster.json", text)
+    elif how.startswith("tar"):
+        with tarfile.open(fileobj=made, mode="w:gz" if how == "tar.gz" else "w") as archive:
+            entry = tarfile.TarInfo("dump/cluster.json")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+    return made.getvalue() or text
+
+
+def scratched(data: bytes, chance: random.Random) -> bytes:
+    made = bytearray(data)
+    for _ in range(chance.choice([0, 1, 1, 2, 5])):
+        at, length = chance.randrange(len(made) + 1), chance.choice([1, 1, 4, 100])
+        how = chance.random()
+        if how < 0.5:
+            made[at : at + 1] = bytes([chance.randrange(256)])
+        elif how < 0.75:
+            del made[at : at + length]
+        else:
+            made[at:at] = made[at : at + length] * chance.choice([1, 20])
+    return bytes(made)
+
+
+async def gathered(answer: Any) -> bytes:
+    """All of an export."""
+    return b"".join([part async for part in answer.streaming_content])
+
+
 class Trial:
     """What happened to the mutants. `found`: problem -> how often."""
 
@@ -81,10 +137,11 @@ class Trial:
         if self.found[key] == 1:
             print(f"{problem}: {detail[-600:]}\n    {'; '.join(done)}", flush=True)
 
-    def upload(self, document: Any, done: list[str]) -> None:
+    def upload(self, name: str, data: bytes, done: list[str]) -> None:
         from kubesched_ui.models import Scenario
 
-        answer = self.client.post("/api/scenarios", json.dumps(document), content_type="application/octet-stream")
+        headers = {"x-filename": name}
+        answer = self.client.post("/api/scenarios", data, content_type="application/octet-stream", headers=headers)
         if answer.status_code != 201:
             self.counted["refused"] += 1
             if answer.status_code >= 500:
@@ -114,17 +171,46 @@ class Trial:
         self.counted[run.state] += 1
         if run.state == "failed":
             self.tell(f"run failed: {run.error[:80]}", run.error, done)
-        for address in self.addresses(scenario, run):
+        self.crawl(scenario, run, done)
+
+    def crawl(self, scenario: int, run: Any, done: list[str]) -> None:
+        """Opens what there is of a run, and what those pages link to, OF_EACH of a kind."""
+        todo = [f"/scenarios/{scenario}/", f"/runs/{run.pk}/", f"/compare/{run.pk}/{run.pk}/"]
+        todo += [f"/api/scenarios/{scenario}", f"/api/scenarios/{scenario}/export"]
+        todo += [f"/api/runs/{run.pk}{asked}" for asked in ASKED]
+        seen, kinds = set(todo), Counter[str]()
+        while todo:
+            address = todo.pop()
             opened = self.client.get(address)
+            self.counted["opened"] += 1
+            try:
+                body = asyncio.run(gathered(opened)) if opened.streaming else opened.content
+            except Exception:
+                self.tell(f"broken off {address}", traceback.format_exc(), done)
+                continue
             if opened.status_code >= 500:
                 self.tell(f"page {address}", str(opened.status_code), done)
+            if not opened["Content-Type"].startswith("text/html"):
+                continue
+            for link in map(html.unescape, map(bytes.decode, LINK.findall(body))):
+                kind = self.kind_of(link)
+                if kind and link not in seen and kinds[kind] < OF_EACH:
+                    seen.add(link)
+                    kinds[kind] += 1
+                    todo.append(link)
 
-    def addresses(self, scenario: int, run: Any) -> Iterator[str]:
-        yield from (f"/scenarios/{scenario}/", f"/scenarios/{scenario}/objects/", f"/scenarios/{scenario}/nodes/")
-        yield from (f"/api/scenarios/{scenario}", f"/api/scenarios/{scenario}/export", f"/runs/{run.pk}/")
-        yield from (f"/api/runs/{run.pk}", f"/api/runs/{run.pk}/pods", f"/api/runs/{run.pk}/events")
-        for namespace, name in run.cycles.values_list("namespace", "name")[:3]:
-            yield from (f"/runs/{run.pk}/pods/{namespace}/{name}/", f"/api/runs/{run.pk}/pods/{namespace}/{name}")
+    @staticmethod
+    def kind_of(link: str) -> str:
+        """The name of the page, with the names of what is asked of it; "" for files and what is no page."""
+        from django.urls import Resolver404, resolve
+
+        path, _, query = link.partition("#")[0].partition("?")
+        try:
+            name = resolve(unquote(path)).view_name
+        except Resolver404:
+            return ""
+        asked = sorted(part.partition("=")[0] for part in query.split("&"))
+        return f"{name} {asked}" if path.startswith(("/runs/", "/scenarios/", "/compare/", "/api/")) else ""
 
 
 def main(seed: int, seconds: float) -> int:
@@ -154,7 +240,9 @@ def main(seed: int, seconds: float) -> int:
     ]
     chance, trial, end = random.Random(seed), Trial(), time.monotonic() + seconds
     while time.monotonic() < end:
-        trial.upload(*mutant(chance.choice(samples), chance))
+        document, done = mutant(chance.choice(samples), chance)
+        text = json.dumps(document).encode()
+        trial.upload(*(damaged(text, chance) if chance.random() < 0.25 else ("cluster.json", text)), done)
         trial.counted["mutants"] += 1
     print(dict(trial.counted), dict(trial.found))
     return 1 if trial.found else 0

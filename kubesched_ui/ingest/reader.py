@@ -250,6 +250,8 @@ class _Reading:
         except InputError as error:
             line = scenario_time.line(self.text, where, error.field)
             raise IngestError(where, shown(error.problem), line + shown(error.field)) from None
+        for odd in clean(spec) if suspect(found.value) else ():
+            self.warnings.add("cleaned", IngestError(where, odd.problem, f"spec.{odd.path}"))
         self.admission = (spec.get("controllers") or {}).get("admission") is not False
         scenario_time.redact(spec, self.result.dropped, self.result.unknown)
         if not spec.keys() - scenario_time.SCHEDULER:

@@ -97,3 +97,10 @@ spec:
 """
     with pytest.raises(IngestError, match=r"line 12: spec.timeline\[0\].create.status.conditions\[0\]: is null"):
         ingest_files([("a.yaml", text.encode())])
+
+
+@pytest.mark.parametrize("spec", [{"": None}, {"timeline": None, "until": 5}, {"arrivals": None, "controllers": None}])
+def test_what_is_null_in_a_scenario_document_is_absent(spec: dict[str, Any]) -> None:
+    document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": {"objects": [node("n1")], **spec}}
+    kept = ingest_files([("a.json", json.dumps(document).encode())]).time
+    assert kept == {name: value for name, value in spec.items() if value is not None}

@@ -1,0 +1,12 @@
+"""A few damaged scenarios, uploaded, run and opened; the script makes as many as one likes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_some_mutants_find_nothing(checkout: Path) -> None:
+    command = [sys.executable, "scripts/try_mutants.py", "2026", "8"]
+    tried = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=300)
+    assert tried.returncode == 0, tried.stdout[-5000:] + tried.stderr[-2000:]
+    assert "'opened'" in tried.stdout
