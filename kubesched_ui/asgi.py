@@ -1,6 +1,7 @@
 """The ASGI application that Daphne serves: pages and API over HTTP, runs over websockets."""
 
 import os
+from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
@@ -10,10 +11,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
 http = get_asgi_application()
 
 from kubesched_ui.origins import OwnPages  # noqa: E402
-from kubesched_ui.recording.consumers import NoConsumer, RunConsumer  # noqa: E402  (needs the apps loaded)
+from kubesched_ui.recording.consumers import nothing_here, run_socket  # noqa: E402  (needs the apps loaded)
 from kubesched_ui.seeing.middleware import Identified  # noqa: E402
 
-websocket = URLRouter(
-    [re_path(r"^ws/runs/(?P<run_id>\d{1,18})$", RunConsumer.as_asgi()), re_path(r"", NoConsumer.as_asgi())]
-)
+sockets: dict[str, Any] = {r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket, r"": nothing_here}
+websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
 application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(websocket))})

@@ -2,7 +2,9 @@
 
 Daphne hands websocket frames to Twisted's transport without asking whether the last ones have left, so a browser
 that reads slowly would have a whole run piled up for it in memory. Here a consumer's `send` returns once the
-transport has room again (Twisted's push producer protocol).
+transport has room again (Twisted's push producer protocol). What many sockets get is framed and compressed once: a
+consumer may send `frames`, ready to be written, made for the window of compression that its scope's extension
+`kubesched.frames` tells (kubesched_ui/recording).
 
 Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
 upload is read and forgotten, and answered with 413. Forms are the application's to read.
@@ -13,33 +15,42 @@ Before it serves KubeSched's own application it gathers the static files.
 """
 
 import asyncio
+import contextlib
 import logging
 import os
+import resource
+import socket
 from collections.abc import Sequence
 from typing import Any
 
 import django
-from daphne import http_protocol
+from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
+from daphne import http_protocol, ws_protocol
+from daphne import server as daphne_server
 from daphne.cli import CommandLineInterface
-from daphne.server import Server as DaphneServer
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
 from kubesched_ui import env
 
+HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
+FILES = 65_536
+
 
 @implementer(IPushProducer)
 class Gate:
-    """Open while the transport takes more; the transport itself opens and closes it."""
+    """Open while the transport takes more; the transport itself opens and closes it. `moved`: it took what it had."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
         self.open.set()
+        self.moved = False
 
     def pauseProducing(self) -> None:
         self.open.clear()
 
     def resumeProducing(self) -> None:
+        self.moved = True
         self.open.set()
 
     def stopProducing(self) -> None:
@@ -89,21 +100,107 @@ http_protocol.WebRequest = BoundedRequest  # Daphne's factory has no option for 
 SERVER_CODES = frozenset({1001, 1011, 1012, 1013})
 
 
-class Server(DaphneServer):
-    """Replies to websockets wait for the transport."""
+# Windows of compression that messages are made for: browsers take the largest, Python's websockets ask for 12.
+WINDOWS = (15, 12)
+
+
+def compression(offers: Sequence[Any]) -> PerMessageDeflateOfferAccept | None:
+    """permessage-deflate, each message by itself, so that one does for all sockets; None: not compressed."""
+    for offer in offers:
+        if isinstance(offer, PerMessageDeflateOffer):
+            most = offer.request_max_window_bits or max(WINDOWS)
+            if bits := next((bits for bits in WINDOWS if bits <= most), 0):
+                return PerMessageDeflateOfferAccept(offer, no_context_takeover=True, window_bits=bits)
+    return None
+
+
+class Websocket(ws_protocol.WebSocketProtocol):
+    """A websocket that is given up when nobody is there, but not while somebody reads slowly."""
+
+    gate: Gate
+
+    def window(self) -> int:
+        """The window of its compression, in bits; 0 without."""
+        return 0 if self._perMessageCompress is None else int(self._perMessageCompress.server_max_window_bits)
+
+    def opened(self) -> None:
+        """From here on it is a websocket."""
+        self.closeHandshakeTimeout = 30  # a reader that lags answers the close when it has read what is before
+        self.gate = Gate()
+        self.transport.unregisterProducer()  # the HTTP channel that the websocket took the transport from
+        self.transport.registerProducer(self.gate, True)
+        with contextlib.suppress(OSError, AttributeError):  # as little in the system's memory as in ours; Linux, TCP
+            self.transport.getHandle().setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 64 * 1024)
+
+    async def write(self, frames: Sequence[bytes]) -> None:
+        """Hands over frames as they are, each when there is room."""
+        for frame in frames:
+            if self.state == self.STATE_OPEN:
+                self.transport.write(frame)
+                await self.gate.open.wait()
+
+    def sendMessage(self, payload: bytes, isBinary: bool = False, **options: Any) -> None:
+        """What is for one socket alone is a sentence: not worth the 256 kB that a compressor takes."""
+        super().sendMessage(payload, isBinary, doNotCompress=True)
+
+    def _sendAutoPing(self) -> None:
+        if self.autoPingTimeoutCall is None:  # the answer to the last one may be on its way
+            super()._sendAutoPing()
+
+    def onAutoPingTimeout(self) -> None:
+        """Nothing came back. If it has read on since, the ping lies behind what it has still to read."""
+        if self.gate.moved:
+            self.gate.moved, timer = False, self.factory._batched_timer
+            self.autoPingTimeoutCall = timer.call_later(self.autoPingTimeout, self.onAutoPingTimeout)
+        else:
+            super().onAutoPingTimeout()
+
+
+class WebsocketFactory(ws_protocol.WebSocketFactory):
+    protocol = Websocket
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.setProtocolOptions(perMessageCompressionAccept=compression)
+
+
+daphne_server.WebSocketFactory = WebsocketFactory
+
+
+class Server(daphne_server.Server):
+    """Replies to websockets wait for the transport; a crowd that comes at once is let in."""
+
+    def __init__(self, application: Any, endpoints: Sequence[str] = (), **options: Any) -> None:
+        crowd = [f"{one}:backlog=1024" if one.startswith("tcp:") and "backlog" not in one else one for one in endpoints]
+        longer = dict.fromkeys(("websocket_handshake_timeout", "websocket_connect_timeout"), HANDSHAKE_S)
+        # Never for age: a socket that is closed with 1000 has seen the end of its run.
+        super().__init__(application, crowd, **options | longer | {"websocket_timeout": -1})
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        if scope["type"] == "websocket":
+            scope["extensions"] = {"kubesched.frames": protocol.window}
+        return super().create_application(protocol, scope)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
-        if message["type"] == "websocket.accept":
-            protocol.closeHandshakeTimeout = 30  # a reader that lags answers the close when it has read what is before
-            protocol.gate = Gate()
-            protocol.transport.unregisterProducer()  # the HTTP channel that the websocket took the transport from
-            protocol.transport.registerProducer(protocol.gate, True)
-        if message["type"] == "websocket.close" and (code := message.get("code")) in SERVER_CODES:
+        kind = message["type"]
+        if kind == "websocket.send" and "frames" in message:
+            await protocol.write(message["frames"])
+            return
+        if kind == "websocket.accept":
+            protocol.opened()
+        if kind == "websocket.close" and (code := message.get("code")) in SERVER_CODES:
             protocol.sendCloseFrame(code=code, isReply=False)
             return
         await super().handle_reply(protocol, message)
-        if message["type"] == "websocket.send":
+        if kind == "websocket.send":
             await protocol.gate.open.wait()
+
+
+def allow_files() -> None:
+    """As many sockets as the system lets us have; many systems begin with 1,024 files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < (most := min(hard, FILES) if hard > 0 else FILES):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 OURS = "kubesched_ui.asgi:application"
@@ -126,6 +223,7 @@ class CommandLine(CommandLineInterface):
             static_files.collect()
             if settings.LOG_FORMAT == "json":
                 args = ["-v", "0", *args]  # without Daphne's own line a request, which is not JSON; ours is logged
+        allow_files()
         super().run(args)
 
 

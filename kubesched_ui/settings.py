@@ -89,7 +89,7 @@ REDIS_URL = env.text("REDIS_URL", f"unix://{BROKER_SOCKET}")
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        # No socket timeout: a websocket may stay idle for hours. Notices are short-lived (kubesched_ui/consumers.py).
+        # No socket timeout: a websocket may stay idle for hours. Notices are short-lived (recording/notices.py).
         "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "capacity": 20, "expiry": 10},
     }
 }
@@ -127,6 +127,9 @@ RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
 RUN_MAX_RECORDS = env.number("RUN_MAX_RECORDS", 2_000_000)  # things that may happen in a run in time
 RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # of virtual time
 UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # for the causes from one release to the next
+
+# Sockets
+SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # websockets of a web process
 
 # Uploads (kubesched_ui/ingest reads the limits)
 INGEST_MAX_BYTES = env.max_upload()

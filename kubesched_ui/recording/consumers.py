@@ -1,126 +1,159 @@
 """The websocket of a run: everything recorded since `since`, then what comes, until the run is over.
 
-Write, notify, pull: the worker writes events to the database and sends notices; each socket reads the database at
-its own pace and takes a notice as a reason to look. A notice that is lost costs a second. See docs/websocket.md.
+Write, notify, pull: the worker writes events to the database and sends notices; this process looks at the runs that its
+sockets watch (watching.py), reads what is new once (feed.py), and each socket takes it at its own pace. See
+docs/websocket.md.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs
 
-from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
-from channels.layers import get_channel_layer
+from django.conf import settings
 
-from kubesched_ui.models import Run
-from kubesched_ui.recording.eventlog import join, read_blocks
-from kubesched_ui.recording.notify import group
+from kubesched_ui.recording import counted
+from kubesched_ui.recording.feed import Message, Unreadable
+from kubesched_ui.recording.rights import Scope
+from kubesched_ui.recording.watching import FAILED, NOT_FOUND, Ending, Lookout, Viewer
 
 logger = logging.getLogger(__name__)
 
-POLL_S = 1.0
-FRAME_BYTES = 256 * 1024
-BAD_REQUEST, NOT_FOUND = 4400, 4404
+BAD_REQUEST, OVER, LATER = 4400, 1000, 1013
+FRAMES = "kubesched.frames"  # our server sends frames as they are; its extension tells a socket's window (server.py)
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+lookout: Lookout | None = None
 
 
-class RunConsumer(AsyncWebsocketConsumer):
-    """/ws/runs/{id}?since=N[&pod=ns/name]; text frames {"events": [...]}."""
-
-    channel_layer_alias = None  # notices are read apart: a broker that is away must not close the socket
-
-    async def connect(self) -> None:
-        await self.accept()
-        query = parse_qs(self.scope["query_string"].decode("utf-8", "replace"))
-        since = query.get("since", ["0"])[0]
-        self.tasks: list[asyncio.Task[None]] = []
-        if not (since.isascii() and since.isdigit() and len(since) < 19):
-            await self.refuse(BAD_REQUEST, "since must be a whole number, the last seq that was seen.")
-            return
-        self.run_id = int(self.scope["url_route"]["kwargs"]["run_id"])
-        self.since = int(since)
-        self.pod = query.get("pod", [""])[0].replace("\0", "")
-        self.wake = asyncio.Event()
-        self.tasks = [asyncio.create_task(self.stream()), asyncio.create_task(self.listen())]
-
-    async def disconnect(self, code: int) -> None:
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
-
-    async def stream(self) -> None:
-        """Sends what there is and waits for more, until the run is over. Sending waits for a slow reader."""
-        try:
-            while True:
-                self.wake.clear()
-                active, frame = await self.pull()
-                if active is None:
-                    await self.refuse(NOT_FOUND, f"There is no run {self.run_id}.")
-                    return
-                if frame:
-                    await self.send(text_data=frame)
-                elif active:
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self.wake.wait(), POLL_S)
-                else:
-                    await self.close(code=1000)
-                    return
-        except Exception:
-            logger.exception("The websocket of run %s failed", self.run_id)
-            await self.close(code=1011)
-
-    @database_sync_to_async
-    def pull(self) -> tuple[bool | None, str]:
-        """Whether the run goes on (None: there is no such run), and the next frame ("" when nothing is new)."""
-        # The state first: if the run is over by then, all of its events are there to be read.
-        state = Run.objects.filter(pk=self.run_id).values_list("state", flat=True).first()
-        if state is None:
-            return None, ""
-        texts, size = [], 0
-        for last, text in read_blocks(self.run_id, self.since, self.pod):
-            texts.append(text)
-            size += len(text)
-            self.since = last
-            if size > FRAME_BYTES:
-                break
-        return state in Run.ACTIVE, f'{{"events":{join(texts).decode()}}}' if texts else ""
-
-    async def listen(self) -> None:
-        """Turns notices into wake-ups."""
-        layer: Any = get_channel_layer()
-        while True:
-            channel = None
-            try:
-                channel = await layer.new_channel()
-                await layer.group_add(group(self.run_id), channel)
-                while True:
-                    await layer.receive(channel)
-                    self.wake.set()
-            except asyncio.CancelledError:
-                if channel is not None:
-                    with contextlib.suppress(Exception):
-                        await asyncio.wait_for(layer.group_discard(group(self.run_id), channel), 1)
-                raise
-            except Exception as error:  # whatever the layer's backend raises; until it is back, polling does
-                logger.debug("No notices for run %s: %s", self.run_id, error)
-                await asyncio.sleep(POLL_S)
-
-    async def refuse(self, code: int, problem: str) -> None:
-        """Says what is wrong in a frame, then closes."""
-        await self.send(text_data=json.dumps({"error": problem}))
-        await self.close(code=code)
+def lookout_here() -> Lookout:
+    """The process's one; a new one where there is a new event loop, as in tests."""
+    global lookout
+    loop = asyncio.get_running_loop()
+    if lookout is None or lookout.loop is not loop:
+        lookout = Lookout()
+    return lookout
 
 
-class NoConsumer(AsyncWebsocketConsumer):
+async def run_socket(scope: Scope, receive: Receive, send: Send) -> None:
+    """/ws/runs/{id}?since=N[&pod=ns/name]; text frames {"events": [...]}.
+
+    Raises what goes wrong in closing; the server then ends the connection itself.
+    """
+    await receive()
+    await send({"type": "websocket.accept"})
+    serving = asyncio.create_task(serve(scope, send))
+    listening = asyncio.create_task(gone(receive))
+    try:
+        await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            serving.result()
+            await listening
+    finally:
+        serving.cancel()
+        listening.cancel()
+        await asyncio.gather(serving, listening, return_exceptions=True)
+
+
+async def gone(receive: Receive) -> None:
+    """Returns when the socket is gone. Nothing need be said to us."""
+    while (await receive())["type"] != "websocket.disconnect":
+        pass
+
+
+async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
     """Any other websocket address."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    await close(send, Ending(NOT_FOUND, "There is nothing at this address; runs are at /ws/runs/{id}."))
+    await gone(receive)
 
-    channel_layer_alias = None
 
-    async def connect(self) -> None:
-        await self.accept()
-        await self.send(text_data=json.dumps({"error": "There is nothing at this address; runs are at /ws/runs/{id}."}))
-        await self.close(code=NOT_FOUND)
+async def serve(scope: Scope, send: Send) -> None:
+    """Sends what there is to send. Whatever ends it ends the socket."""
+    query = parse_qs(scope["query_string"].decode("utf-8", "replace"))
+    since = query.get("since", ["0"])[0]
+    if not (since.isascii() and since.isdigit() and len(since) < 19):
+        await close(send, Ending(BAD_REQUEST, "since must be a whole number, the last seq that was seen."))
+        return
+    if len(counted.sockets) >= settings.SOCKETS_MAX:
+        counted.refused += 1
+        await close(send, Ending(LATER, "Too many people watch runs on this server now. Come back in a moment."))
+        return
+    here, run_id = lookout_here(), int(scope["url_route"]["kwargs"]["run_id"])
+    window = scope.get("extensions", {}).get(FRAMES)
+    viewer = Viewer(
+        scope=scope,
+        run_id=run_id,
+        since=int(since),
+        pod=query.get("pod", [""])[0].replace("\0", ""),
+        form=window() if window else None,
+        watch=here.watch(run_id),
+        task=asyncio.current_task(),
+    )
+    counted.sockets.add(viewer)
+    sending = Sending(send)
+    try:
+        await stream(here, viewer, sending)
+        ending = Ending(OVER)
+    except asyncio.CancelledError:
+        if viewer.ending is None:  # the socket is gone
+            raise
+        ending = viewer.ending
+    except Unreadable:
+        ending = Ending(FAILED)
+    except Exception:
+        logger.exception("The websocket of run %s failed", run_id)
+        ending = Ending(FAILED)
+    finally:
+        counted.sockets.discard(viewer)
+        here.leave(viewer)
+    await close(send, ending._replace(says="") if sending.midway else ending)
+
+
+async def stream(here: Lookout, viewer: Viewer, sending: Sending) -> None:
+    """Until the run is over and all of it is sent."""
+    await here.join(viewer)
+    watch = viewer.watch
+    while watch.active or viewer.since < watch.last_seq:
+        if viewer.since >= watch.last_seq:
+            await here.news(viewer)
+        elif not (viewer.pod and watch.passed_over(viewer)):
+            place = (viewer.run_id, viewer.pod, viewer.since)
+            message = await here.feed.after(place, viewer.form, watch.last_seq, watch.forms)
+            if message.frames:
+                await here.turns.mine()
+                await sending.message(message, viewer.form is None)
+            viewer.since = message.last
+
+
+class Sending:
+    """Sends messages; `midway` while one is under way, for then no other may begin."""
+
+    def __init__(self, send: Send) -> None:
+        self.send = send
+        self.midway = False
+
+    async def message(self, message: Message, as_text: bool) -> None:
+        """Returns when the connection has room for more."""
+        self.midway = True
+        if as_text:
+            await self.send({"type": "websocket.send", "text": message.frames[0].decode()})
+        else:
+            await self.send({"type": "websocket.send", "frames": message.frames})
+        self.midway = False
+        counted.messages += 1
+        counted.octets += message.size
+
+
+async def close(send: Send, ending: Ending) -> None:
+    """Says what is wrong in a frame, if anything is, then closes."""
+    if ending.says:
+        await send({"type": "websocket.send", "text": json.dumps({"error": ending.says})})
+    await send({"type": "websocket.close", "code": ending.code})

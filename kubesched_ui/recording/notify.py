@@ -50,7 +50,7 @@ class Notifier:
         try:
             while sent < self.seq:
                 sent = self.seq
-                message = {"type": "run.progress", "seq": sent}
+                message = {"type": "run.progress", "run": self.run_id, "seq": sent}
                 await asyncio.wait_for(get_channel_layer().group_send(group(self.run_id), message), timeout=2)
         except Exception as error:  # whatever the layer's backend raises, the run goes on
             logger.debug("No notice for run %s: %s", self.run_id, error)

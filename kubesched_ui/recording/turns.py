@@ -1,0 +1,42 @@
+"""Sockets take turns: however many have something to send, pages and new sockets get through in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+AT_ONCE = 16  # sockets served before the event loop looks after everything else; about a millisecond
+
+
+class Turns:
+    """A queue of those who wait, served a few at a time, first come first served."""
+
+    def __init__(self) -> None:
+        self.queue: deque[tuple[asyncio.Future[Any], Any]] = deque()
+
+    async def mine(self) -> None:
+        """Waits for the next turn."""
+        future = asyncio.get_running_loop().create_future()
+        self.call([future])
+        await future
+
+    def call(self, futures: Iterable[asyncio.Future[Any]], answer: Any = None) -> None:
+        """Gives each of these its answer when its turn comes."""
+        idle = not self.queue
+        self.queue.extend((future, answer) for future in futures)
+        if idle and self.queue:
+            asyncio.get_running_loop().call_soon(self.serve)
+
+    def serve(self) -> None:
+        for _ in range(min(AT_ONCE, len(self.queue))):
+            future, answer = self.queue.popleft()
+            if future.done():  # its socket is gone
+                continue
+            if isinstance(answer, BaseException):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+        if self.queue:
+            asyncio.get_running_loop().call_soon(self.serve)

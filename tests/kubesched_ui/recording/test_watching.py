@@ -1,0 +1,231 @@
+"""Many sockets of one process: the log is read once for all, and whatever ends a socket ends it with a close."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+
+from kubesched_ui.asgi import application
+from kubesched_ui.models import Run
+from kubesched_ui.recording import consumers, counted, feed, watching
+from kubesched_ui.recording.eventlog import read_blocks
+from tests.kubesched_ui.recording.viewing import LAST, connect, frames, new_run, seqs, write_run
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.asyncio,
+    pytest.mark.usefixtures("forgetful_layer"),
+]
+
+
+async def written() -> Run:
+    run: Run = await database_sync_to_async(new_run)()
+    await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
+    return run
+
+
+async def closed(socket: WebsocketCommunicator) -> tuple[int, str]:
+    """(code, what was said last) of a socket that ends by itself."""
+    said = ""
+    while (message := await socket.receive_output(timeout=10))["type"] == "websocket.send":
+        said = json.loads(message["text"]).get("error", said)
+    assert message["type"] == "websocket.close"
+    return message["code"], said
+
+
+async def nobody_left() -> None:
+    """Once all sockets are gone nothing goes on."""
+    for _ in range(200):
+        if not counted.sockets:
+            break
+        await asyncio.sleep(0.01)
+    assert not counted.sockets
+    assert consumers.lookout is not None
+    assert not consumers.lookout.watches
+    assert consumers.lookout.following is None
+    assert consumers.lookout.feed.size == 0
+
+
+async def test_one_reading_feeds_all() -> None:
+    run = await written()
+    before = counted.readings
+    assert await seqs(await connect(run)) == list(range(1, LAST + 1))
+    alone = counted.readings - before
+    got = await asyncio.gather(*(seqs(socket) for socket in [await connect(run) for _ in range(10)]))
+    assert got == [list(range(1, LAST + 1))] * 10
+    assert counted.readings - before == 2 * alone  # ten read as often as one
+    await nobody_left()
+
+
+async def test_who_came_in_elsewhere_meets_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "MEET", 100)
+    run = await written()
+    ways = []
+    for since in (0, 17, 41):
+        socket = await connect(run, since=since)
+        ways.append([frame[-1]["seq"] for frame in [frame async for frame in frames(socket)]])
+    meeting = set(ways[0]) & set(ways[1]) & set(ways[2])
+    assert len({seq // 100 for seq in meeting}) == len({seq // 100 for seq in ways[0]}) - 1  # one after each hundred
+
+
+async def test_sockets_of_one_pod_do_not_read_what_is_not_theirs() -> None:
+    run: Run = await database_sync_to_async(new_run)()
+    sockets = [await connect(run, more=f"&pod=ns/p{n}") for n in (3, 99)]
+    await asyncio.sleep(0.2)
+    before = counted.readings
+    writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.03))
+    got = await asyncio.gather(*(seqs(socket) for socket in sockets))
+    await writing
+    assert got == [[1, *range(2 + 3 * (n - 1), 5 + 3 * (n - 1)), LAST] for n in (3, 99)]
+    assert counted.readings - before <= 8  # of two dozen batches
+
+
+def fails(*_: Any) -> Any:
+    raise OperationalError("server closed the connection unexpectedly")
+
+
+@pytest.mark.parametrize("broken", [(watching, "look"), (feed, "read"), (watching, "may_see")])
+async def test_a_database_that_is_away_ends_every_socket(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
+    run: Run = await database_sync_to_async(new_run)()
+    sockets = [await connect(run) for _ in range(5)]
+    await asyncio.sleep(0.2)
+    with monkeypatch.context() as outage:
+        outage.setattr(*broken, fails)
+        writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
+        assert await asyncio.gather(*map(closed, sockets)) == [(1011, "")] * 5
+        assert await closed(await connect(run)) == (1011, "")  # who comes meanwhile, too
+        await writing
+    await nobody_left()
+    assert await seqs(await connect(run)) == list(range(1, LAST + 1))
+
+
+async def test_a_socket_that_cannot_even_be_closed_is_the_servers_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def raises(*_: Any) -> None:
+        raise RuntimeError("a code that may not be sent")
+
+    monkeypatch.setattr(consumers, "close", raises)
+    socket = WebsocketCommunicator(application, "/ws/runs/99999")
+    await socket.connect()
+    with pytest.raises(RuntimeError, match="may not be sent"):  # which Daphne answers by closing
+        await socket.wait(5)
+
+
+def nobody(run_id: int, scopes: Sequence[Any]) -> list[bool]:
+    return [False] * len(scopes)
+
+
+async def test_who_may_not_see_a_run_is_told_as_if_there_were_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await written()
+    monkeypatch.setattr(watching, "may_see", nobody)
+    socket = await connect(run)
+    message = json.loads((await socket.receive_output(timeout=5))["text"])
+    assert message == {"error": f"There is no run {run.pk}."}
+    assert await closed(socket) == (4404, "")
+
+
+async def test_a_right_that_is_taken_back_ends_the_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    run: Run = await database_sync_to_async(new_run)()
+    gone, stays = await connect(run), await connect(run, more="&who=kept")
+
+    def only_one(run_id: int, scopes: Sequence[Any]) -> list[bool]:
+        return [b"kept" in scope["query_string"] for scope in scopes]
+
+    await asyncio.sleep(0.2)
+    monkeypatch.setattr(watching, "may_see", only_one)
+    assert await closed(gone) == (4403, f"Run {run.pk} is not shared with you any more.")
+    writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
+    assert await seqs(stays) == list(range(1, LAST + 1))
+    await writing
+
+
+async def blocked(run: Run) -> tuple[asyncio.Task[None], list[dict[str, Any]], Callable[[dict[str, Any]], None]]:
+    """A socket whose reader takes nothing after the first message: (its task, what it was sent, how to tell it)."""
+    sent: list[dict[str, Any]] = []
+    inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+        if message["type"] == "websocket.send":
+            await asyncio.Event().wait()
+
+    scope = {
+        "type": "websocket", "path": f"/ws/runs/{run.pk}", "query_string": b"", "headers": [], "subprotocols": [],
+    }  # fmt: skip
+    inbox.put_nowait({"type": "websocket.connect"})
+    task = asyncio.create_task(application(scope, inbox.get, send))
+    while not any(message["type"] == "websocket.send" for message in sent):
+        await asyncio.sleep(0.01)
+    return task, sent, inbox.put_nowait
+
+
+async def test_a_reader_who_takes_nothing_holds_one_message_and_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await written()
+    task, sent, tell = await blocked(run)
+    assert await seqs(await connect(run)) == list(range(1, LAST + 1))  # the others do not wait for it
+    assert [message["type"] for message in sent] == ["websocket.accept", "websocket.send"]
+    assert counted.lags() == [LAST]
+    monkeypatch.setattr(watching, "may_see", nobody)
+    while sent[-1]["type"] != "websocket.close":
+        await asyncio.sleep(0.01)
+    assert sent[2:] == [{"type": "websocket.close", "code": 4403}]  # no sentence in the middle of a message
+    tell({"type": "websocket.disconnect"})
+    await task
+
+
+async def test_sockets_that_vanish_leave_nothing_behind() -> None:
+    run: Run = await database_sync_to_async(new_run)()
+    sockets = [await connect(run) for _ in range(50)]
+    await asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.0, 20)
+    before = asyncio.all_tasks()
+    assert len(before) > 100
+    for socket in sockets:
+        socket.input_queue.put_nowait({"type": "websocket.disconnect", "code": 1006})
+    await nobody_left()
+    for _ in range(200):
+        if len(asyncio.all_tasks()) < 10:
+            break
+        await asyncio.sleep(0.01)
+    assert len(asyncio.all_tasks()) < 10
+
+
+async def test_who_is_one_too_many_is_told_so(settings: Any) -> None:
+    settings.SOCKETS_MAX = 2
+    run: Run = await database_sync_to_async(new_run)()
+    first, second = await connect(run), await connect(run)
+    await asyncio.sleep(0.1)
+    code, said = await closed(await connect(run))
+    assert code == 1013
+    assert said.startswith("Too many people")
+    await first.disconnect()
+    third = await connect(run)
+    writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
+    assert await seqs(second) == await seqs(third) == list(range(1, LAST + 1))
+    await writing
+
+
+async def test_the_log_is_read_in_the_order_of_an_index() -> None:
+    run = await written()
+
+    def plans() -> list[str]:
+        found = []
+        for pod in ("", "ns/p7"):
+            with CaptureQueriesContext(connection) as asked:
+                list(read_blocks(run.pk, 5, pod))
+            assert all(" LIMIT " in query["sql"] for query in asked)
+            with connection.cursor() as cursor:
+                for query in asked:
+                    cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+                    found += [row[3] for row in cursor.fetchall()]
+        return found
+
+    plan = await database_sync_to_async(plans)()
+    assert plan
+    assert [step for step in plan if "USING INDEX" not in step or "B-TREE" in step] == []
