@@ -45,7 +45,7 @@ def call(url: str, body: Any = None, content_type: str = "application/json") -> 
     with OPENER.open(request, timeout=600) as answer:
         text = answer.read()
     took = time.perf_counter() - start
-    return (json.loads(text) if "json" in answer.headers.get("Content-Type", "") else text), took
+    return (json.loads(text) if answer.headers.get_content_type() == "application/json" else text), took
 
 
 def free_port() -> int:
