@@ -37,8 +37,8 @@ SIZES = ((20, 60), (100, 400), (400, 1500))  # nodes and pods of what is uploade
 PAGES = ("/", "/scenarios/", "/runs/", "/api/runs?limit=20", "/api/scenarios?limit=20", "/healthz")
 OF_RUN = (
     "/runs/{run}/", "/api/runs/{run}", "/api/runs/{run}/pods", "/api/runs/{run}/events", "/api/runs/{run}/map",
-    "/api/runs/{run}/find?where=attempt%3E0", "/api/runs/{run}/cycles/1", "/runs/{run}/cycles/1/", "/api/runs/{run}/export",
-    "/runs/{run}/together/", "/compare/{run}/{run}/",
+    "/api/runs/{run}/find?where=attempt%3E0", "/api/runs/{run}/cycles/1", "/runs/{run}/cycles/1/",
+    "/api/runs/{run}/export", "/runs/{run}/together/", "/compare/{run}/{run}/",
 )  # fmt: skip
 
 

@@ -46,8 +46,8 @@ LINK = re.compile(rb'(?:href|src|data-url|hx-get|data-src)="(/[^"]*)"')
 OF_EACH = 2  # addresses of a kind that are opened
 ASKED = (
     "", "/pods", "/events", "/lanes", "/lanes/overview", "/moment?t=1", "/state?cycle=1", "/map", "/map/tape?after=0",
-    "/find?where=attempt%3E0", "/groups", "/remedies", "/breakpoints", "/cycles/1", "/export", "/export?format=simulator",
-    "/export?format=run", "/export?format=parquet",
+    "/find?where=attempt%3E0", "/groups", "/remedies", "/breakpoints", "/cycles/1", "/export",
+    "/export?format=simulator", "/export?format=run", "/export?format=parquet",
 )  # fmt: skip
 
 
