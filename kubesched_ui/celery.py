@@ -10,3 +10,4 @@ app = Celery("kubesched_ui")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["kubesched_ui.runs", "kubesched_ui.upgrades"])
 app.autodiscover_tasks(["kubesched_ui.seeing"], related_name="carried")  # ids in the log
+app.autodiscover_tasks(["kubesched_ui.keeping"], related_name="tidying")

@@ -5,7 +5,7 @@ import secrets
 import stat
 import tempfile
 from hashlib import sha256
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 TRUE = {"1", "true", "yes", "on"}
@@ -59,6 +59,19 @@ def networks(name: str, default: str = "") -> list[str]:
         except ValueError:
             raise ValueError(f"{name} must be networks as 10.0.0.0/8, comma-separated, not {network!r}") from None
     return found
+
+
+def accounts() -> bool:
+    """Whether people sign in: as ACCOUNTS says, else where HOST is an address that other machines reach."""
+    return flag("ACCOUNTS", default=not is_loopback(text("HOST", "127.0.0.1")))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens at `host`."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def max_upload() -> int:

@@ -131,6 +131,11 @@ UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # for the causes f
 # Sockets
 SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # websockets of a web process
 
+# What is kept (docs/operations.md); 0 is without a limit
+DISK_MIN_FREE_BYTES = env.number("DISK_MIN_FREE_BYTES", 10**9 if env.accounts() else 0)
+DATABASE_MAX_BYTES = env.number("DATABASE_MAX_BYTES", 0)
+TIDY_EVERY_S = 30
+
 # Uploads (kubesched_ui/ingest reads the limits)
 INGEST_MAX_BYTES = env.max_upload()
 INGEST_MAX_NODES = env.number("INGEST_MAX_NODES", 10_000)

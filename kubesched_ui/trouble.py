@@ -15,6 +15,14 @@ class Trouble(NamedTuple):
     retry_after: int
 
 
+class Troubled(Exception):
+    """Raised where we know the trouble ourselves."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(trouble.said)
+        self.trouble = trouble
+
+
 FULL = Trouble("The disk is full: nothing can be stored until there is room again. What was recorded is safe.", 60)
 LOCKED = Trouble("The database is busy with other writes, and nothing was changed. Try again in a moment.", 5)
 READ_ONLY = Trouble("The database can only be read at present, so nothing was changed.", 60)
@@ -47,6 +55,8 @@ def trouble_of(error: BaseException | None) -> Trouble | None:
     for _ in range(10):  # an upload's reader hands its own on, several deep
         if error is None:
             return None
+        if isinstance(error, Troubled):
+            return error.trouble
         if isinstance(error, OSError) and error.errno in CODES:
             return CODES[error.errno]
         # The API's schemas read rows as they answer, and keep only the words of what goes wrong then.

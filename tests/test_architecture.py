@@ -33,6 +33,7 @@ FLOORS = {
         ("models",),
         ("seeing", "backup"),
         ("admin", "ingest", "recording"),
+        ("keeping",),
         ("scenarios",),
         ("runs",),
         ("reading",),

@@ -16,6 +16,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from kubesched_ui.keeping import disk
 from kubesched_ui.models import Cycle, RecordingBlock, Run
 from kubesched_ui.recording.chronicle import Chronicle
 from kubesched_ui.recording.eventlog import Cancelled, LostClaim, RunLog, read_blocks
@@ -25,6 +26,7 @@ from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
 from kubesched_ui.runs import forked, forking, importing, lifecycle, simulations
 from kubesched_ui.scenarios import intime
+from kubesched_ui.trouble import FULL, trouble_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
 from scheduler_core.debugger.recording import MOVES_PART, Recorder
@@ -35,6 +37,8 @@ from scheduler_core.snapshot.prepare import Prepared
 
 logger = logging.getLogger(__name__)
 
+ROOM_S, LONG_ROOM_S = 5.0, 60.0  # until a run that met a full disk looks again
+
 
 @shared_task(name=lifecycle.EXECUTE, acks_late=True)
 def execute_run(run_id: int) -> None:
@@ -44,20 +48,58 @@ def execute_run(run_id: int) -> None:
     if run is None:
         return
     with Heartbeat(Run.objects.held(run), f"run-{run_id}"), Notifier(run_id) as notify:
-        log = RunLog(run, notify)
+        while run is not None:
+            run = play(run, notify)
+
+
+def play(run: Run, notify: Notifier) -> Run | None:
+    """Brings the run to its end, and returns None. Where the disk is full, waits, and returns it to be gone on with."""
+    try:
+        recorded(run, RunLog(run, notify))
+    except (OperationalError, InterfaceError) as error:
+        if trouble_of(error) is FULL:
+            return once_there_is_room(run)
+        raise  # the database went away: the run is taken up again once it is back
+    return None
+
+
+def recorded(run: Run, log: RunLog) -> None:
+    """Records the run to its end, whatever that is. Raises what the database raises."""
+    try:
+        (record_in_time if run.in_time else record)(run, log)
+    except Cancelled:
+        log.finish(Run.State.CANCELLED)
+    except InputError as error:
+        finish(run, log, Run.State.FAILED, str(error))
+    except LostClaim:
+        logger.warning("Run %s was taken over by another worker", run.pk)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        logger.exception("Run %s failed", run.pk)
+        fail(log, f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details.")
+
+
+def once_there_is_room(run: Run) -> Run | None:
+    """The run as it is stored, to be gone on with, when there is room on the disk again; None if it is ours no longer.
+
+    It is not given up: what fails then would not be its fault, and nothing else could be recorded in its place.
+    """
+    wait = ROOM_S
+    logger.warning("Run %s waits: %s", run.pk, FULL.said)
+    while True:
+        disk.waits()
+        time.sleep(wait)
+        wait = min(2 * wait, LONG_ROOM_S)  # it begins anew each time, and repeats what is stored
         try:
-            (record_in_time if run.in_time else record)(run, log)
-        except Cancelled:
-            log.finish(Run.State.CANCELLED)
-        except InputError as error:
-            finish(run, log, Run.State.FAILED, str(error))
-        except LostClaim:
-            logger.warning("Run %s was taken over by another worker", run_id)
-        except (OperationalError, InterfaceError):
-            raise  # the database went away: the run is taken up again once it is back
-        except Exception as error:
-            logger.exception("Run %s failed", run_id)
-            fail(log, f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details.")
+            if disk.free_here() < disk.LEAST:
+                continue
+            held = Run.objects.held(run).update(heartbeat_at=timezone.now())
+        except (OperationalError, InterfaceError) as error:
+            logger.info("Run %s still waits: %s", run.pk, error)
+            continue
+        disk.no_longer()
+        return Run.objects.get(pk=run.pk) if held else None
 
 
 def record(run: Run, log: RunLog) -> None:

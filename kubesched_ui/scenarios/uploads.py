@@ -23,6 +23,7 @@ from kubesched_ui import viewing
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
+from kubesched_ui.keeping import disk
 from kubesched_ui.models import Scenario
 from kubesched_ui.scenarios import isolated
 from kubesched_ui.scenarios.making import File, read_and_store, size_of
@@ -42,7 +43,8 @@ class Made(NamedTuple):
 
 
 def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Made:
-    """What a request's `file` fields, or its body, hold. Raises IngestError."""
+    """What a request's `file` fields, or its body, hold. Raises IngestError, and Troubled where there is no room."""
+    disk.check_room()
     with tempfile.TemporaryDirectory(prefix="kubesched-upload-") as folder:
         if request.content_type == "multipart/form-data":
             files = [content_of(file) for file in request.FILES.getlist("file")]

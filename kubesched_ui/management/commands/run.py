@@ -19,7 +19,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui import env
-from kubesched_ui.runs import room
+from kubesched_ui.keeping import room
 from kubesched_ui.supervision import CannotStart, check_free, configuration, lock
 
 READY_S = 60
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         except CannotStart as problem:
             raise CommandError(str(problem)) from None
         call_command("migrate", verbosity=0)
-        room.give_back()
+        room.give_back(alone=True)
         call_command("load_samples", stdout=io.StringIO())
         config = settings.VAR_DIR / "supervisord.conf"
         config.write_text(configuration(host, port))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from kubesched_ui.keeping import room, tidying
 from kubesched_ui.models import EventBlock, Run, Scenario
-from kubesched_ui.runs import room
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -22,7 +23,6 @@ pytestmark = [
 @pytest.fixture
 def file(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     name = connection.settings_dict["NAME"]
-    monkeypatch.setitem(settings.DATABASES["default"], "NAME", name)
     monkeypatch.setattr(room, "WORTH", 1024 * 1024)
     return Path(name)
 
@@ -46,6 +46,37 @@ def test_what_deleted_runs_leave_is_given_back(file: Path) -> None:
     assert size(file) <= before - 8
     assert EventBlock.objects.filter(run=kept).count() == 2
     assert room.give_back() == 0
+
+
+def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, gone = recorded(2), recorded(8)
+    gone.delete()
+    before = size(file)
+    Run.objects.filter(pk=kept.pk).update(state="running")
+    assert room.give_back() == 0
+    Run.objects.filter(pk=kept.pk).update(state="done")
+    reader = sqlite3.connect(file)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM kubesched_ui_run").fetchone()
+    monkeypatch.setattr("time.sleep", lambda seconds: reader.rollback())  # it reads on for a while
+    assert room.give_back() >= 8 * 1024 * 1024
+    assert size(file) <= before - 8
+    reader.close()
+
+
+def test_a_worker_is_told_when_it_is_worth_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(tidying.app, "send_task", lambda name, **_: sent.append(name))
+    monkeypatch.setattr(tidying, "connection", SimpleNamespace(close=lambda: None))
+    room.give_back()  # what other tests left
+    tidying.look()
+    recorded(8).delete()
+    tidying.look()
+    before = size(file)
+    tidying.tidy()
+    tidying.look()
+    assert sent == [tidying.TIDY]
+    assert size(file) <= before - 8
 
 
 def test_a_little_is_left_for_the_next_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

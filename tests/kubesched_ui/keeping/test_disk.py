@@ -1,0 +1,117 @@
+"""A disk that fills: new work is refused before, runs under way wait, and nothing that was recorded is lost."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+
+from kubesched_ui.keeping import disk
+from kubesched_ui.models import EventBlock, Run, Scenario
+from kubesched_ui.runs import tasks
+from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+
+@pytest.fixture(autouse=True)
+def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "LATELY_S", 0.0)
+    cache.delete(disk.WAITS)
+
+
+def leave(monkeypatch: pytest.MonkeyPatch, free: float) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=int(free)))
+
+
+@pytest.mark.parametrize(
+    ("free", "said"),
+    [
+        (5e9, ""),
+        (1.2e8, "The disk is almost full: 120 MB are free, and new work needs 1 GB. Delete runs and scenarios"),
+        (1e6, "The disk is full: nothing can be stored"),
+    ],
+)
+@pytest.mark.django_db
+def test_how_much_is_free(monkeypatch: pytest.MonkeyPatch, settings: Any, free: float, said: str) -> None:
+    settings.DISK_MIN_FREE_BYTES = 10**9
+    leave(monkeypatch, free)
+    assert disk.short()[: len(said)] == said
+    assert bool(disk.short()) == bool(said)
+
+
+@pytest.mark.django_db
+def test_a_database_may_have_a_limit(settings: Any) -> None:
+    settings.DATABASE_MAX_BYTES = 1000
+    assert "The database is almost full: it holds" in disk.short()
+    assert "of 1 kB" in disk.short()
+
+
+@pytest.mark.django_db
+def test_new_work_is_refused_and_all_else_goes_on(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    client = Client(raise_request_exception=False, headers={"host": "localhost"})
+    cluster = scenario(node("n1"), pod("a"))
+    run = ran(cluster)
+    settings.DISK_MIN_FREE_BYTES = 10**9
+    leave(monkeypatch, 1e8)
+    for address, body in (
+        ("/api/scenarios", taught()),
+        (f"/api/scenarios/{cluster.pk}/runs", b"{}"),
+        (f"/api/runs/{run.pk}/fork", b'{"at": 1}'),
+    ):
+        answer = client.post(address, body, content_type="application/json")
+        assert (answer.status_code, answer["Retry-After"]) == (503, "60"), address
+        assert "100 MB are free, and new work needs 1 GB" in answer.json()["error"]
+    answer = client.post("/upload/", {"text": taught().decode()}, headers={"accept": "text/html"})
+    assert (answer.status_code, "almost full" in answer.content.decode()) == (503, True)
+    assert "almost full" in client.get(f"/runs/{run.pk}/").content.decode()
+    assert client.delete(f"/api/runs/{run.pk}").status_code == 204
+    assert Scenario.objects.count() == 1
+    leave(monkeypatch, 5e9)
+    assert "almost full" not in client.get("/").content.decode()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite can be told where its disk ends")
+@pytest.mark.django_db(transaction=True)
+def test_a_run_waits_for_room_and_loses_nothing(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """The file may not grow any more in the middle of the run, until the run has waited twice."""
+    settings.RUN_BATCH_CYCLES = 1
+    cluster = scenario(*(node(f"n{n}") for n in range(40)), *(pod(f"p{n}") for n in range(60)))
+    run, waited = Run.objects.create(scenario=cluster, tie_break="name"), []
+
+    def limit(pages: int) -> None:
+        connection.cursor().execute(f"PRAGMA max_page_count={pages}")
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        assert disk.is_full()
+        assert Run.objects.get(pk=run.pk).state == "running"
+        if len(waited) == 2:
+            limit(1073741823)
+
+    monkeypatch.setattr("time.sleep", sleep)
+    (pages,) = connection.cursor().execute("PRAGMA page_count").fetchone()
+    limit(pages + 10)
+    try:
+        tasks.execute_run(run.pk)
+    finally:
+        limit(1073741823)
+    run.refresh_from_db()
+    assert (run.state, run.cycles_done, run.starts, run.error) == ("done", 60, 1, "")
+    assert len(waited) >= 2
+    assert not disk.is_full()
+    blocks = EventBlock.objects.filter(run=run).order_by("first_seq").values_list("first_seq", "last_seq")
+    assert [first for first, _ in blocks] == [1, *(last + 1 for _, last in blocks)][:-1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_that_was_deleted_meanwhile_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run.objects.create(scenario=scenario(node("n1"), pod("a")))
+    claimed = Run.objects.claim(run.pk, "me")
+    assert claimed
+    monkeypatch.setattr("time.sleep", lambda seconds: run.delete() if run.pk else None)
+    assert tasks.once_there_is_room(claimed) is None
+    assert not disk.is_full()
