@@ -84,7 +84,7 @@ async def serve(scope: Scope, send: Send) -> None:
         return
     if len(counted.sockets) >= settings.SOCKETS_MAX:
         counted.refused += 1
-        await close(send, Ending(LATER, "Too many people watch runs on this server now. Come back in a moment."))
+        await close(send, Ending(LATER, "Too many people watch runs on this server now."))
         return
     here, run_id = lookout_here(), int(scope["url_route"]["kwargs"]["run_id"])
     window = scope.get("extensions", {}).get(FRAMES)

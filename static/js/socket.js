@@ -1,8 +1,24 @@
 // A run's events, every one once and in order: connects, resumes after `since` when cut off, ends with the run.
-export function follow(path, since, { pod = "", onEvents, onEnd, onState = () => {} }) {
+import { afterClose } from "./again.js";
+
+const SETTLED = 1500; // milliseconds after which a socket that is still open counts as a success
+
+// Says what is going on where the page has a place for it.
+function tell(text) {
+  const place = document.querySelector("[data-link]");
+  if (place && place.textContent !== text) place.textContent = text;
+}
+
+export function follow(path, since, { pod = "", onEvents, onEnd, onState = tell }) {
   let seen = since;
-  let wait = 250;
+  let tries = 0; // in a row, without an event
   let over = false;
+
+  function end() {
+    if (over) return;
+    over = true;
+    onEnd?.();
+  }
 
   function connect() {
     const address = new URL(path, location.href);
@@ -10,34 +26,37 @@ export function follow(path, since, { pod = "", onEvents, onEnd, onState = () =>
     address.searchParams.set("since", seen);
     if (pod) address.searchParams.set("pod", pod);
     const socket = new WebSocket(address);
+    let said = "";
     socket.onmessage = ({ data }) => {
       const { events = [], error } = JSON.parse(data);
       if (error) {
-        over = true;
-        onState(error);
+        said = error;
         return;
       }
       const fresh = events.filter((event) => event.seq > seen);
       if (!fresh.length) return;
-      wait = 250;
+      tries = 0;
+      onState("");
       seen = fresh.at(-1).seq;
       onEvents(fresh);
-      if (fresh.at(-1).type === "run.finished") {
-        over = true;
-        onEnd?.();
-      }
+      if (fresh.at(-1).type === "run.finished") end();
     };
-    socket.onopen = () => onState("");
+    socket.onopen = () => setTimeout(settled, SETTLED);
+    function settled() {
+      if (socket.readyState !== WebSocket.OPEN) return; // let in and turned away
+      tries = 0;
+      onState("");
+    }
     socket.onclose = ({ code }) => {
-      if (code === 1000) over = true;
-      if (over) {
-        onEnd?.();
-        onEnd = null;
+      if (over) return;
+      const { wait, says } = afterClose(code, said, tries, Math.random());
+      onState(says);
+      if (wait === null) {
+        end();
         return;
       }
-      onState("Reconnecting …");
+      tries += 1;
       setTimeout(connect, wait);
-      wait = Math.min(wait * 2, 8000);
     };
   }
   connect();

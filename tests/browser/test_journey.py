@@ -219,6 +219,28 @@ def test_run_page_survives_a_socket_that_breaks(page: Page, site: Instance, larg
     expect(page.locator("#pods tbody tr")).to_have_count(100)
 
 
+def test_run_page_says_why_it_waits_to_be_let_in(page: Page, site: Instance, large: int) -> None:
+    tries: list[str] = []
+
+    def turn_away(ours: WebSocketRoute) -> None:
+        tries.append(ours.url)
+        if len(tries) > 1:
+            ours.connect_to_server()
+            return
+        ours.send('{"error": "Too many people watch runs on this server now."}')
+        ours.close(code=1013)
+
+    page.route_web_socket(re.compile("/ws/runs/"), turn_away)
+    run = many(site, large, 20_000)
+    page.goto(f"/runs/{run}/")
+    notice = page.locator("[data-link]")
+    expect(notice).to_contain_text("Too many people watch runs on this server now. Trying again in")
+    expect(notice).to_be_empty()
+    expect(notice).to_be_hidden()
+    site.api("POST", f"/runs/{run}/cancel")
+    expect(page.locator('[data-part="state"]')).to_contain_text("cancelled", timeout=60_000)
+
+
 def test_cancel(page: Page, site: Instance, large: int) -> None:
     run = many(site, large, 20_000)
     page.goto(f"/runs/{run}/")
