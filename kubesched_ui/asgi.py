@@ -1,14 +1,37 @@
 """The ASGI application that Daphne serves: pages and API over HTTP, runs over websockets."""
 
 import os
+from contextvars import ContextVar
 from typing import Any
 
+import django
 from channels.routing import ProtocolTypeRouter, URLRouter
-from django.core.asgi import get_asgi_application
+from django.core.handlers.asgi import ASGIHandler
 from django.urls import re_path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
-http = get_asgi_application()
+django.setup(set_prefix=False)
+
+BODY = "kubesched.body"  # where kubesched_ui/server.py puts a request's body
+_body: ContextVar[Any] = ContextVar("body", default=None)
+
+
+class Http(ASGIHandler):
+    """Takes a body as the server has it on disk, where it would be read into memory and written to disk again, in the
+    one thread that all connections share."""
+
+    async def handle(self, scope: Any, receive: Any, send: Any) -> None:
+        _body.set(scope.get(BODY))
+        await super().handle(scope, receive, send)
+
+    async def read_body(self, receive: Any) -> Any:
+        if (body := _body.get()) is None:
+            return await super().read_body(receive)
+        await receive()
+        return body
+
+
+http = Http()
 
 from kubesched_ui.origins import OwnPages  # noqa: E402
 from kubesched_ui.recording.consumers import nothing_here, run_socket  # noqa: E402  (needs the apps loaded)

@@ -52,6 +52,14 @@ class ScenarioQuerySet(models.QuerySet["Scenario"]):
         return rows
 
 
+class Complete(models.Manager.from_queryset(ScenarioQuerySet)):  # type: ignore[misc]
+    """Scenarios but for those of which a part is still to be stored: to everybody they are not there yet."""
+
+    def get_queryset(self) -> ScenarioQuerySet:
+        found: ScenarioQuerySet = super().get_queryset().filter(storing_at=None)
+        return found
+
+
 class Scenario(models.Model):
     """A cluster as uploaded, written by us as a sample, or edited from another scenario."""
 
@@ -72,8 +80,12 @@ class Scenario(models.Model):
     warnings = models.JSONField(default=list)
     time = PackedJSONField(default=dict, help_text="What a Scenario document says beside objects; {} for a snapshot.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    storing_at = models.DateTimeField(
+        null=True, editable=False, help_text="Last sign of who stores it part by part; empty once it is complete."
+    )
 
-    objects = ScenarioQuerySet.as_manager()
+    objects = Complete()
+    everything = ScenarioQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-id"]

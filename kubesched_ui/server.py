@@ -7,7 +7,9 @@ consumer may send `frames`, ready to be written, made for the window of compress
 `kubesched.frames` tells (kubesched_ui/recording).
 
 Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
-upload is read and forgotten, and answered with 413. Forms are the application's to read.
+upload is read and forgotten, and answered with 413; large bodies are bounded in number and bytes, too, and what is
+beyond that is answered with 503. Our own application gets the body as it is on disk; Daphne would pass it on through
+memory. Forms are the application's to read.
 
 An answer whose application fails midway is broken off.
 
@@ -16,6 +18,8 @@ Before it serves KubeSched's own application it gathers the static files.
 
 import asyncio
 import contextlib
+import io
+import json
 import logging
 import os
 import resource
@@ -32,6 +36,7 @@ from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
 from kubesched_ui import env
+from kubesched_ui.bodies import Body
 
 HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
 FILES = 65_536
@@ -58,20 +63,32 @@ class Gate:
 
 
 class BoundedRequest(http_protocol.WebRequest):
-    """A request whose body is kept up to a limit."""
+    """A request whose body is kept up to a limit, where there is room for it."""
 
     limit = env.max_upload() + 1024 * 1024  # a form is a little larger than its files
     received = 0
+    length = 0  # as it was announced
+    no_room = ""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         # Twisted would read forms, too: all of them in memory, with an empty 400 for a broken one.
         self._parsePOSTFormSubmission = False
 
+    def gotLength(self, length: int | None) -> None:
+        self.content = Body(length)
+        self.length = min(length or 0, self.limit)
+
     def handleContentChunk(self, data: bytes) -> None:
         self.received += len(data)
-        if self.received <= self.limit:
-            super().handleContentChunk(data)
+        if self.received > self.limit or self.no_room:
+            return
+        self.no_room = self.content.fits(max(self.length, self.received))
+        if self.no_room:
+            self.content.close()
+            self.content = Body(0)
+            return
+        super().handleContentChunk(data)
 
     def handle_exception(self, exception: BaseException) -> None:
         """Breaks off what was begun: a file that ends early must not look whole, and nobody waits for its rest.
@@ -84,11 +101,17 @@ class BoundedRequest(http_protocol.WebRequest):
             super().handle_exception(exception)
 
     def process(self) -> Any:
-        if self.received <= self.limit:
-            return super().process()
-        self.setResponseCode(413)
+        if self.received > self.limit:
+            return self.refuse(413, f"The request body is larger than {self.limit} bytes.")
+        if self.no_room:
+            self.setHeader(b"Retry-After", b"30")
+            return self.refuse(503, self.no_room)
+        return super().process()
+
+    def refuse(self, status: int, why: str) -> Any:
+        self.setResponseCode(status)
         self.setHeader(b"Content-Type", b"application/json")
-        self.write(b'{"error": "The request body is larger than %d bytes."}' % self.limit)
+        self.write(json.dumps({"error": why}).encode())
         return self.finish()
 
 
@@ -168,7 +191,10 @@ daphne_server.WebSocketFactory = WebsocketFactory
 
 
 class Server(daphne_server.Server):
-    """Replies to websockets wait for the transport; a crowd that comes at once is let in."""
+    """Replies to websockets wait for the transport; a crowd that comes at once is let in. `hands_over`: the application
+    takes a body as it is on disk."""
+
+    hands_over = False
 
     def __init__(self, application: Any, endpoints: Sequence[str] = (), **options: Any) -> None:
         crowd = [f"{one}:backlog=1024" if one.startswith("tcp:") and "backlog" not in one else one for one in endpoints]
@@ -179,6 +205,8 @@ class Server(daphne_server.Server):
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         if scope["type"] == "websocket":
             scope["extensions"] = {"kubesched.frames": protocol.window}
+        elif self.hands_over:
+            scope["kubesched.body"], protocol.content = protocol.content, io.BytesIO()
         return super().create_application(protocol, scope)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
@@ -221,6 +249,7 @@ class CommandLine(CommandLineInterface):
             for warning in env.warnings():
                 logging.getLogger(__name__).warning(warning)
             static_files.collect()
+            Server.hands_over = True
             if settings.LOG_FORMAT == "json":
                 args = ["-v", "0", *args]  # without Daphne's own line a request, which is not JSON; ours is logged
         allow_files()

@@ -1,6 +1,7 @@
 """Settings. Every decision is one environment variable; with none set, the embedded set-up under var/ is used."""
 
 import logging
+import os
 import tomllib
 from pathlib import Path
 
@@ -142,10 +143,13 @@ INGEST_MAX_NODES = env.number("INGEST_MAX_NODES", 10_000)
 INGEST_MAX_PODS = env.number("INGEST_MAX_PODS", 200_000)
 INGEST_MAX_SECONDS = env.number("INGEST_MAX_SECONDS", 300)
 INGEST_MAX_MEMORY = env.number("INGEST_MAX_MEMORY", 4 * 1024**3)
-INGEST_ISOLATED = True  # read uploads in a process of their own: its memory goes, a crash harms nobody
+INGEST_READERS = env.number("INGEST_READERS", min(4, os.cpu_count() or 1))  # of large uploads, at once
+INGEST_ISOLATED = True  # read uploads in processes of their own: their memory goes, a crash harms nobody
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024  # forms and JSON bodies; files stream to disk past FILE_UPLOAD_MAX...
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # where what a killed process leaves is removed (scenarios/progress.py)
+FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"

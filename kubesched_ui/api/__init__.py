@@ -33,6 +33,7 @@ from kubesched_ui.api import (
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.ingest import IngestError
+from kubesched_ui.trouble import Troubled
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.debugger.find import WrongExpression
 from scheduler_core.debugger.provenance import NotThere
@@ -99,6 +100,13 @@ def not_recorded(request: HttpRequest, error: NotRecorded) -> HttpResponse:
 @api.exception_handler(Busy)
 def busy(request: HttpRequest, error: Busy) -> HttpResponse:
     return refusal(request, "Others are searching; ask again in a moment.", 503)
+
+
+@api.exception_handler(Troubled)
+def troubled(request: HttpRequest, error: Troubled) -> HttpResponse:
+    answer = refusal(request, str(error), 503)
+    answer["Retry-After"] = str(error.trouble.retry_after)
+    return answer
 
 
 @api.exception_handler(ValidationError)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 from django.db import transaction
 
-from kubesched_ui.ingest import beside
+from kubesched_ui.fields import pack
+from kubesched_ui.ingest import beside, parts
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.outlook import filled_in
 from kubesched_ui.ingest.result import IngestResult
-from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.models import Scenario
 
-BATCH = 1000  # objects in one INSERT
 MAX_NAME = 200
 
 
@@ -25,40 +23,36 @@ def store(
     origin: str = Scenario.Origin.UPLOAD,
     description: str = "",
     parent: Scenario | None = None,
+    begun: Callable[[int], None] | None = None,
 ) -> Scenario:
     """A new Scenario with all of the result's objects, or nothing at all if the database refuses any.
 
-    The name that a Scenario document gives itself is used where `name` is empty, its description likewise.
+    The name that a Scenario document gives itself is used where `name` is empty, its description likewise. A small one
+    is stored at once, a large one part by part; of that `begun` is told its number.
     """
-    with transaction.atomic():
-        scenario = Scenario.objects.create(
-            name=printable(name or result.name or "Unnamed cluster")[:MAX_NAME],
-            description=description or result.description,
-            origin=origin,
-            parent=parent,
-            kubernetes=result.kubernetes[:40],
-            config=result.config,
-            counts=result.counts,
-            warnings=remarks(result),
-            time=result.time,
-        )
-        rows = _rows(result, scenario)
-        while batch := list(islice(rows, BATCH)):
-            ClusterObject.objects.bulk_create(batch)
+    columns: dict[str, Any] = {
+        "name": printable(name or result.name or "Unnamed cluster")[:MAX_NAME],
+        "description": description or result.description,
+        "origin": origin,
+        "parent": parent,
+        "kubernetes": result.kubernetes[:40],
+        "config": result.config,
+        "counts": result.counts,
+        "warnings": remarks(result),
+        "time": result.time,
+    }
+    if len(result.records) <= parts.PART:
+        with transaction.atomic(), parts.storing(**columns) as scenario:
+            parts.add(scenario, _rows(result))
+    else:
+        with parts.storing(begun, **columns) as scenario:
+            parts.add(scenario, _rows(result))
     return scenario
 
 
-def _rows(result: IngestResult, scenario: Scenario) -> Iterator[ClusterObject]:
+def _rows(result: IngestResult) -> Iterator[parts.Row]:
     for position, record in enumerate(result.records.values()):
-        yield ClusterObject(
-            scenario=scenario,
-            position=position,
-            kind=record.kind,
-            api_version=record.api_version,
-            namespace=record.namespace,
-            name=record.name,
-            data=msgspec.Raw(record.data),  # JSON already
-        )
+        yield position, record.kind, record.api_version, record.namespace, record.name, pack(record.data)
 
 
 def remarks(result: IngestResult) -> list[dict[str, Any]]:

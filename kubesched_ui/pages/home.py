@@ -13,6 +13,7 @@ from kubesched_ui.pages import example
 from kubesched_ui.runs import importing
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
+from kubesched_ui.trouble import Troubled
 
 
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
@@ -48,6 +49,10 @@ def upload(request: HttpRequest) -> HttpResponse:
         run = importing.begin(made)
     except IngestError as error:
         return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
+    except Troubled as error:
+        answer = front(request, str(error), request.POST.get("text", "")[:200_000], status=503)
+        answer["Retry-After"] = str(error.trouble.retry_after)
+        return answer
     return redirect("run", run.pk) if run else redirect("scenario", made.scenario.pk)
 
 

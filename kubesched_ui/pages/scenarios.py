@@ -143,7 +143,7 @@ def edit(request: HttpRequest, scenario_id: int, object_id: int) -> HttpResponse
 def object_named(request: HttpRequest, scenario_id: int, kind: str, name: str, namespace: str = "") -> HttpResponse:
     """From an object's name to the page that shows it."""
     wanted = {"kind": kind, "namespace": namespace, "name": name}
-    obj = ClusterObject.objects.filter(scenario_id=scenario_id, **wanted).only("pk").first()
+    obj = ClusterObject.objects.filter(scenario=find(scenario_id), **wanted).only("pk").first()
     if obj is None:
         raise Http404(f"Scenario {scenario_id} has no {kind} {namespace}/{name}.")
     return redirect("object", scenario_id, obj.pk)

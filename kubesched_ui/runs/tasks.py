@@ -16,6 +16,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from kubesched_ui.ingest import parts
 from kubesched_ui.keeping import disk
 from kubesched_ui.models import Cycle, RecordingBlock, Run
 from kubesched_ui.recording.chronicle import Chronicle
@@ -321,8 +322,9 @@ def sweep_regularly(sender: Any, **_: Any) -> None:
 
 
 def sweep_safely() -> None:
-    """`lifecycle.sweep` for a timer, which must not fail."""
+    """`lifecycle.sweep`, and that of scenarios that nobody completes, for a timer, which must not fail."""
     try:
+        parts.sweep()
         lifecycle.sweep()
     except Exception as error:
-        logger.warning("Could not look for lost runs: %s", error)
+        logger.warning("Could not look for what was lost: %s", error)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from django.db import transaction
-
-from kubesched_ui.ingest import IngestError, Limits, ingest_files, outlook
+from kubesched_ui.fields import pack
+from kubesched_ui.ingest import IngestError, Limits, ingest_files, outlook, parts
 from kubesched_ui.ingest.errors import Warn, Where
 from kubesched_ui.ingest.misspelt import CODE
 from kubesched_ui.ingest.result import IngestResult, Record
@@ -18,7 +16,6 @@ from scheduler_core.api.fields import unknown_fields
 from scheduler_core.api.objects import decode
 
 FILE = "the text"
-BATCH = 1000  # objects in memory at a time
 
 
 def as_yaml(data: dict[str, Any]) -> str:
@@ -37,7 +34,6 @@ def read_one(text: str) -> IngestResult:
     return result
 
 
-@transaction.atomic
 def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario:
     """A copy of `scenario` in which `obj` is what `text` says, or is gone where `text` is None.
 
@@ -48,37 +44,24 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
     record = next(iter(read.records.values())) if read else None
     if record and _taken(scenario, obj, record):
         raise IngestError(Where(FILE), f"the scenario already has {record.kind} {record.namespace}/{record.name}")
-    version = Scenario.objects.create(
-        name=scenario.name,
-        description=scenario.description,
-        origin=Scenario.Origin.EDIT,
-        parent=scenario,
-        kubernetes=scenario.kubernetes,
-        config=scenario.config,
-        counts=_counts(scenario, obj, record),
-        warnings=[
-            *outlook.of_files(scenario.warnings),
-            *misspelt(record),
-            *(outlook.filled_in(read.filled) if read else []),
-        ],
-        time=scenario.time,
-    )
-    rows = scenario.cluster_objects.exclude(pk=obj.pk).order_by("position")
-    copies = _copies(rows.iterator(chunk_size=BATCH), version)
-    while batch := list(islice(copies, BATCH)):
-        ClusterObject.objects.bulk_create(batch)
-    if record:
-        ClusterObject.objects.create(
-            scenario=version,
-            position=obj.position,
-            kind=record.kind,
-            api_version=record.api_version,
-            namespace=record.namespace,
-            name=record.name,
-            data=record.object(),
-        )
-    version.warnings = [*_told(version), *version.warnings]
-    version.save(update_fields=["warnings"])
+    columns = {
+        "name": scenario.name,
+        "description": scenario.description,
+        "origin": Scenario.Origin.EDIT,
+        "parent": scenario,
+        "kubernetes": scenario.kubernetes,
+        "config": scenario.config,
+        "counts": _counts(scenario, obj, record),
+        "time": scenario.time,
+    }
+    with parts.storing(**columns) as version:
+        parts.copy(version, scenario, obj)
+        if record:
+            row = (obj.position, record.kind, record.api_version, record.namespace, record.name, pack(record.data))
+            parts.add(version, [row])
+        about_files = [*outlook.of_files(scenario.warnings), *misspelt(record)]
+        version.warnings = [*_told(version), *about_files, *(outlook.filled_in(read.filled) if read else [])]
+        version.save(update_fields=["warnings"])
     return version
 
 
@@ -96,12 +79,6 @@ def misspelt(record: Record | None) -> list[dict[str, Any]]:
     where = Where(FILE, kind=record.kind, namespace=record.namespace, name=record.name)
     found = islice(unknown_fields(record.object(), record.kind), 20)
     return [Warn.of(CODE, where, unknown.problem, unknown.path).as_dict() for unknown in found]
-
-
-def _copies(rows: Iterator[ClusterObject], version: Scenario) -> Iterator[ClusterObject]:
-    for row in rows:
-        row.pk, row.scenario, row._state.adding = None, version, True
-        yield row
 
 
 def _taken(scenario: Scenario, obj: ClusterObject, record: Record) -> bool:

@@ -1,29 +1,74 @@
-"""What runs in the process that reads uploads. Imports nothing of Django before `prepare`."""
+"""What runs in a process that reads uploads. Imports nothing of Django before `prepare`."""
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import resource
 import signal
 import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import django
 
-if TYPE_CHECKING:
-    from kubesched_ui.ingest.run_file import RunFile
+OUT_OF_MEMORY = 3  # the exit code
+SMALL_CPU_S = 1.0  # of the processor; what takes longer is not small
+
+logger = logging.getLogger(__name__)
 
 
-def prepare() -> None:
-    """Once at its start: its bounds, and an end with its parent."""
+class Job(NamedTuple):
+    """An upload: as `making.read_and_store` takes it. `small`: it is to be done soon. `owner_id`: whose it is."""
+
+    files: list[tuple[str, bytes | Path]]
+    name: str
+    origin: str
+    token: str = ""
+    owner_id: int | None = None
+    small: bool = False
+
+
+class NotSmall(BaseException):
+    """It takes more than it looked like. Nothing of it is stored."""
+
+
+# What is answered: a word, its value, the most MB that the process ever had. STORES: a scenario, not complete yet.
+MADE, REFUSED, NOT_SMALL, STORES = "made", "refused", "not small", "stores"
+
+
+def serve(asked: Connection, nice: int) -> None:
+    """Reads what is asked for, one upload after the other, until nobody is there to ask."""
+    prepare(nice)
+    while True:
+        try:
+            job = asked.recv()
+        except EOFError:
+            return
+        what, value = answer(job, lambda pk: asked.send((STORES, pk, 0)))
+        asked.send((what, value, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10))
+
+
+def prepare(nice: int = 0) -> None:
+    """Once at its start: its bounds, its rank, and an end with its parent."""
     threading.Thread(target=end_with_parent, daemon=True).start()
+    os.nice(nice)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
     django.setup()
     from django.conf import settings
 
+    from kubesched_ui.scenarios import making  # noqa: F401  (no upload's time)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the web process ends it
+    signal.signal(signal.SIGPROF, give_up)
     resource.setrlimit(resource.RLIMIT_AS, (settings.INGEST_MAX_MEMORY, settings.INGEST_MAX_MEMORY))
+
+
+def give_up(*_: Any) -> None:
+    raise NotSmall
 
 
 def end_with_parent() -> None:
@@ -33,23 +78,44 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def read(
-    files: list[tuple[str, bytes | Path]], name: str, origin: str, token: str = "", owner_id: int | None = None
-) -> tuple[int, RunFile | None]:
-    """`making.read_and_store` for the user `owner_id`; ends the process when it takes too much time or memory. Raises
-    IngestError."""
+def answer(job: Job, begun: Callable[[int], None]) -> tuple[str, Any]:
+    """What came of it. Ends the process when that takes too much time or memory."""
     from django.conf import settings
     from django.db import connection
 
+    signal.alarm(settings.INGEST_MAX_SECONDS)
+    if job.small:
+        signal.setitimer(signal.ITIMER_PROF, SMALL_CPU_S)
+    try:
+        return MADE, read(job, begun)
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    except NotSmall:
+        return NOT_SMALL, None
+    except Exception as error:
+        return REFUSED, sendable(error)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.alarm(0)
+        connection.close()
+
+
+def read(job: Job, begun: Callable[[int], None]) -> Any:
+    """`making.read_and_store` for its owner."""
     from kubesched_ui import viewing
     from kubesched_ui.scenarios.making import read_and_store
 
-    signal.alarm(settings.INGEST_MAX_SECONDS)
-    try:
-        with viewing.looking(viewing.By(owner_id)):
-            return read_and_store(files, name, origin, token)
-    except MemoryError:
-        os._exit(1)
-    finally:
-        signal.alarm(0)
-        connection.close()
+    with viewing.looking(viewing.By(job.owner_id)):
+        return read_and_store(job.files, job.name, job.origin, job.token, begun)
+
+
+def sendable(error: Exception) -> Exception:
+    """The error, as another process can have it."""
+    from django.db import DatabaseError
+
+    from kubesched_ui.ingest import IngestError
+
+    if isinstance(error, IngestError | OSError | DatabaseError):
+        return error.with_traceback(None)
+    logger.exception("An upload could not be read")
+    return RuntimeError(f"{type(error).__name__} in the process that reads uploads; its log has the details")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from kubesched_ui.ingest import Limits, ingest_files
@@ -17,10 +18,12 @@ def size_of(files: list[File]) -> int:
     return sum(content.stat().st_size if isinstance(content, Path) else len(content) for _, content in files)
 
 
-def read_and_store(files: list[File], name: str, origin: str, token: str = "") -> tuple[int, RunFile | None]:
+def read_and_store(
+    files: list[File], name: str, origin: str, token: str = "", begun: Callable[[int], None] | None = None
+) -> tuple[int, RunFile | None]:
     """The new scenario's id, and the run that is to be made of it, where a run file was among the files. `token`: under
-    which the page asks how far the reading is. Raises IngestError."""
+    which the page asks how far the reading is. `begun`: as of `store`. Raises IngestError."""
     with Progress(token, size_of(files)) as progress:
         result = ingest_files(files, Limits.from_settings(), progress)
         title = name or result.name or Path(files[0][0]).name
-        return store(result, name=title[:200], origin=origin).pk, result.run
+        return store(result, name=title[:200], origin=origin, begun=begun).pk, result.run

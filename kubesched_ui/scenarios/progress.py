@@ -20,7 +20,8 @@ def is_token(text: str) -> bool:
 
 
 def of(token: str) -> dict[str, Any]:
-    """{"done": bytes read, "size": of how many, "objects": in them}; {} before the reading and after it."""
+    """{"done": bytes read, "size": of how many, "objects": in them}; {"ahead": uploads before it} while it waits for a
+    reader; {} before that and after the reading."""
     return cache.get(_key(token), {}) if is_token(token) else {}
 
 
@@ -33,11 +34,18 @@ class Progress:
         self._last = 0.0
 
     def __call__(self, done: int, objects: int) -> None:
+        self._tell({"done": done, "size": self.size, "objects": objects})
+
+    def waits(self, ahead: int) -> None:
+        """To be called while it waits for a reader."""
+        self._tell({"ahead": ahead})
+
+    def _tell(self, told: dict[str, int]) -> None:
         now = time.monotonic()
         if not self.key or now - self._last < EVERY:
             return
         self._last = now
-        cache.set(self.key, {"done": done, "size": self.size, "objects": objects}, KEPT_S)
+        cache.set(self.key, told, KEPT_S)
 
     def __enter__(self) -> Progress:
         return self

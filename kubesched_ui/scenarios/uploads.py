@@ -1,4 +1,4 @@
-"""Uploads: files in, a scenario out. Reading happens in a process of its own, bounded in memory and time.
+"""Uploads: files in, a scenario out. Reading happens in processes of their own, bounded in memory and time.
 
 A large cluster needs a gigabyte while it is being read, and a hostile one may try to crash the reader: neither is the
 web process's business.
@@ -6,17 +6,14 @@ web process's business.
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
-import threading
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
+from django.db import connection
 from django.http import HttpRequest
 
 from kubesched_ui import viewing
@@ -25,14 +22,13 @@ from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.keeping import disk
 from kubesched_ui.models import Scenario
-from kubesched_ui.scenarios import isolated
+from kubesched_ui.scenarios.isolated import Job
+from kubesched_ui.scenarios.landing import folder
 from kubesched_ui.scenarios.making import File, read_and_store, size_of
+from kubesched_ui.scenarios.progress import Progress
+from kubesched_ui.scenarios.readers import readers
 
 CHUNK = 1024 * 1024
-LARGE = 8 * CHUNK  # the reader is replaced after so much, to give its memory back
-
-_pool: ProcessPoolExecutor | None = None
-_pool_lock = threading.Lock()
 
 
 class Made(NamedTuple):
@@ -43,15 +39,16 @@ class Made(NamedTuple):
 
 
 def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Made:
-    """What a request's `file` fields, or its body, hold. Raises IngestError, and Troubled where there is no room."""
+    """What a request's `file` fields, or its body, hold. Raises IngestError, and Troubled where there is no room or too
+    many wait."""
     disk.check_room()
-    with tempfile.TemporaryDirectory(prefix="kubesched-upload-") as folder:
+    with tempfile.TemporaryDirectory(dir=folder()) as mine:
         if request.content_type == "multipart/form-data":
             files = [content_of(file) for file in request.FILES.getlist("file")]
             if text := request.POST.get("text", "").strip():
                 files.append(("pasted text", text.encode()))
         else:
-            files = [body_of(request, Path(folder))]
+            files = [body_of(request, Path(mine))]
         if not files:
             raise refusal("no file was sent; use the form field `file`, or send the file as the request's body")
         return make(files, name, origin, request.POST.get("progress", ""))
@@ -88,37 +85,14 @@ def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Orig
 
 
 def make(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Made:
-    """Reads the files as one cluster and stores it. `token`: as in progress.py. Raises IngestError."""
+    """Reads the files as one cluster and stores it. `token`: as in progress.py. Raises IngestError, and Troubled when
+    too many wait."""
     if not settings.INGEST_ISOLATED:
         pk, run = read_and_store(files, name, origin, token)
         return Made(Scenario.objects.get(pk=pk), run)
-    try:
-        pk, run = reader().submit(isolated.read, files, name, origin, token, viewing.owner_id()).result()
-    except BrokenProcessPool:
-        discard_reader()
-        bounds = f"{settings.INGEST_MAX_SECONDS} s and {settings.INGEST_MAX_MEMORY >> 20} MB of memory"
-        raise refusal(f"could not be read within {bounds}") from None
-    if size_of(files) > LARGE:
-        discard_reader()
+    if not connection.in_atomic_block:
+        connection.close()  # it may be a while; others can have it
+    job, size = Job(files, name, origin, token, viewing.owner_id()), size_of(files)
+    with Progress(token, size) as progress:
+        pk, run = readers().read(job, size, progress.waits)
     return Made(Scenario.objects.get(pk=pk), run)
-
-
-# ------------------------------------------------------------------------------------------------ the reading process
-
-
-def reader() -> ProcessPoolExecutor:
-    """The process that reads uploads, one at a time."""
-    global _pool
-    with _pool_lock:
-        if _pool is None:
-            _pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=isolated.prepare)
-        return _pool
-
-
-def discard_reader() -> None:
-    """Lets the next upload have a new process."""
-    global _pool
-    with _pool_lock:
-        if _pool is not None:
-            _pool.shutdown(wait=False)
-            _pool = None

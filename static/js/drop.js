@@ -62,8 +62,10 @@ function upload() {
     say("Waiting for the reader …");
     asking = setInterval(async () => {
       const response = await fetch(`${zone.action}${token}/`).catch(() => null);
-      const { done, size, objects } = response?.ok ? await response.json() : {};
-      if (!asking || !size) return;
+      const { done, size, objects, ahead } = response?.ok ? await response.json() : {};
+      if (!asking) return;
+      if (ahead) say(`Waiting for a reader: ${ahead === 1 ? "1 upload is" : `${ahead} uploads are`} before yours …`);
+      if (!size) return;
       if (done < size) say("Reading", done, size, objects);
       else say(`Storing ${objects.toLocaleString("en")} objects …`);
     }, 500);
@@ -74,7 +76,7 @@ function upload() {
     if (request.status && request.status < 400) {
       say("Opening …");
       location.assign(request.responseURL);
-    } else refuse(request.responseText);
+    } else refuse(request);
   });
   request.send(body);
 }
@@ -93,10 +95,13 @@ function say(what, done, size, objects) {
 
 const megabytes = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(1);
 
-/** The page that was answered says why. @param {string} page */
-function refuse(page) {
-  const answer = new DOMParser().parseFromString(page, "text/html");
-  const why = answer.querySelector("[role=alert]") ?? answer.querySelector("main");
+/** What was answered says why: a page, or the server before anybody looked at it. @param {XMLHttpRequest} request */
+function refuse(request) {
+  const sentence = request.getResponseHeader("Content-Type")?.includes("json");
+  const page = new DOMParser().parseFromString(sentence ? "" : request.responseText, "text/html");
+  const why = sentence
+    ? { textContent: JSON.parse(request.responseText).error }
+    : (page.querySelector("[role=alert]") ?? page.querySelector("main"));
   const notice = document.createElement("p");
   notice.className = "notice bad wrap";
   notice.setAttribute("role", "alert");

@@ -1,35 +1,74 @@
-"""Readers of uploads that go wrong, run in the reading process in place of `isolated.read`."""
+"""Readers of uploads that go wrong, run as the reading process in place of `isolated.serve`."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from kubesched_ui.scenarios import isolated
 
-
-def crash(*args: Any) -> int:
-    os.abort()
+_serve = isolated.serve
 
 
-def hang(*args: Any) -> int:
-    def forever(*_: Any) -> int:
+def crash(*args: Any) -> None:
+    instead(lambda *_: os.abort(), args)
+
+
+def hang(*args: Any) -> None:
+    def forever(*_: Any) -> None:
         while True:
             pass
 
-    return instead(forever, args)
+    instead(forever, args)
 
 
-def hog(*args: Any) -> int:
-    def much(*_: Any) -> int:
-        return len([bytearray(10**8) for _ in range(100)])
-
-    return instead(much, args)
+def hog(*args: Any) -> None:
+    instead(lambda *_: len(bytearray(10**11)), args)
 
 
-def instead(read_and_store: Any, args: Any) -> int:
-    """`isolated.read` with its bounds, around something else."""
-    from kubesched_ui.scenarios import making
+def crash_in_the_middle(*args: Any) -> None:
+    """Once a part of a large upload is stored."""
+    from kubesched_ui.ingest import parts
 
-    making.read_and_store = read_and_store
-    return isolated.read(*args)
+    written = parts.write
+
+    def write(*given: Any) -> None:
+        written(*given)
+        os.abort()
+
+    parts.write = write
+    _serve(*args)
+
+
+def hold(*args: Any) -> None:
+    """Reads an upload named `held...` only once the file that its name ends with is there."""
+
+    def wait(job: isolated.Job, begun: Callable[[int], None]) -> Any:
+        word, _, path = job.name.partition(" ")
+        while word == "held" and not Path(path).exists():
+            time.sleep(0.02)
+        return read(job._replace(name="held"), begun)
+
+    read = isolated.read
+    instead(wait, args)
+
+
+def slow(*args: Any) -> None:
+    """Never comes to an end with what looks small."""
+
+    def forever(job: isolated.Job, begun: Callable[[int], None]) -> Any:
+        while job.small:
+            pass
+        return read(job, begun)
+
+    read = isolated.read
+    instead(forever, args)
+
+
+def instead(read: Callable[..., Any], args: Any) -> None:
+    """`isolated.serve` with its bounds, around something else."""
+    isolated.read = read
+    _serve(*args)

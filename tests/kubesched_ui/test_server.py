@@ -13,6 +13,9 @@ import pytest
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import connect
 
+from kubesched_ui import bodies
+from kubesched_ui.bodies import Body, Room
+
 APPLICATION = """
     import contextlib
     import pathlib
@@ -54,6 +57,7 @@ def server(tmp_path: Path, checkout: Path) -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "kubesched_ui.server", "-b", "127.0.0.1", "-p", str(port), "pushing:application"]
     environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "INGEST_MAX_BYTES": "1000000"}
+    environment["UPLOADS_AT_ONCE"] = "1"
     process = subprocess.Popen(command, cwd=tmp_path, env=environment)
     for _ in range(100):
         with socket.socket() as probe:
@@ -114,3 +118,45 @@ def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path
         client.recv()
         assert settled(tmp_path / "sent") < 200  # some megabytes in the sockets, not 200
         assert sum(len(frame) for frame in client) == 1_999 * 100_000
+
+
+def test_large_bodies_have_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Room()
+    monkeypatch.setattr(bodies, "ROOM", room)
+    room.most, room.most_bytes = 2, 10_000_000
+    small, first, second, third = Body(1000), Body(4_000_000), Body(None), Body(4_000_000)
+    assert small.fits(1_000_000) == ""
+    assert [first.fits(4_000_000), second.fits(2_000_000), second.fits(3_000_000)] == ["", "", ""]
+    assert (room.bodies, room.bytes) == (2, 7_000_000)
+    assert "Too many uploads" in third.fits(4_000_000)
+    assert "Too many uploads" in second.fits(7_000_000)
+    second.close()
+    second.close()
+    assert third.fits(4_000_000) == ""
+    del first, third
+    assert (room.bodies, room.bytes) == (0, 0)
+    room.left_free = 2**60
+    assert "disk is nearly full" in Body(None).fits(2_000_000)
+
+
+def test_an_upload_without_room_is_answered_with_503(server: str, tmp_path: Path) -> None:
+    address = server.removeprefix("ws://").rstrip("/")
+    host, port = address.split(":")
+    with socket.create_connection((host, int(port))) as slow:  # UPLOADS_AT_ONCE is 1, and here is one
+        slow.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1500000\r\n\r\nbegun")
+        time.sleep(0.3)
+        connection = HTTPConnection(address)
+        connection.request("POST", "/", b"x" * 1_200_000)
+        answer = connection.getresponse()
+        assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
+        assert b"Too many uploads" in answer.read()
+        connection.request("POST", "/", b"x" * 1000)
+        assert connection.getresponse().read() == b"taken"
+    for _ in range(100):  # until the server has noticed that it is gone
+        connection.request("POST", "/", b"x" * 1_200_000)
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status == 200:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the room was not given back")

@@ -49,7 +49,7 @@ def test_what_an_error_means(error: BaseException | None, trouble: Trouble | Non
         assert trouble_of(raised) is trouble
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_a_full_disk(client: Client) -> None:
     """A real one, as far as SQLite can tell: the file may not grow."""
     with connection.cursor() as cursor:

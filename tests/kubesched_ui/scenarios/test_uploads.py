@@ -1,10 +1,11 @@
-"""The process that reads uploads: what happens there harms nobody."""
+"""The processes that read uploads: what happens there harms nobody, and nobody waits for what is not his."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,30 +13,40 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from kubesched_ui import viewing
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.models import Scenario
-from kubesched_ui.scenarios import isolated, uploads
+from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.scenarios import isolated, progress, readers, uploads
+from kubesched_ui.trouble import Troubled
 from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+TOKEN = "0123456789abcdef" * 2
+
 
 @pytest.fixture(autouse=True)
-def other_process(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Reading in a process of its own, with this test's database and small bounds."""
+def other_process(settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Reading in processes of their own, with this test's database and small bounds."""
     settings.INGEST_ISOLATED = True
+    settings.VAR_DIR = tmp_path
+    settings.INGEST_READERS = 1
+    settings.INGEST_MAX_SECONDS = 2  # as the readers have it from the environment
+    settings.INGEST_MAX_MEMORY = 2 * 1024**3
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{connection.settings_dict['NAME']}")
+    monkeypatch.setenv("VAR_DIR", str(tmp_path))
     monkeypatch.setenv("INGEST_MAX_SECONDS", "2")
     monkeypatch.setenv("INGEST_MAX_MEMORY", str(2 * 1024**3))
-    uploads.discard_reader()
+    monkeypatch.setattr(readers, "_readers", None)
     yield
-    uploads.discard_reader()
+    readers.readers().end()
 
 
-def upload() -> Scenario:
-    return uploads.make_scenario([("a.json", as_list(node("n"), pod("p")))], "name")
+def upload(name: str = "name", number: int = 1, token: str = "") -> Scenario:
+    files: Any = [("a.json", as_list(node("n"), *(pod(f"p{i}") for i in range(number))))]
+    return uploads.make(files, name, token=token).scenario
 
 
 def test_an_upload_is_read_and_stored_by_the_other_process() -> None:
@@ -51,31 +62,50 @@ def test_a_refusal_comes_back_as_it_was_said(tmp_path: Path) -> None:
             uploads.make_scenario([("bad.json", content)])
 
 
-@pytest.mark.parametrize("wrong", [misbehaving.crash, misbehaving.hang, misbehaving.hog])
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (misbehaving.crash, r"its reader broke down \(code -6\)"),
+        (misbehaving.hang, "could not be read within 2 s"),
+        (misbehaving.hog, "could not be read within 2,048 MB of memory"),
+    ],
+)
 def test_a_reader_that_dies_is_told_and_the_next_upload_has_a_new_one(
-    wrong: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+    wrong: Callable[..., None], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(isolated, "read", wrong)
-        with pytest.raises(IngestError, match=r"could not be read within .* s and .* MB"):
+        patched.setattr(isolated, "serve", wrong)
+        patched.setattr(readers, "SMALL", -1)  # one that takes too long is not tried again
+        with pytest.raises(IngestError, match=why):
             upload()
     assert upload().counts == {"Node": 1, "Pod": 1}
 
 
-def test_the_reader_is_kept_for_small_uploads_and_replaced_after_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_stored_by_a_reader_that_dies_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(isolated, "serve", misbehaving.crash_in_the_middle)
+        with pytest.raises(IngestError, match="broke down"):
+            upload(number=3000)
+    assert not Scenario.everything.exists()
+    assert not ClusterObject.objects.exists()
+
+
+def test_the_reader_is_kept_for_small_uploads_and_replaced_after_it_grew(monkeypatch: pytest.MonkeyPatch) -> None:
     upload()
-    first = uploads.reader()
+    line = readers.readers().small
+    (first,) = line.idle
     upload()
-    assert uploads.reader() is first
-    monkeypatch.setattr(uploads, "LARGE", 10)
+    assert line.idle == [first]
+    monkeypatch.setattr(readers, "KEPT_MB", 1)
     upload()
-    assert uploads.reader() is not first
+    assert line.idle == []
+    assert not first.process.is_alive()
 
 
 def test_the_reader_ends_with_its_parent(checkout: Path) -> None:
     program = (
-        "import os, django; django.setup(); from kubesched_ui.scenarios import uploads\n"
-        "print(uploads.reader().submit(os.getpid).result(), flush=True); input()"
+        "import django; django.setup()\nfrom kubesched_ui.scenarios.readers import Reader\n"
+        "if __name__ == '__main__': print(Reader().process.pid, flush=True); input()"
     )
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
     parent = subprocess.Popen(
@@ -88,3 +118,99 @@ def test_the_reader_ends_with_its_parent(checkout: Path) -> None:
     parent.kill()
     parent.wait()
     until(lambda: not child.exists(), "the end of the reader")
+
+
+class Held:
+    """Large uploads whose reader waits until it is let go."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.gate = tmp_path / "gate"
+        self.threads: list[threading.Thread] = []
+        self.done: list[Any] = []
+
+    def upload(self, name: str, number: int = 1, owner: int | None = None, token: str = "") -> None:
+        """In a thread of its own; returns once it reads or waits."""
+
+        def make() -> None:
+            try:
+                with viewing.looking(viewing.By(owner)):
+                    self.done.append((name, upload(name, number, token).counts["Pod"]))
+            except Exception as error:
+                self.done.append((name, error))
+            finally:
+                connection.close()
+
+        line, thread = readers.readers().large, threading.Thread(target=make)
+        before = len(line.waiting) + len(line.reading)
+        self.threads.append(thread)
+        thread.start()
+        until(lambda: len(line.waiting) + len(line.reading) > before, "the upload's place")
+
+    def release(self) -> list[Any]:
+        self.gate.touch()
+        for thread in self.threads:
+            thread.join(60)
+        return self.done
+
+
+@pytest.fixture
+def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
+    monkeypatch.setattr(isolated, "serve", misbehaving.hold)
+    monkeypatch.setenv("INGEST_MAX_SECONDS", "60")
+    monkeypatch.setattr(readers, "SMALL", 1000)
+    return Held(tmp_path)
+
+
+def test_a_small_upload_passes_a_large_one_that_is_read(held: Held) -> None:
+    held.upload(f"held {held.gate}", 50)
+    held.upload("waits", 60, token=TOKEN)
+    assert until(lambda: progress.of(TOKEN), "what the one that waits is told") == {"ahead": 1}
+    assert upload(number=0).counts == {"Node": 1}
+    figures = readers.readers().figures()["large"]
+    assert (figures["waiting"], figures["reading"], held.done) == (1, 1, [])
+    assert [number for _, number in held.release()] == [50, 60]
+    assert progress.of(TOKEN) == {}
+
+
+def test_the_smaller_go_first_and_nobodys_second_before_anothers_first(
+    held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "PACE", 1)
+    held.upload(f"held {held.gate}", 40, owner=None)
+    for name, number in (("larger", 300), ("smaller", 100), ("middle", 200)):
+        held.upload(name, number)
+    assert [name for name, _ in held.release()][1:] == ["smaller", "middle", "larger"]
+    line = readers.Line(2)
+    mine, mine_too, hers = (readers.Ticket(size, person) for size, person in ((1, 1), (2, 1), (3, 2)))
+    line.waiting = [hers, mine_too, mine]
+    assert line.order() == [mine, mine_too, hers]
+    line.reading = [readers.Ticket(1, 1)]
+    assert line.order() == [hers, mine, mine_too]
+
+
+def test_a_large_one_does_not_wait_for_ever() -> None:
+    line = readers.Line(1)
+    old, new = readers.Ticket(100 * readers.PACE, at=0), readers.Ticket(0, at=101)
+    line.waiting = [new, old]
+    assert line.order() == [old, new]
+
+
+def test_what_is_small_only_to_look_at_waits_with_the_large_ones(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolated, "serve", misbehaving.slow)
+    assert upload().counts == {"Node": 1, "Pod": 1}  # after a second of the small reader's time
+    assert [len(line.idle) for line in (readers.readers().small, readers.readers().large)] == [1, 1]
+
+
+def test_when_too_many_wait_it_is_said(held: Held, monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
+    held.upload(f"held {held.gate}", 50)
+    monkeypatch.setattr(readers, "MOST_WAITING", 0)
+    body = as_list(*(pod(f"p{i}") for i in range(50)))
+    with pytest.raises(Troubled):
+        upload(number=50)
+    answer = client.post("/api/scenarios", body, content_type="application/octet-stream")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+    assert "Too many uploads" in answer.json()["error"]
+    page = client.post("/upload/", {"text": body.decode()})
+    assert (page.status_code, page["Retry-After"]) == (503, "30")
+    assert b"Too many uploads" in page.content
+    held.release()

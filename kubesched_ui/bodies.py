@@ -1,0 +1,74 @@
+"""Bodies of requests on disk: large ones are bounded, all of them together."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+import threading
+from typing import Any
+
+from kubesched_ui import env
+
+MB = 1024 * 1024
+
+
+class Room:
+    """What large bodies may take of the disk together. They end in other threads than they begin."""
+
+    large = MB
+    most = env.number("UPLOADS_AT_ONCE", 40)
+    most_bytes = env.number("UPLOADS_MAX_BYTES", 4 * 1024 * MB)
+    left_free = 256 * MB
+
+    def __init__(self) -> None:
+        self.bodies = self.bytes = 0
+        self._lock = threading.Lock()
+
+    def take(self, more: int, new: bool) -> str:
+        """Takes room for so many bytes more; why there is none, else ""."""
+        with self._lock:
+            if self.bodies + new > self.most or self.bytes + more > self.most_bytes:
+                return "Too many uploads arrive at present. Try again in a moment."
+            if shutil.disk_usage(tempfile.gettempdir()).free - 2 * more < self.left_free:  # the application copies it
+                return "The disk is nearly full: no upload is taken until there is room again."
+            self.bodies += new
+            self.bytes += more
+            return ""
+
+    def give_back(self, taken: int) -> None:
+        with self._lock:
+            self.bodies -= 1
+            self.bytes -= taken
+
+
+ROOM = Room()
+
+
+class Body:
+    """A request's body: a file that has room of its own until it is closed."""
+
+    def __init__(self, length: int | None) -> None:
+        self.taken = 0
+        short = length is not None and length < 100_000
+        self._file: Any = io.BytesIO() if short else tempfile.TemporaryFile()  # noqa: SIM115
+
+    def fits(self, size: int) -> str:
+        """Takes room until it may have `size` bytes; why there is none, else ""."""
+        if size <= max(self.taken, ROOM.large):
+            return ""
+        why = ROOM.take(size - self.taken, new=not self.taken)
+        if not why:
+            self.taken = size
+        return why
+
+    def close(self) -> None:
+        self._file.close()
+        if self.taken:
+            ROOM.give_back(self.taken)
+            self.taken = 0
+
+    __del__ = close
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)

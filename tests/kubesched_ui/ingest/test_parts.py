@@ -1,0 +1,111 @@
+"""Scenarios stored part by part: not there before they are complete, and gone when nobody completes them."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from kubesched_ui.fields import pack
+from kubesched_ui.ingest import IngestError, ingest_files, parts
+from kubesched_ui.ingest.store import store
+from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.runs import tasks
+from kubesched_ui.scenarios import editing
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART", 2)
+
+
+def read(*objects: dict[str, Any]) -> Any:
+    return ingest_files([("a.json", as_list(*objects))])
+
+
+def unfinished(objects: int = 5) -> Scenario:
+    """What a reader leaves that was killed."""
+    scenario = Scenario.everything.create(name="half", storing_at=timezone.now(), counts={"Pod": 9})
+    parts.add(scenario, [(n, "Pod", "v1", "default", f"p{n}", pack(b"{}")) for n in range(objects)])
+    return scenario
+
+
+def test_others_write_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the whole scenario as one transaction the other writer would wait for all of it."""
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL has many writers")
+    written, name = parts.write, connection.settings_dict["NAME"]
+    others = []
+
+    def write(*given: Any) -> None:
+        written(*given)
+        with sqlite3.connect(name, timeout=0) as other:
+            other.execute("BEGIN IMMEDIATE")
+            others.append(other.execute("SELECT COUNT(*) FROM kubesched_ui_clusterobject").fetchone()[0])
+
+    monkeypatch.setattr(parts, "write", write)
+    store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
+    assert others == [2, 4, 6]
+
+
+def test_what_is_not_complete_is_not_there(client: Client) -> None:
+    scenario, obj = unfinished(), ClusterObject.objects.get(name="p0")
+    number = scenario.pk
+    assert client.get("/api/scenarios").json() == []
+    assert "half" not in client.get("/scenarios/").content.decode()
+    for address in (
+        *("", "nodes/", "pods/", "objects/", f"objects/{obj.pk}/", "object/Pod/default/p0/", "run/"),
+        "?like=1",
+    ):
+        assert client.get(f"/scenarios/{number}/{address}").status_code == 404, address
+    for address in ("", "/export", "/upgrades"):
+        assert client.get(f"/api/scenarios/{number}{address}").status_code == 404, address
+    assert client.delete(f"/api/scenarios/{number}").status_code == 404
+    assert client.post(f"/scenarios/{number}/rename/", {"name": "x"}).status_code == 404
+    started = client.post(f"/api/scenarios/{number}/runs", {}, content_type="application/json")
+    assert started.status_code == 404
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+def test_what_nobody_completes_is_removed_a_little_at_a_time(minutes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left, alive = unfinished(), unfinished()
+    Scenario.everything.filter(pk=left.pk).update(storing_at=timezone.now() + timedelta(minutes=minutes))
+    monkeypatch.setattr(parts, "REMOVED_AT_ONCE", 2)
+    tasks.sweep_safely()
+    assert left.cluster_objects.count() == 1
+    tasks.sweep_safely()
+    assert list(Scenario.everything.values_list("pk", flat=True)) == [alive.pk]
+    assert set(ClusterObject.objects.values_list("scenario_id", flat=True)) == {alive.pk}
+
+
+def test_who_was_taken_for_dead_stores_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = parts.write
+
+    def write(scenario: Scenario, *given: Any) -> None:
+        written(scenario, *given)
+        parts.remove(scenario.pk)
+
+    monkeypatch.setattr(parts, "write", write)
+    with pytest.raises(IngestError, match="took too long to be stored"):
+        store(read(*(pod(f"p{i}") for i in range(5))))
+    assert not Scenario.everything.exists()
+    assert not ClusterObject.objects.exists()
+
+
+def test_an_edit_copies_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
+    version = editing.edited(scenario, scenario.cluster_objects.get(name="p3"), None)
+    assert [o["metadata"]["name"] for o in version.objects_of()] == ["n", "p0", "p1", "p2", "p4"]
+    assert version.counts == {"Node": 1, "Pod": 4}
+    monkeypatch.setattr(editing, "_told", lambda version: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        editing.edited(scenario, scenario.cluster_objects.get(name="p3"), None)
+    assert Scenario.everything.count() == 2
