@@ -11,7 +11,8 @@ upload is read and forgotten, and answered with 413; large bodies are bounded in
 beyond that is answered with 503. Our own application gets the body as it is on disk; Daphne would pass it on through
 memory. Forms are the application's to read.
 
-An answer whose application fails midway is broken off.
+An answer whose application fails midway is broken off. When it is told to stop it first finishes what it began
+(machines/draining.py).
 
 Before it serves KubeSched's own application it gathers the static files.
 """
@@ -32,11 +33,13 @@ from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflat
 from daphne import http_protocol, ws_protocol
 from daphne import server as daphne_server
 from daphne.cli import CommandLineInterface
+from twisted.internet import defer
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
 from kubesched_ui import env
 from kubesched_ui.bodies import Body
+from kubesched_ui.machines.draining import drain
 
 HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
 FILES = 65_536
@@ -69,9 +72,11 @@ class BoundedRequest(http_protocol.WebRequest):
     received = 0
     length = 0  # as it was announced
     no_room = ""
+    arriving: set[Any] = set()  # those that are not here as a whole, of all
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.arriving.add(self)
         # Twisted would read forms, too: all of them in memory, with an empty 400 for a broken one.
         self._parsePOSTFormSubmission = False
 
@@ -100,7 +105,12 @@ class BoundedRequest(http_protocol.WebRequest):
         else:
             super().handle_exception(exception)
 
+    def connectionLost(self, reason: Any) -> None:
+        self.arriving.discard(self)
+        super().connectionLost(reason)
+
     def process(self) -> Any:
+        self.arriving.discard(self)
         if self.received > self.limit:
             return self.refuse(413, f"The request body is larger than {self.limit} bytes.")
         if self.no_room:
@@ -222,6 +232,18 @@ class Server(daphne_server.Server):
         await super().handle_reply(protocol, message)
         if kind == "websocket.send":
             await protocol.gate.open.wait()
+
+    arriving = BoundedRequest.arriving
+
+    def listen_success(self, port: Any) -> None:
+        self.ports = [*getattr(self, "ports", ()), port]
+        super().listen_success(port)
+
+    def kill_all_applications(self) -> defer.Deferred[Any]:
+        """Asked before the reactor stops, which waits: what is under way gets DRAIN_S to come to its end."""
+        draining = drain(self, getattr(self, "ports", ()), env.number("DRAIN_S", 3))
+        drained = defer.Deferred.fromFuture(asyncio.ensure_future(draining))
+        return drained.addBoth(lambda _: super(Server, self).kill_all_applications())
 
 
 def allow_files() -> None:

@@ -1,11 +1,8 @@
 """Celery tasks: load, call the core, save, publish."""
 
 import logging
-import os
-import socket
 import threading
 import time
-import uuid
 from typing import Any, Self
 
 import msgspec
@@ -25,7 +22,7 @@ from kubesched_ui.recording.events import Event, cycle_events, event
 from kubesched_ui.recording.notify import Notifier
 from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
-from kubesched_ui.runs import forked, forking, importing, lifecycle, simulations
+from kubesched_ui.runs import forked, forking, holding, importing, lifecycle, simulations
 from kubesched_ui.scenarios import intime
 from kubesched_ui.trouble import FULL, trouble_of
 from scheduler_core.cycle.trace import CycleTrace
@@ -44,8 +41,7 @@ ROOM_S, LONG_ROOM_S = 5.0, 60.0  # until a run that met a full disk looks again
 @shared_task(name=lifecycle.EXECUTE, acks_late=True)
 def execute_run(run_id: int) -> None:
     """Takes up a run and brings it to an end. A run that another worker has, or that is over, is left alone."""
-    token = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
-    run = Run.objects.claim(run_id, token)
+    run = Run.objects.claim(run_id, holding.token())
     if run is None:
         return
     with Heartbeat(Run.objects.held(run), f"run-{run_id}"), Notifier(run_id) as notify:
@@ -60,7 +56,8 @@ def play(run: Run, notify: Notifier) -> Run | None:
     except (OperationalError, InterfaceError) as error:
         if trouble_of(error) is FULL:
             return once_there_is_room(run)
-        raise  # the database went away: the run is taken up again once it is back
+        logger.warning("Run %s cannot be written, and is taken up again later: %s", run.pk, error)
+        holding.wait_for_the_database(run)
     return None
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
-import socket
 import time
-import uuid
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +17,7 @@ from kubesched_ui.asking.comparisons import inputs_of
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Run, Upgrade
 from kubesched_ui.recording.eventlog import Cancelled, LostClaim
+from kubesched_ui.runs import holding
 from kubesched_ui.runs.tasks import Heartbeat, execute_run
 from kubesched_ui.upgrades import life
 from scheduler_core.debugger.compare.upgrade import Watch, step
@@ -35,8 +33,7 @@ TELL_EVERY_S = 0.5
 @shared_task(name=life.EXPLAIN, acks_late=True)
 def explain_upgrade(number: int) -> None:
     """Takes up a preview and brings it to an end. One that another worker has, or that is over, is left alone."""
-    token = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
-    upgrade = Upgrade.objects.claim(number, token)
+    upgrade = Upgrade.objects.claim(number, holding.token())
     if upgrade is None:
         return
     with Heartbeat(Upgrade.objects.held(upgrade), f"upgrade-{number}"):
@@ -49,8 +46,9 @@ def explain_upgrade(number: int) -> None:
             finish(upgrade, Upgrade.State.FAILED, str(error))
         except LostClaim:
             logger.warning("Upgrade preview %s was taken over by another worker", number)
-        except (OperationalError, InterfaceError):
-            raise  # the database went away: it is taken up again once that is back
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("Upgrade preview %s cannot be written, and is taken up again later: %s", number, error)
+            holding.wait_for_the_database(upgrade)
         except Exception as error:
             logger.exception("Upgrade preview %s failed", number)
             told = f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details."

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +55,13 @@ class Machines:
 
     # ---- up and down
 
-    def up(self) -> None:
-        """All of it; returns once the address answers and every worker is ready."""
+    def up(self, preparing: int = 1) -> None:
+        """All of it; returns once the address answers and workers are ready. `preparing`: so many migrate at once."""
         self.postgres.start()
         self.redis.start()
         wait_for("127.0.0.1", self.postgres.port)
         wait_for("127.0.0.1", self.redis.port)
-        self.migrate()
+        self.migrate(preparing)
         self.names.known["web"] = list(self.webs.values())
         for name in self.webs:
             self.add(name, self.web(name))
@@ -78,14 +77,16 @@ class Machines:
         self.processes[name] = process
         process.start()
 
-    def migrate(self) -> None:
-        """What the service `migrate` does, to its end."""
-        process = self.process("migrate", self.services["migrate"]["command"])
-        process.start()
-        process.wanted = False
-        assert process.popen is not None
-        if process.popen.wait(120):
-            raise RuntimeError(process.said())
+    def migrate(self, at_once: int) -> None:
+        """What the service `migrate` does, to its end. Raises RuntimeError if it fails."""
+        command = self.services["migrate"]["command"]
+        names = [f"migrate-{n}" for n in range(1, at_once + 1)]
+        for name in names:
+            self.add(name, self.process(name, command))
+            self.processes[name].wanted = False
+        for name in names:
+            if self.processes[name].wait(180):
+                raise RuntimeError(self.said(name))
 
     def web(self, name: str) -> Process:
         *_, last = (CHECKOUT / "Dockerfile").read_text().splitlines()
@@ -98,18 +99,22 @@ class Machines:
 
     def process(self, name: str, command: list[str], service: dict[str, Any] | None = None) -> Process:
         """A container of the application's image."""
+        stop = signal.Signals[(service or {}).get("stop_signal", "SIGTERM")]
+        return Process(name, command, self.environment(name), self.folder, stop, cwd=CHECKOUT)
+
+    def environment(self, name: str) -> dict[str, str]:
+        """What the compose file sets, as far as it matters here."""
         var = self.folder / name
         var.mkdir(exist_ok=True)
-        environment = {
+        return {
             "PATH": f"{PYTHON}:{os.environ['PATH']}",
             "PYTHONUNBUFFERED": "1",
             "VAR_DIR": str(var),
             "SECRET_KEY": "one for all of them, as the compose file demands",
             "DATABASE_URL": self.database,
             "REDIS_URL": self.redis.url,
-        }
-        stop = signal.Signals[(service or {}).get("stop_signal", "SIGTERM")]
-        return Process(name, command, environment | self.extra, self.folder, stop, cwd=CHECKOUT)
+            "DRAIN_S": "30",
+        } | self.extra
 
     def down(self) -> None:
         for name, process in reversed(self.processes.items()):
@@ -126,5 +131,6 @@ class Machines:
     def serves(self, name: str) -> bool:
         return listens(self.webs[name], 8000)
 
-    def until(self, true: Callable[[], Any], what: str, seconds: float = 90) -> Any:
-        return until(true, what, seconds)
+    def said(self, name: str) -> str:
+        """A process's log."""
+        return self.processes[name].said()

@@ -63,6 +63,11 @@ class Process:
             self.popen.wait()
             return None
 
+    def wait(self, seconds: float) -> int:
+        """Its exit code. Raises TimeoutExpired."""
+        assert self.popen is not None
+        return self.popen.wait(seconds)
+
     def kill_group(self) -> None:
         """kill -9 for it and all children that are in its group, as when a container or a machine goes."""
         if self.popen is not None and self.popen.poll() is None:

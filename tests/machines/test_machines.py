@@ -1,123 +1,178 @@
-"""Two web and four worker processes on PostgreSQL and Redis behind the proxy: one address, however many there are."""
+"""Two web and four worker processes on PostgreSQL and Redis behind the proxy: one address, however many there are.
+
+One test, because starting them takes most of its time; each step stands for itself.
+"""
 
 from __future__ import annotations
 
+import http.client
 import json
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.kubesched_ui.instance import until
 from tests.kubesched_ui.test_processes import cluster
 from tests.machines.client import Browser, Watcher, decisions
 from tests.machines.compose import Machines
-from tests.machines.servers import MISSING
+from tests.machines.servers import MISSING, wait_for
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 TOKEN = "0123456789abcdef" * 2
 
 
-@pytest.fixture(scope="module")
-def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    machines = Machines(tmp_path_factory.mktemp("machines"))
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+def test_many_machines_are_one_address(tmp_path: Path) -> None:
+    machines = Machines(tmp_path)
     try:
-        machines.up()
-        yield machines
+        machines.up(preparing=2)
+        visitor = Browser(machines.url)
+        one_has_prepared(machines)
+        both_answer(machines, visitor)
+        a_form_and_its_notice(visitor)
+        progress_is_told_by_the_other(machines)
+        origins_are_told_apart(visitor)
+        runs_on_all_workers(visitor)
+        a_rolling_restart(machines, visitor)
+        nobody_there(machines)
     finally:
         machines.down()
 
 
-@pytest.fixture(scope="module")
-def visitor(machines: Machines) -> Browser:
-    return Browser(machines.url)
-
-
-@pytest.fixture(scope="module")
-def each(machines: Machines) -> list[Browser]:
-    """Each web process, asked for itself."""
-    return [Browser(f"http://{address}:8000", "localhost") for address in machines.webs.values()]
-
-
-@pytest.fixture(scope="module")
-def scenario(visitor: Browser) -> int:
-    number: int = visitor.api("POST", "/scenarios?name=many", cluster(100, 500))["id"]
-    return number
-
-
-def start(visitor: Browser, scenario: int, **settings: Any) -> int:
-    number: int = visitor.api("POST", f"/scenarios/{scenario}/runs", settings)["id"]
-    return number
-
-
-def test_both_web_processes_answer_behind_the_one_address(machines: Machines, visitor: Browser) -> None:
+def both_answer(machines: Machines, visitor: Browser) -> None:
     for _ in range(10):
         assert visitor.ask("GET", "/")[0] == 200
     assert all(address in machines.nginx.answered() for address in machines.webs.values())
 
 
-def test_a_form_and_its_notice_may_come_to_different_processes(visitor: Browser) -> None:
-    for number in range(5):
+def a_form_and_its_notice(visitor: Browser) -> None:
+    """They may come to different processes."""
+    for number in range(4):
         made = visitor.api("POST", f"/scenarios?name=short-lived-{number}", cluster(1, 1))["id"]
         status, _, page = visitor.form(f"/scenarios/{made}/", "delete/")
         assert (status, f"short-lived-{number}” and its runs are deleted" in page) == (200, True)
 
 
-def test_progress_of_an_upload_is_told_by_the_other_process(each: list[Browser]) -> None:
-    body = multipart(cluster(300, 4000), progress=TOKEN, **each[0].token("/"))
+def progress_is_told_by_the_other(machines: Machines) -> None:
+    one, other = each(machines)
+    with uploading(one) as answers:
+        assert until(lambda: told(other), "progress")["size"] > 0
+    assert answers == [201]
+    assert told(other) == {}
+
+
+def each(machines: Machines) -> list[Browser]:
+    """The web processes, asked for themselves."""
+    return [Browser(f"http://{address}:8000", "localhost") for address in machines.webs.values()]
+
+
+def told(web: Browser) -> dict[str, Any]:
+    progress: dict[str, Any] = json.loads(web.ask("GET", f"/upload/{TOKEN}/")[2])
+    return progress
+
+
+@contextmanager
+def uploading(web: Browser) -> Iterator[list[int]]:
+    """While a form is sent and read; the answer's status, once it is there."""
+    parts = [f'--part\r\nContent-Disposition: form-data; name="progress"\r\n\r\n{TOKEN}\r\n']
+    parts.append('--part\r\nContent-Disposition: form-data; name="file"; filename="a.json"\r\n\r\n')
+    body = "".join(parts).encode() + cluster(100, 3000) + b"\r\n--part--\r\n"
     answers: list[int] = []
-    kind = "multipart/form-data; boundary=part"
-    upload = threading.Thread(
-        target=lambda: answers.append(each[0].ask("POST", "/upload/", body, Content_Type=kind)[0])
-    )
-    upload.start()
-    told = []
-    while upload.is_alive():
-        told += [json.loads(each[1].ask("GET", f"/upload/{TOKEN}/")[2])]
-    assert answers == [200]
-    assert any(one.get("done", 0) > 0 for one in told)
+
+    def send() -> None:
+        answers.append(web.ask("POST", "/api/scenarios", body, Content_Type="multipart/form-data; boundary=part")[0])
+
+    with threads([send]):
+        yield answers
 
 
-def multipart(file: bytes, **fields: str) -> bytes:
-    """A form with a file, its boundary `part`."""
-    texts = [
-        f'--part\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n' for name, text in fields.items()
-    ]
-    head = '--part\r\nContent-Disposition: form-data; name="file"; filename="a.json"\r\n\r\n'
-    return "".join([*texts, head]).encode() + file + b"\r\n--part--\r\n"
-
-
-def test_four_runs_on_four_workers_watched_through_the_proxy(visitor: Browser, scenario: int) -> None:
-    runs = [start(visitor, scenario, seed=7) for _ in range(4)]
-    watchers = [Watcher(visitor.url, run) for run in runs for _ in range(2)]
-    threads = [threading.Thread(target=watcher.watch) for watcher in watchers]
-    for thread in threads:
+@contextmanager
+def threads(work: list[Callable[[], Any]]) -> Iterator[None]:
+    started = [threading.Thread(target=one) for one in work]
+    for thread in started:
         thread.start()
-    for thread in threads:
+    yield
+    for thread in started:
         thread.join()
-    assert [watcher.whole for watcher in watchers] == [True] * 8
-    assert all(decisions(watcher.events) == decisions(watchers[0].events) for watcher in watchers)
-    assert all(watcher.codes[-1] == 1000 for watcher in watchers)
 
 
-def test_pages_of_other_sites_are_told_apart_through_the_proxy(visitor: Browser, scenario: int) -> None:
+def origins_are_told_apart(visitor: Browser) -> None:
     """The address that a browser knows reaches the application, port included."""
-    for origin, status in {visitor.url: 202, "http://127.0.0.1": 403, "http://elsewhere.example": 403}.items():
-        made = visitor.ask("POST", f"/api/scenarios/{scenario}/runs", {}, Origin=origin)
-        assert made[0] == status, (origin, made)
+    for origin, status in {visitor.url: 201, "http://127.0.0.1": 403, "http://elsewhere.example": 403}.items():
+        assert visitor.ask("POST", "/api/scenarios", cluster(1, 1), Origin=origin)[0] == status, origin
 
 
-def test_who_finds_no_web_process_is_told_when_to_come_back(machines: Machines) -> None:
+def one_has_prepared(machines: Machines) -> None:
+    """An empty database, and two machines that started together."""
+    stored = [re.findall(r"sample scenarios, (\d+) of", machines.said(f"migrate-{n}"))[0] for n in (1, 2)]
+    assert sorted(number == "0" for number in stored) == [False, True]
+    names = machines.postgres.sql("SELECT name FROM kubesched_ui_scenario WHERE origin = 'sample'").splitlines()
+    assert len(names) == len(set(names)) > 0
+
+
+def runs_on_all_workers(visitor: Browser) -> None:
+    scenario = visitor.api("POST", "/scenarios?name=some", cluster(50, 200))["id"]
+    runs = [visitor.api("POST", f"/scenarios/{scenario}/runs", {"seed": 7})["id"] for _ in range(4)]
+    watchers = [Watcher(visitor.url, run) for run in runs]
+    with threads([watcher.watch for watcher in watchers]):
+        pass
+    assert [(watcher.whole, watcher.codes[-1]) for watcher in watchers] == [(True, 1000)] * 4
+    assert all(decisions(watcher.events) == decisions(watchers[0].events) for watcher in watchers)
+
+
+def a_rolling_restart(machines: Machines, visitor: Browser) -> None:
+    """One after the other is told to stop: requests are answered, sockets come back, runs go on elsewhere."""
+    scenario = visitor.api("POST", "/scenarios?name=many", cluster(200, 2000))["id"]
+    run = visitor.api("POST", f"/scenarios/{scenario}/runs", {})["id"]
+    watchers = [Watcher(visitor.url, run) for _ in range(4)]
+    with threads([watcher.watch for watcher in watchers]):
+        until(lambda: all(watcher.events for watcher in watchers), "the first events")
+        holder = until(lambda: next((n for n in machines.workers if f"Run {run}:" in machines.said(n)), ""), "a worker")
+        assert machines.processes[holder].stop() == 0
+        assert re.search(rf"Run {run} of .* is handed back", machines.said(holder))
+        machines.processes[holder].start()
+        leaves_and_comes_back(machines, "web-1")
+    assert [watcher.whole for watcher in watchers] == [True] * 4
+    assert {code for watcher in watchers for code in watcher.codes} <= {1000, 1012}
+    assert 1012 in {code for watcher in watchers for code in watcher.codes}
+    assert machines.postgres.sql(f"SELECT starts FROM kubesched_ui_run WHERE id = {run}") == "1"
+
+
+def leaves_and_comes_back(machines: Machines, name: str) -> None:
+    """An upload is half here when the web process is told to stop."""
+    process, body = machines.processes[name], cluster(1, 1)
+    upload = http.client.HTTPConnection(machines.webs[name], 8000, timeout=60)
+    upload.putrequest("POST", "/api/scenarios", skip_host=True)
+    for header, value in {
+        "Host": "localhost",
+        "Content-Length": str(len(body)),
+        "Content-Type": "application/json",
+    }.items():
+        upload.putheader(header, value)
+    upload.endheaders()
+    upload.send(body[:100])
+    with threads([process.stop]):
+        until(lambda: not machines.serves(name), "the end of taking connections")
+        upload.send(body[100:])
+        assert upload.getresponse().status == 201
+        upload.close()
+    assert process.wait(30) == 0
+    process.start()
+    wait_for(machines.webs[name], 8000)
+
+
+def nobody_there(machines: Machines) -> None:
+    """Who finds no web process is told when to come back."""
     known, machines.names.known["web"] = machines.names.known["web"], [f"{machines.net}.99"]
-    try:
-        visitor = Browser(machines.url)
-        status, headers, said = machines.until(
-            lambda: (answer := visitor.ask("GET", "/api/runs"))[0] == 503 and answer, "the end of the old addresses"
-        )
-        assert (status, headers["Retry-After"]) == (503, "5")
-        assert "Try again" in json.loads(said)["error"]
-        status, headers, said = visitor.ask("GET", "/")
-        assert (status, headers["Retry-After"], headers["Content-Type"]) == (503, "5", "text/plain; charset=utf-8")
-    finally:
-        machines.names.known["web"] = known
-    machines.until(lambda: Browser(machines.url).ask("GET", "/")[0] == 200, "an answer")
+    visitor = Browser(machines.url)
+    answer = until(lambda: (a := visitor.ask("GET", "/api/runs"))[0] == 503 and a, "the end of the old addresses")
+    assert answer[1]["Retry-After"] == "5"
+    assert "Try again" in json.loads(answer[2])["error"]
+    status, headers, _ = visitor.ask("GET", "/")
+    assert (status, headers["Retry-After"], headers["Content-Type"]) == (503, "5", "text/plain; charset=utf-8")
+    machines.names.known["web"] = known
+    until(lambda: visitor.ask("GET", "/")[0] == 200, "an answer")

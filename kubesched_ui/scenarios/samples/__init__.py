@@ -9,6 +9,7 @@ from django.db import transaction
 
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.ingest.store import store
+from kubesched_ui.machines.once import one_at_a_time
 from kubesched_ui.models import Scenario
 
 FOLDER = Path(__file__).parent
@@ -76,7 +77,14 @@ def load_samples() -> tuple[int, int]:
 
     A sample that was changed replaces the stored one, unless there are runs of that: then both stay.
     """
-    samples, stored = read_samples(), 0
+    samples = read_samples()
+    with one_at_a_time("samples"):
+        return len(samples), _store_new(samples)
+
+
+def _store_new(samples: Iterable[IngestResult]) -> int:
+    """How many were new or changed."""
+    stored = 0
     known: dict[str, list[Scenario]] = {}
     for scenario in Scenario.objects.filter(origin=Scenario.Origin.SAMPLE):
         known.setdefault(scenario.name, []).append(scenario)
@@ -88,7 +96,7 @@ def load_samples() -> tuple[int, int]:
             Scenario.objects.filter(pk__in=[s.pk for s in old], runs=None).delete()
             store(sample, origin=Scenario.Origin.SAMPLE)
         stored += 1
-    return len(samples), stored
+    return stored
 
 
 def _same(scenario: Scenario, sample: IngestResult) -> bool:

@@ -1,0 +1,13 @@
+"""`manage.py migrate`: Django's, one process at a time, however many machines start together."""
+
+from typing import Any
+
+from django.core.management.commands.migrate import Command as Migrate
+
+from kubesched_ui.machines.once import one_at_a_time
+
+
+class Command(Migrate):
+    def handle(self, *args: Any, **options: Any) -> None:
+        with one_at_a_time("migrate"):
+            super().handle(*args, **options)

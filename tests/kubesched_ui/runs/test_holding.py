@@ -1,0 +1,65 @@
+"""What a worker that leaves, or whose database is in trouble, lets go of: others go on, and no start is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from kubesched_ui.models import Run
+from kubesched_ui.recording.eventlog import LostClaim, RunLog
+from kubesched_ui.runs import holding, lifecycle, tasks
+from tests.kubesched_ui.recordings import node, pod, scenario
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    numbers: list[int] = []
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: numbers.extend(args))
+    return numbers
+
+
+def claimed(token: str) -> Run:
+    run = Run.objects.claim(Run.objects.create(scenario=scenario(node("n"), pod("p"))).pk, token)
+    assert run
+    return run
+
+
+def test_a_worker_that_leaves_hands_back_what_is_its_own(sent: list[int]) -> None:
+    ours, others = claimed(holding.token()), claimed("another:1:2")
+    holding.hand_back()
+    assert sent == [ours.pk]
+    with pytest.raises(LostClaim):
+        RunLog(ours).flush()
+    again = Run.objects.claim(ours.pk, "another:3:4")
+    assert again
+    assert again.starts == 1
+    others.refresh_from_db()
+    assert (others.worker, others.starts) == ("another:1:2", 1)
+
+
+def test_trouble_with_the_database_costs_a_run_no_start(
+    sent: list[int], monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    run = Run.objects.create(scenario=scenario(node("n"), pod("p")))
+
+    def broken(*args: Any) -> None:
+        raise OperationalError("server closed the connection unexpectedly")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "record", broken)
+        for _ in range(settings.RUN_MAX_STARTS + 2):
+            Run.objects.update(heartbeat_at=None)  # as after some seconds
+            tasks.execute_run(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.starts, run.worker) == (Run.State.RUNNING, 0, "")
+    assert Run.objects.claim(run.pk, "too soon") is None
+    Run.objects.update(heartbeat_at=None)
+    lifecycle.sweep()
+    assert sent == [run.pk]
+    tasks.execute_run(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.placed) == (Run.State.DONE, 1)
