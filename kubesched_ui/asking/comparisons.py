@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any
 
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import blocks_of, key_of, recording_of
 from kubesched_ui.models import Cycle as StoredCycle
-from kubesched_ui.models import Run
+from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.runs import forking, simulations
 from kubesched_ui.runs.lifecycle import settings_of
 from kubesched_ui.runs.simulations import unknown_of
@@ -109,17 +111,21 @@ def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:
 
 
 def fetcher(run: Run) -> Fetch:
-    """Reads objects of the run, all of them at the first question."""
-    objects: list[tuple[str, bytes]] = []
-
-    def everything() -> Iterator[tuple[str, bytes]]:
-        for data in blocks_of(run, OBJECTS_PART):
-            yield from objects_from(data)
+    """Reads objects of the run: all blocks at the first question, each opened when one of its objects is asked for."""
+    objects: list[tuple[str, bytes] | None] = []
+    blocks: list[tuple[int, int, bytes | memoryview]] = []
 
     def fetch(number: int) -> tuple[str, bytes]:
         if not objects:
-            objects.extend(everything())
-        return objects[number]
+            rows = RecordingBlock.objects.filter(run=run, part=OBJECTS_PART).order_by("first")
+            blocks.extend(rows.values_list("first", "last", "data"))
+            objects.extend([None] * (blocks[-1][1] + 1))
+        found = objects[number]
+        if found is None:
+            first, last, data = blocks[bisect_right(blocks, number, key=itemgetter(0)) - 1]
+            objects[first : last + 1] = told = objects_from(bytes(data))
+            found = told[number - first]
+        return found
 
     return fetch
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from scheduler_core.api import workloads
@@ -109,12 +109,19 @@ class Cluster:
         if type(obj) in self._tables:
             self._tables[type(obj)][obj.key] = obj  # which notes it, as it does what plugins write there
             return
-        self.journal.note(OBJECT, obj)
         if isinstance(obj, Node):
-            self.nodes.set_node(obj)
-        elif isinstance(obj, Namespace):
+            self.apply_nodes([obj])
+            return
+        self.journal.note(OBJECT, obj)
+        if isinstance(obj, Namespace):
             self.namespaces[obj.name] = obj.metadata.labels
             self.columns.forget_namespaces()
+
+    def apply_nodes(self, nodes: Sequence[Node]) -> None:
+        """As `apply` of each, in order."""
+        for node in nodes:
+            self.journal.note(OBJECT, node)
+        self.nodes.set_nodes(nodes)
 
     def find(self, obj: Object) -> Object | None:
         """The stored object of the same kind and key, other than a pod; None if there is none."""
@@ -145,36 +152,45 @@ class Cluster:
 
     def load(self, objects: Iterable[Object]) -> list[PodInfo]:
         """Takes in a snapshot: bound pods run, pods that ended are left out; returns the pending pods, in order."""
-        pending: list[PodInfo] = []
         pods: list[Pod] = []
+        nodes: list[Node] = []
         for obj in objects:
             if isinstance(obj, Pod):
                 pods.append(obj)
+            elif isinstance(obj, Node):
+                nodes.append(obj)
             else:
                 self.apply(obj)
-        for pod in pods:
-            if pod.terminated:
-                continue
-            info = PodInfo(pod, self.release)
-            if pod.spec.node_name:
-                self.add_pod(info, pod.spec.node_name)
-            else:
-                pending.append(info)
+        self.apply_nodes(nodes)
+        infos = [PodInfo(pod, self.release) for pod in pods if not pod.terminated]
         self.nodes.refresh()
-        return pending
+        self.add_pods([pod for pod in infos if pod.node])
+        return [pod for pod in infos if not pod.node]
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
         """Puts a pod on a node: bound, or assumed to be. Raises InputError when it already is on one."""
         if pod.key in self.pods:
             raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
         pod.node = node
-        self.journal.note(PLACED, pod, node)
+        self._know(pod)
+        self.nodes.add_pod(pod, node)
+
+    def add_pods(self, pods: Sequence[PodInfo]) -> None:
+        """As `add_pod` of each, in order, on the node that it is on already by its own account. Raises InputError."""
+        for pod in pods:
+            if pod.key in self.pods:
+                raise InputError(f"Pod {pod.key}", "spec.nodeName", f"already runs on {self.pods[pod.key].node}")
+            self._know(pod)
+        self.nodes.add_pods(pods)
+
+    def _know(self, pod: PodInfo) -> None:
+        self.journal.note(PLACED, pod, pod.node)
         self.pods[pod.key] = pod
         self.priorities[pod.priority] = self.priorities.get(pod.priority, 0) + 1
-        if pod.pod.spec.scheduling_group is not None:
+        if pod.group:
             self.group_members[pod.group] += 1
-        self.nodes.add_pod(pod, node)
-        self.volume_users.add(pod, node)
+        if pod.volumes:
+            self.volume_users.add(pod, pod.node)
 
     def remove_pod(self, pod: PodInfo) -> None:
         """Takes a pod off its node: deleted, preempted, or forgotten after being assumed."""
@@ -183,8 +199,9 @@ class Cluster:
         self.priorities[pod.priority] -= 1
         if not self.priorities[pod.priority]:
             del self.priorities[pod.priority]
-        if pod.pod.spec.scheduling_group is not None:
+        if pod.group:
             self.group_members[pod.group] -= 1
         self.nodes.remove_pod(pod, pod.node)
-        self.volume_users.remove(pod, pod.node)
+        if pod.volumes:
+            self.volume_users.remove(pod, pod.node)
         pod.node = ""

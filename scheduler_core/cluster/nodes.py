@@ -8,7 +8,7 @@ Source: pkg/scheduler/backend/cache (node_tree.go, snapshot.go), pkg/scheduler/f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ Bool = npt.NDArray[np.bool_]
 
 _T = TypeVar("_T")
 _MEMO_LIMIT = 4096
+_NO_IMAGES: Mapping[str, int] = {}
 _OF_PODS = ("is_bare", "_memo", "images", "requested", "nonzero_cpu", "nonzero_memory", "pod_count")
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
@@ -44,12 +45,13 @@ def zone_key(node: Node, stable: bool = True) -> str:
 class NodeEntry:
     """One node name: its object (None while only pods name it) and the pods that run there, in order of arrival."""
 
-    __slots__ = ("image_spread", "node", "pods", "zone")
+    __slots__ = ("image_spread", "kind", "node", "pods", "zone")
 
     def __init__(self) -> None:
         self.node: Node | None = None
         self.zone = ""
-        self.image_spread: dict[str, int] = {}  # image -> nodes that held it when this one came
+        self.kind = 0  # number of what its allocatable says, equal for equal ones
+        self.image_spread = _NO_IMAGES  # image -> nodes that held it when this one came
         self.pods: dict[str, PodInfo] = {}
 
 
@@ -68,13 +70,15 @@ class NodeTable:
         self._zones: dict[str, list[str]] = {}  # zone -> node names, both in order of arrival
         self._stale = False
         self._resources: list[str] = [resources.CPU, resources.MEMORY, resources.EPHEMERAL]
-        self._kinds: set[tuple[tuple[str, str | int | float], ...]] = set()  # allocatable resources that have columns
+        self._kinds: dict[resources.Written, int] = {}  # allocatable -> its number
+        self._of_kinds: list[dict[str, int]] = []  # the amounts of each
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self.nodes: list[Node] = []
         self._numbers = np.zeros((4, 0), np.int64)
         self._amounts = np.zeros((6, 0), np.int64)
         self._bind()
+        self.unschedulable = np.zeros(0, np.bool_)
         self._memo: dict[object, Any] = {}
         # (protocol, port) -> node -> ips in use; a set as upstream's, so the first of two users to go frees the port
         self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
@@ -87,33 +91,45 @@ class NodeTable:
 
     # ---- nodes
 
-    def set_node(self, node: Node) -> None:
-        """Adds or replaces a node."""
-        entry = self.entries.get(node.name)
-        if entry is None:
-            entry = self.entries[node.name] = NodeEntry()
-        zone = zone_key(node, self._stable_labels)
-        if entry.node is None or entry.zone != zone:
+    def set_nodes(self, nodes: Iterable[Node]) -> None:
+        """Adds or replaces nodes, one after the other."""
+        known = []
+        for node in nodes:
+            name, status = node.metadata.name, node.status
+            entry = self.entries.get(name)
+            if entry is None:
+                entry = self.entries[name] = NodeEntry()
+            zone = zone_key(node, self._stable_labels)
+            if entry.node is None or entry.zone != zone:
+                if entry.node is not None:
+                    self._leave_zone(name, entry.zone)
+                self._zones.setdefault(zone, []).append(name)
+                entry.zone = zone
+                self._stale = True
             if entry.node is not None:
-                self._leave_zone(node.name, entry.zone)
-            self._zones.setdefault(zone, []).append(node.name)
-            entry.zone = zone
-            self._stale = True
-        if entry.node is not None:
-            self._drop_images(entry.node)
-        if node.status.images or entry.image_spread:
-            self._keep_images(entry, node)
-        entry.node = node
+                self._drop_images(entry.node)
+            if status.images or entry.image_spread:
+                self._keep_images(entry, node)
+            entry.node = node
+            entry.kind = self._kind_of(tuple(status.allocatable.items()))
+            row = self.rows.get(name)
+            if row is not None:
+                self.nodes[row] = node
+                self.unschedulable[row] = node.spec.unschedulable
+                known.append(row)
         self.changed()
-        kind = tuple(node.status.allocatable.items())
-        if kind not in self._kinds:
-            self._kinds.add(kind)
-            for name in resources.amounts(node.status.allocatable):
+        if known:
+            self._fill(known)
+
+    def _kind_of(self, written: resources.Written) -> int:
+        """The number of what a node's allocatable says; its resources have columns then."""
+        kind = self._kinds.get(written)
+        if kind is None:
+            kind = self._kinds[written] = len(self._kinds)
+            self._of_kinds.append(resources.amounts(dict(written)))
+            for name in self._of_kinds[kind]:
                 self._resource(name)
-        row = self.rows.get(node.name)
-        if row is not None:
-            self.nodes[row] = node
-            self._fill([row])
+        return kind
 
     def remove_node(self, name: str) -> None:
         """Removes a node; its pods stay known until they are removed themselves."""
@@ -129,12 +145,13 @@ class NodeTable:
         self.changed()
 
     def _keep_images(self, entry: NodeEntry, node: Node) -> None:
-        entry.image_spread = {}
+        spread: dict[str, int] = {}
         for image in node.status.images:
             for name in image.names:
                 holders = self.images.setdefault(name, (image.size_bytes, set()))[1]
                 holders.add(node.name)
-                entry.image_spread.setdefault(name, len(holders))
+                spread.setdefault(name, len(holders))
+        entry.image_spread = spread
 
     def _drop_images(self, node: Node) -> None:
         for image in node.status.images:
@@ -178,13 +195,11 @@ class NodeTable:
         self._numbers[:, fresh] = 0
         self._amounts[:, fresh] = 0
         self._bind()
+        self.unschedulable = np.fromiter((node.spec.unschedulable for node in self.nodes), np.bool_, len(self.nodes))
         self.pods.permute(self.rows, origin)
         rows = fresh.tolist()
         self._fill(rows)
-        there = [(row, pod) for row in rows for pod in self.entries[self.names[row]].pods.values()]
-        self._tally_all(there)
-        for row, pod in there:
-            self.pods.count_row(pod, row, 1)
+        self._tally_all([(row, pod) for row in rows for pod in self.entries[self.names[row]].pods.values()])
         self._stale = False
         self._memo.clear()
 
@@ -193,7 +208,6 @@ class NodeTable:
         self.allocatable = dict(zip(self._resources, self._amounts[:half], strict=True))
         self.requested = dict(zip(self._resources, self._amounts[half:], strict=True))
         self.nonzero_cpu, self.nonzero_memory, self.pod_count, self.allowed_pods = self._numbers
-        self.unschedulable = np.fromiter((n.spec.unschedulable for n in self.nodes), np.bool_, len(self.nodes))
 
     def _resource(self, name: str) -> None:
         """Makes sure that the resource has columns."""
@@ -206,18 +220,29 @@ class NodeTable:
         self._bind()
 
     def _fill(self, rows: list[int]) -> None:
-        """What node objects say, into these rows of the columns. Most nodes are like others: each kind is read once."""
-        kinds: dict[tuple[tuple[str, str | int | float], ...], int] = {}
-        which = [kinds.setdefault(tuple(self.nodes[row].status.allocatable.items()), len(kinds)) for row in rows]
-        amounts = [resources.amounts(dict(kind)) for kind in kinds]
+        """What nodes have, into these rows of the columns."""
+        kinds = [self.entries[self.names[row]].kind for row in rows]
         for name, column in (("pods", self.allowed_pods), *self.allocatable.items()):
-            column[rows] = np.array([of.get(name, 0) for of in amounts], np.int64)[which]
-        self.unschedulable[rows] = [self.nodes[row].spec.unschedulable for row in rows]
+            column[rows] = np.array([of.get(name, 0) for of in self._of_kinds], np.int64)[kinds]
 
     # ---- pods
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
         """Counts a pod on a node, which need not exist (yet)."""
+        self._enter(pod, node)
+        row = self.rows.get(node)  # a node that has no row yet is counted when it gets one
+        if row is not None:
+            self._count(pod, row, 1)
+        self.pods.count(pod, node, 1)
+
+    def add_pods(self, pods: Sequence[PodInfo]) -> None:
+        """As `add_pod` of each on its own node."""
+        for pod in pods:
+            self._enter(pod, pod.node)
+            self.pods.know(pod, pod.node, 1)
+        self._tally_all([(row, pod) for pod in pods if (row := self.rows.get(pod.node)) is not None])
+
+    def _enter(self, pod: PodInfo, node: str) -> None:
         entry = self.entries.get(node)
         if entry is None:
             entry = self.entries[node] = NodeEntry()
@@ -227,10 +252,6 @@ class NodeTable:
                 self._resource(name)
         for ip, protocol, port in pod.host_ports:
             self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
-        row = self.rows.get(node)  # a node that has no row yet is counted when it gets one
-        if row is not None:
-            self._count(pod, row, 1)
-        self.pods.count(pod, node, 1)
 
     def remove_pod(self, pod: PodInfo, node: str) -> None:
         """The reverse of `add_pod`."""
@@ -258,18 +279,19 @@ class NodeTable:
         self.pod_count[row] += step
 
     def _tally_all(self, placed: list[tuple[int, PodInfo]]) -> None:
-        """As `_tally` of many pods, each counted in on a row. Most ask for what others ask for."""
+        """Many pods counted in, each on a row. Most ask for what others ask for."""
         if not placed:
             return
-        kinds: dict[int, tuple[int, PodInfo]] = {}
-        which = [kinds.setdefault(id(pod.held), (len(kinds), pod))[0] for _, pod in placed]
-        rows = [row for row, _ in placed]
-        asked = [pod.held for _, pod in kinds.values()]
+        rows = np.array([row for row, _ in placed], np.intp)
+        asked = list({id(pod.held): pod.held for _, pod in placed}.values())
+        place = {id(held): i for i, held in enumerate(asked)}
+        which = [place[id(pod.held)] for _, pod in placed]
         for name in {name for requests in asked for name in requests}:
             np.add.at(self.requested[name], rows, np.array([one.get(name, 0) for one in asked], np.int64)[which])
         np.add.at(self.nonzero_cpu, rows, np.array([pod.nonzero[0] for _, pod in placed], np.int64))
         np.add.at(self.nonzero_memory, rows, np.array([pod.nonzero[1] for _, pod in placed], np.int64))
         np.add.at(self.pod_count, rows, 1)
+        self.pods.count_rows(placed)
 
     @contextmanager
     def bare(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ asked for and updated when a pod is added or removed, so a cycle never walks ove
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -40,25 +40,39 @@ class PodColumns:
         """The class of a pod; made when it is the first of its kind."""
         cls = pod.label_class
         if cls is None:
-            key = (pod.namespace, frozenset(pod.labels.items()), pod.terminating)
-            cls = self._classes.get(key)
-            if cls is None:
-                cls = self._classes[key] = LabelClass(pod.namespace, pod.labels, pod.terminating)
-            pod.label_class = cls
+            cls = pod.label_class = self.class_of(pod.namespace, pod.labels, pod.terminating)
+        return cls
+
+    def class_of(self, namespace: str, labels: dict[str, str], terminating: bool) -> LabelClass:
+        """The class of pods like this."""
+        key = (namespace, frozenset(labels.items()), terminating)
+        cls = self._classes.get(key)
+        if cls is None:
+            cls = self._classes[key] = LabelClass(namespace, labels, terminating)
         return cls
 
     def count(self, pod: PodInfo, node: str, step: int) -> None:
         """Counts a pod in (step 1) or out (step -1) on a node; the node may be one that does not exist (yet)."""
+        self.know(pod, node, step)
+        row = self.rows.get(node)
+        if row is not None:
+            self._count_row(pod, row, step)
+
+    def know(self, pod: PodInfo, node: str, step: int) -> None:
+        """As `count`, without the columns."""
         cls = self.label_class(pod)
         cls.nodes[node] = cls.nodes.get(node, 0) + step
         if not cls.nodes[node]:
             del cls.nodes[node]
-        row = self.rows.get(node)
-        if row is not None:
-            self.count_row(pod, row, step)
 
-    def count_row(self, pod: PodInfo, row: int, step: int) -> None:
-        """As `count`, for columns alone."""
+    def count_rows(self, placed: Iterable[tuple[int, PodInfo]]) -> None:
+        """Many pods counted in, each on a row, for columns alone."""
+        selected = bool(self._selector_list)
+        for row, pod in placed:
+            if selected or pod.term_columns != ():
+                self._count_row(pod, row, 1)
+
+    def _count_row(self, pod: PodInfo, row: int, step: int) -> None:
         for column in self._columns_of(self.label_class(pod)):
             column.counts[row] += step
         for term_column in self._terms_carried(pod):

@@ -5,10 +5,12 @@ Source: pkg/scheduler/framework/types.go (PodInfo).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import Container, Pod, PodAffinity, PodAffinityTerm, timestamp
+from scheduler_core.api.objects import Container, Pod, PodAffinity, PodAffinityTerm, Volume, timestamp
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.counted import LabelClass, Term, TermColumn
 from scheduler_core.releases import Release
@@ -27,11 +29,13 @@ class PodInfo:
     releases less. `nonzero`: (cpu, memory) with defaults for containers that ask for nothing; `nonzero_incoming`: the
     same while it is the pod to be placed; `slip`: what scoring its cpu counts too much then. `node`: where it runs or
     is assumed to, "" while it is pending. `node_selection`, `tolerations`: equal values mean the same nodeSelector and
-    required node affinity (None: there is none), the same tolerations; results are remembered by them.
+    required node affinity (None: there is none), the same tolerations; results are remembered by them. `group`:
+    namespace/name of the pod group that it names, "" for none. `volumes`: those that are more than a mount.
     """
 
     __slots__ = (
         "_terms",
+        "group",
         "held",
         "host_ports",
         "key",
@@ -53,6 +57,7 @@ class PodInfo:
         "term_columns",
         "terminating",
         "tolerations",
+        "volumes",
     )
 
     def __init__(self, pod: Pod, release: Release) -> None:
@@ -72,18 +77,15 @@ class PodInfo:
         self.host_ports = _host_ports(pod, release)
         self.node_selection = _node_selection(pod)
         self.tolerations = tuple([(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations])
+        named = pod.spec.scheduling_group
+        self.group = f"{self.namespace}/{named.pod_group_name}" if named is not None else ""
+        self.volumes: Sequence[Volume] = [v for v in pod.spec.volumes if counts(v)] if pod.spec.volumes else ()
         self._terms: tuple[tuple[Term, ...], ...] | None = None
         self.label_class: LabelClass | None = None
         self.term_columns: tuple[TermColumn, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<PodInfo {self.key}>"
-
-    @property
-    def group(self) -> str:
-        """namespace/name of the pod group that it names; "" for none."""
-        named = self.pod.spec.scheduling_group
-        return f"{self.namespace}/{named.pod_group_name}" if named is not None else ""
 
     @property
     def required_affinity(self) -> tuple[Term, ...]:
@@ -136,6 +138,21 @@ class PodInfo:
             term.topology_key,
             weight,
         )
+
+
+def counts(volume: Volume) -> bool:
+    """Whether the volume is more to the scheduler than a mount: it needs a claim or an attached disk."""
+    return (
+        volume.persistent_volume_claim is not None
+        or volume.ephemeral is not None
+        or volume.aws_elastic_block_store is not None
+        or volume.gce_persistent_disk is not None
+        or volume.azure_disk is not None
+        or volume.cinder is not None
+        or volume.portworx_volume is not None
+        or volume.iscsi is not None
+        or volume.rbd is not None
+    )
 
 
 def _node_selection(pod: Pod) -> bytes | None:

@@ -11,21 +11,6 @@ from scheduler_core.api.objects import Volume, VolumeAttachment
 from scheduler_core.cluster.pod_info import PodInfo
 
 
-def counts(volume: Volume) -> bool:
-    """Whether the volume is more to the scheduler than a mount: it needs a claim or an attached disk."""
-    return (
-        volume.persistent_volume_claim is not None
-        or volume.ephemeral is not None
-        or volume.aws_elastic_block_store is not None
-        or volume.gce_persistent_disk is not None
-        or volume.azure_disk is not None
-        or volume.cinder is not None
-        or volume.portworx_volume is not None
-        or volume.iscsi is not None
-        or volume.rbd is not None
-    )
-
-
 def disk_key(volume: Volume) -> Hashable:
     """What two volumes named in pods have in common when they may be one disk; None for volumes of other kinds."""
     if volume.gce_persistent_disk is not None:
@@ -46,11 +31,11 @@ def _reference(pod: PodInfo, volume: Volume) -> Hashable:
 
 
 def _references(pod: PodInfo) -> list[Hashable]:
-    return [key for volume in pod.pod.spec.volumes if (key := _reference(pod, volume)) is not None]
+    return [key for volume in pod.volumes if (key := _reference(pod, volume)) is not None]
 
 
 class VolumeUsers:
-    """`by_node`: node name -> pod key -> pod. Pods without such volumes cost one look at an empty list."""
+    """`by_node`: node name -> pod key -> pod, of pods that have such volumes."""
 
     def __init__(self) -> None:
         self.by_node: dict[str, dict[str, PodInfo]] = {}
@@ -71,9 +56,6 @@ class VolumeUsers:
         return {*self.by_node, *self._attachments}
 
     def add(self, pod: PodInfo, node: str) -> None:
-        volumes = pod.pod.spec.volumes
-        if not volumes or not any(map(counts, volumes)):
-            return
         self.by_node.setdefault(node, {})[pod.key] = pod
         for key in _references(pod):
             users = self._nodes.setdefault(key, {})

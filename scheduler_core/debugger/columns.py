@@ -15,6 +15,8 @@ Schema = Mapping[str, str]
 """Column -> INT (64 bits), FLOAT, TEXT, or JSON (anything, kept as its text until it is asked for)."""
 
 _TYPES = (np.int8, np.int16, np.int32, np.int64)
+_NO_INTS, _NO_FLOATS = np.zeros(0, np.int64), np.zeros(0, np.float64)
+_TYPE_OF_SIZE = {np.dtype(kind).itemsize: kind for kind in _TYPES}
 
 
 def pack(schema: Schema, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -48,13 +50,15 @@ def _pack_json(column: Iterable[Any]) -> tuple[list[str], tuple[int, bytes]]:
 _PACK: dict[str, Any] = {INT: _pack_ints, FLOAT: _pack_floats, TEXT: _pack_texts, JSON: _pack_json}
 
 
-def _unpack_ints(packed: Sequence[Any]) -> npt.NDArray[np.int64]:
+def _unpack_ints(packed: Sequence[Any]) -> npt.NDArray[Any]:
+    """In as few bytes as they were packed in."""
     size, data = packed
-    return np.frombuffer(data, next(kind for kind in _TYPES if np.dtype(kind).itemsize == size)).astype(np.int64)
+    return np.frombuffer(data, _TYPE_OF_SIZE[size])
 
 
 class Table:
-    """`columns`: int64 or float64 by row; of a TEXT or JSON column, what indexes its list in `texts`."""
+    """`columns`: int64 or float64 by row; of a TEXT or JSON column, what indexes its list in `texts`. Numbers that
+    blocks of earlier versions lack, which are the last columns of the first blocks, are 0."""
 
     def __init__(self, schema: Schema, blocks: Sequence[Sequence[Any]]) -> None:
         self.columns: dict[str, npt.NDArray[Any]] = {}
@@ -62,20 +66,22 @@ class Table:
         self._schema = schema
         blocks = [block for block in blocks if block]
         for number, (name, kind) in enumerate(schema.items()):
-            parts = [block[number] for block in blocks]
-            arrays: list[npt.NDArray[Any]]
+            parts = [block[number] for block in blocks if number < len(block)]
+            column: npt.NDArray[Any]
             if kind == FLOAT:
-                arrays = [np.frombuffer(part, np.float64) for part in parts]
+                column = np.concatenate([_NO_FLOATS, *(np.frombuffer(part, np.float64) for part in parts)])
             elif kind == INT:
-                arrays = [_unpack_ints(part) for part in parts]
+                column = np.concatenate([_NO_INTS, *map(_unpack_ints, parts)])
             else:
                 texts = self.texts[name] = []
-                arrays = []
+                arrays = [_NO_INTS]
                 for told, ids in parts:
-                    arrays.append(_unpack_ints(ids) + len(texts))
+                    found = _unpack_ints(ids)
+                    arrays.append(found + np.int64(len(texts)) if texts else found)
                     texts += told
-            empty = np.zeros(0, np.float64 if kind == FLOAT else np.int64)
-            self.columns[name] = np.concatenate(arrays) if arrays else empty
+                column = np.concatenate(arrays)
+            before = len(self) - len(column) if number else 0
+            self.columns[name] = np.concatenate((np.zeros(before, column.dtype), column)) if before else column
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))

@@ -38,13 +38,7 @@ def objects_at(recording: Recording, moment: int) -> list[ObjectAt]:
 
 def objects_of(state: State) -> list[ObjectAt]:
     """The same of a state that is there already."""
-    return [*_nodes(state), *beside_nodes(state)]
-
-
-def beside_nodes(state: State, waiting: Collection[str] | None = None) -> list[ObjectAt]:
-    """The same without the nodes. `waiting`: of the pods on none only these and those that are nominated; None for
-    all."""
-    return [*_others(state.recording, state.moment), *_pods(state, waiting)]
+    return [*_nodes(state), *others(state), *_placed(state), *pending(state)]
 
 
 def _nodes(state: State) -> Iterator[ObjectAt]:
@@ -54,12 +48,13 @@ def _nodes(state: State) -> Iterator[ObjectAt]:
         yield ObjectAt("Node", names[name], number)
 
 
-def _others(recording: Recording, moment: int) -> Iterator[ObjectAt]:
-    others = recording.tables["others"]
-    end = int(np.searchsorted(others["at"], moment, "right"))
-    kinds, keys = others.texts["kind"], others.texts["key"]
+def others(state: State) -> Iterator[ObjectAt]:
+    """What is neither node nor pod."""
+    told = state.recording.tables["others"]
+    end = int(np.searchsorted(told["at"], state.moment, "right"))
+    kinds, keys = told.texts["kind"], told.texts["key"]
     known: dict[tuple[str, str], int] = {}
-    for kind, key, number in zip(*(others[name][:end].tolist() for name in ("kind", "key", "object")), strict=True):
+    for kind, key, number in zip(*(told[name][:end].tolist() for name in ("kind", "key", "object")), strict=True):
         if number >= 0:
             known[kinds[kind], keys[key]] = number
         else:
@@ -68,15 +63,21 @@ def _others(recording: Recording, moment: int) -> Iterator[ObjectAt]:
         yield ObjectAt(kind, key, number)
 
 
-def _pods(state: State, waiting: Collection[str] | None = None) -> Iterator[ObjectAt]:
+def _placed(state: State) -> Iterator[ObjectAt]:
+    """The pods on nodes, in order of arrival."""
     pods, names, nominated = state.recording.tables["pods"], state.recording.names, state.nominated()
-    keys, texts, numbers = pods["key"], pods.texts["key"], pods["object"]
-    placed, pending = state.placed, np.flatnonzero(state.state == PENDING)
-    there = (keys, numbers, state.node, state.state == BOUND, state.start)
-    for key, number, node, bound, start in zip(*(column[placed].tolist() for column in there), strict=True):
+    texts = pods.texts["key"]
+    there = (pods["key"], pods["object"], state.node, state.state == BOUND, state.start)
+    for key, number, node, bound, start in zip(*(column[state.placed].tolist() for column in there), strict=True):
         name = texts[key]
         yield ObjectAt("Pod", name, number, names[node], bound, nominated.get(name, ""), start)
-    for key, number in zip(keys[pending].tolist(), numbers[pending].tolist(), strict=True):
+
+
+def pending(state: State, waiting: Collection[str] | None = None) -> Iterator[ObjectAt]:
+    """The pods on no node. `waiting`: only these and those that are nominated; None for all."""
+    pods, nominated = state.recording.tables["pods"], state.nominated()
+    texts, rows = pods.texts["key"], np.flatnonzero(state.state == PENDING)
+    for key, number in zip(pods["key"][rows].tolist(), pods["object"][rows].tolist(), strict=True):
         name = texts[key]
         if waiting is None or name in waiting or name in nominated:
             yield ObjectAt("Pod", name, number, nominated=nominated.get(name, ""))

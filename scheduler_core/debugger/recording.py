@@ -27,7 +27,7 @@ from scheduler_core.api.objects import Metadata, Namespace, Node, Object, kind_o
 from scheduler_core.cluster import journal, resources
 from scheduler_core.cluster.journal import Change
 from scheduler_core.cluster.nodes import zone_key
-from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.columns import FLOAT, INT, JSON, TEXT, Schema, Table, pack
 from scheduler_core.debugger.facts import SCHEMA as FACTS
@@ -59,6 +59,7 @@ TABLES: dict[str, Schema] = {
         "scheduler": TEXT,
         "gated": INT,
         "object": INT,
+        "plain": INT,  # what counts of it on a node is in this row: no ports of the node, no volumes ... (`_plain`)
     },
     "nodes": {
         "name": INT,  # an index of `names`
@@ -272,6 +273,7 @@ class Recorder:
             spec.scheduler_name,
             int(bool(spec.scheduling_gates)),
             self._keep("Pod", info.pod),
+            int(_plain(info)),
         )
         self._counts["pods"] += 1
         return self._counts["pods"] - 1
@@ -353,6 +355,11 @@ class Recorder:
         self._objects = []
         self._given["objects"] = self._counts["objects"]
         return blocks
+
+
+def _plain(pod: PodInfo) -> bool:
+    """Whether a pod counts on a node by its requests, labels and priority alone."""
+    return not (pod.host_ports or pod.volumes or pod.group or pod.terminating) and pod.terms() is NO_TERMS
 
 
 def _kind_and_key(obj: Object | dict[str, Any]) -> tuple[str, str]:

@@ -7,22 +7,23 @@ what it decided in the run.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 
 import msgspec
 import numpy as np
 
-from scheduler_core.api.objects import KINDS, Node, Object, Pod
+from scheduler_core.api.objects import KINDS, Metadata, Node, NodeSpec, NodeStatus, Object
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import HostPort, PodInfo
-from scheduler_core.debugger.objects import Fetch, ObjectAt, beside_nodes
-from scheduler_core.debugger.recording import Recording
+from scheduler_core.debugger.objects import Fetch, others, pending
+from scheduler_core.debugger.recording import ASSUMED, Recording
 from scheduler_core.debugger.state import State
+from scheduler_core.debugger.stored_pods import StoredPods, nominate, read
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 
-_NODE = msgspec.json.Decoder(Node)
 _READ = {name: msgspec.json.Decoder(kind) for name, kind in KINDS.items()}
 Make = Callable[..., Simulation]
 """`Simulation` with the run's settings: `partial(Simulation, release=..., config=..., ...)`."""
@@ -47,22 +48,23 @@ def rewind(
     has it. `state`: that of the moment, if it is there already. Pods that Permit held or that were being bound count on
     their nodes. Raises InputError.
     """
-    with _without_collecting():
+    state = state or State(recording, moment)
+    with without_collecting():
         cluster = Cluster(release)
         _fill_nodes(cluster, recording, fetch, moment)
-        there = [at for at in beside_nodes(state or State(recording, moment), waiting) if at.kind in KINDS]
-        simulation = make([_as_it_was(at, fetch) for at in there], cluster=cluster, pods=pods)
-    for at in there:
-        if at.start:
-            cluster.pods[at.key].start_time = at.start
-    _free_ports(cluster, recording, fetch, moment)
-    _hold(simulation, (at for at in there if at.node and not at.bound))
+        cluster.nodes.refresh()
+        cluster.add_pods(list(_placed(state, StoredPods(recording, fetch, cluster))))
+        beside: list[Object] = [_READ[at.kind].decode(fetch(at.number)[1]) for at in others(state) if at.kind in KINDS]
+        beside += [read(fetch, at.number, "", at.nominated) for at in pending(state, waiting)]
+        simulation = make(beside, cluster=cluster, pods=pods)
+    _free_ports(cluster, state, fetch)
+    _hold(simulation, state)
     simulation.scheduler.next_start_index = start_index
     return simulation
 
 
 @contextmanager
-def _without_collecting() -> Iterator[None]:
+def without_collecting() -> Iterator[None]:
     """Nothing that is made inside is garbage; looking for it takes twice as long as making it. What was made counts as
     old afterwards, so that it is not looked through at once."""
     was = gc.isenabled()
@@ -80,38 +82,62 @@ def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: in
     """All that happened to nodes, in order: rows depend on it, and on how many nodes ImageLocality counts an image."""
     presence, nodes = recording.tables["presence"], recording.tables["nodes"]
     end = int(presence["at"].searchsorted(moment, "right"))
-    objects, read = nodes["object"].tolist(), _NODE.decode
+    objects, decode = nodes["object"].tolist(), _node_reader()
     stored: dict[int, Node] = {}
+    came: list[Node] = []  # since a node went
     for name, version in zip(presence["name"][:end].tolist(), presence["node"][:end].tolist(), strict=True):
         if version >= 0:
-            stored[name] = read(fetch(objects[version])[1])
-            cluster.apply(stored[name])
+            stored[name] = node = decode(fetch(objects[version])[1])
+            came.append(node)
         elif name in stored:
+            cluster.apply_nodes(came)
+            came = []
             cluster.remove(stored.pop(name))
+    cluster.apply_nodes(came)
 
 
-def _as_it_was(at: ObjectAt, fetch: Fetch) -> Object:
-    kind, text = fetch(at.number)
-    obj: Object = _READ[kind].decode(text)
-    if isinstance(obj, Pod):
-        obj.spec.node_name = at.node
-        obj.status.nominated_node_name = at.nominated
-    return obj
+class _Told(msgspec.Struct, gc=False):
+    metadata: Metadata
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
+    status: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-def _free_ports(cluster: Cluster, recording: Recording, fetch: Fetch, moment: int) -> None:
+def _node_reader() -> Callable[[bytes], Node]:
+    """Reads nodes. What many have in common, which is most, is read once and shared."""
+    told_of = msgspec.json.Decoder(_Told).decode
+    spec_of = cache(msgspec.json.Decoder(NodeSpec).decode)
+    status_of = cache(msgspec.json.Decoder(NodeStatus).decode)
+
+    def read_node(text: bytes) -> Node:
+        told = told_of(text)
+        return Node(told.metadata, spec_of(bytes(told.spec)), status_of(bytes(told.status)))
+
+    return read_node
+
+
+def _placed(state: State, pods: StoredPods) -> Iterator[PodInfo]:
+    """The pods on nodes, in order of arrival."""
+    names, nominated = state.recording.names, state.nominated()
+    columns = (state.placed, state.node[state.placed], state.start[state.placed])
+    for row, node, start in zip(*(column.tolist() for column in columns), strict=True):
+        pod = pods.on(row, names[node], start)
+        if pod.key in nominated:
+            nominate(pod, nominated[pod.key])
+        yield pod
+
+
+def _free_ports(cluster: Cluster, state: State, fetch: Fetch) -> None:
     """A node's ports in use are a set, as upstream's: a pod that went has freed its own even if others there, which
     came before it went, use them too."""
     freed: dict[tuple[str, HostPort], int] = {}  # (node, port) -> the last place in the table where it was freed
-    for place, version, node in _departures(recording, moment):
-        _, text = fetch(int(recording.tables["pods"]["object"][version]))
-        if b"ostPort" in text:
-            for port in PodInfo(msgspec.json.decode(text, type=Pod), cluster.release).host_ports:
+    recording, pods = state.recording, state.recording.tables["pods"]
+    for place, row, node in _departures(recording, state.moment):
+        if not pods["plain"][row]:
+            for port in PodInfo(read(fetch, int(pods["object"][row])), cluster.release).host_ports:
                 freed[recording.names[node], port] = place
     if not freed:
         return
-    state, keys = State(recording, moment), recording.tables["pods"]
-    came = {keys.at("key", pod): int(state.came[pod]) for pod in state.placed.tolist()}
+    came = {pods.at("key", pod): int(state.came[pod]) for pod in state.placed.tolist()}
     for (name, port), last in freed.items():
         entry = cluster.nodes.entries.get(name)
         users = [key for key, pod in entry.pods.items() if port in pod.host_ports] if entry is not None else []
@@ -132,10 +158,11 @@ def _departures(recording: Recording, moment: int) -> Iterator[tuple[int, int, i
         yield place, int(pods[place]), int(nodes[was])
 
 
-def _hold(simulation: Simulation, assumed: Iterable[ObjectAt]) -> None:
+def _hold(simulation: Simulation, state: State) -> None:
     """Pods that count on a node but are not bound are held by their profile's Permit plugins, if it has any."""
-    for at in assumed:
-        pod = simulation.cluster.pods[at.key]
+    keys = state.recording.tables["pods"]
+    for row in state.placed[state.state[state.placed] == ASSUMED].tolist():
+        pod = simulation.cluster.pods[keys.at("key", row)]
         framework = simulation.scheduler.profiles.get(pod.pod.spec.scheduler_name)
         if framework is not None and framework.permit:
-            framework.waiting_pods.add(pod, at.node, {plugin.name: 0.0 for plugin in framework.permit})
+            framework.waiting_pods.add(pod, pod.node, {plugin.name: 0.0 for plugin in framework.permit})

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 import msgspec
 import numpy as np
 
-from scheduler_core.api.objects import KINDS, Pod, timestamp
+from scheduler_core.api.objects import KINDS, timestamp
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import ASSUMED, GONE, PENDING, Recording
-from scheduler_core.debugger.rewind import Make, rewind
+from scheduler_core.debugger.rewind import Make, rewind, without_collecting
 from scheduler_core.debugger.state import Int64, State
+from scheduler_core.debugger.stored_pods import StoredPods, nominate, read, unread
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 
@@ -26,6 +27,7 @@ class Rewound:
         self._simulation: Simulation | None = None
         self._rows: dict[str, int] = {}  # pod -> the row of the recording's pods that it is as of
         self._infos: dict[str, PodInfo] = {}
+        self._stored: StoredPods | None = None  # of the simulation
         self.state: State
 
     def at(self, moment: int, waiting: Collection[str] | None = None) -> Simulation:
@@ -37,7 +39,7 @@ class Rewound:
         else:
             state = State(self.recording, moment)
         if simulation is None or not self._near(simulation, state):
-            self._simulation = None  # its memory is needed
+            self._simulation = self._stored = None  # their memory is needed
             simulation = rewind(
                 self.recording, self.fetch, moment, self._make, self._release, waiting=waiting, state=state
             )
@@ -49,8 +51,9 @@ class Rewound:
                 framework.list_pods = self._everyone
             self._simulation = simulation
         elif state is not self.state:
-            self._others(simulation, state)
-            self._pods(simulation, state)
+            with without_collecting():
+                self._others(simulation, state)
+                self._pods(simulation, state)
         self.state = state
         self._wait(simulation, waiting)
         return simulation
@@ -81,10 +84,9 @@ class Rewound:
             return False
         if any(now < 0 or was < 0 for _, was, now in self._changed_objects(state)):
             return False
-        return not any(
-            b"ostPort" in self.fetch(int(self.recording.tables["pods"]["object"][row]))[1]
-            for row in self._moved(state).tolist()
-        )
+        pods, moved = self.recording.tables["pods"], self._moved(state)
+        special = moved[pods["plain"][moved] == 0]
+        return not any(b"ostPort" in self.fetch(number)[1] for number in pods["object"][special].tolist())
 
     def _changed_objects(self, state: State) -> Iterator[tuple[str, int, int]]:
         """(kind, number of the object before, now; -1 for none) of objects that changed."""
@@ -113,6 +115,8 @@ class Rewound:
 
     def _pods(self, simulation: Simulation, state: State) -> None:
         cluster, was, moved = simulation.cluster, self.state, self._moved(state)
+        if self._stored is None:
+            self._stored = StoredPods(self.recording, self.fetch, cluster)
         keys = dict(zip(moved.tolist(), self._keys(moved), strict=True))
         touched: set[str] = set()
         for row in moved[was.state[moved] >= ASSUMED].tolist():
@@ -123,23 +127,26 @@ class Rewound:
             self._rows.pop(keys[row], None)
         order = moved[np.argsort(state.came[moved], kind="stable")]
         for row in order[state.state[order] != GONE].tolist():
-            placed = state.state[row] >= ASSUMED
-            if not placed and self._rows.get(keys[row]) != row:
-                continue  # made when it is asked for
-            info = self._info(row, keys[row])
+            key, placed = keys[row], state.state[row] >= ASSUMED
             node = self.recording.names[int(state.node[row])] if placed else ""
-            info.pod.spec.node_name = node
-            info.start_time = float(state.start[row]) or timestamp(info.pod.status.start_time)
-            if placed:
+            info = self._infos.get(key) if self._rows.get(key) == row else None
+            if info is not None and not unread(info):
+                info.pod.spec.node_name = node
+                info.start_time = float(state.start[row]) or timestamp(info.pod.status.start_time)
+            elif placed:
+                info = self._infos[key] = self._stored.on(row, node, float(state.start[row]))
+                self._rows[key] = row
+            else:  # made when it is asked for
+                self._infos.pop(key, None)
+                self._rows.pop(key, None)
+            if info is not None and placed:
                 cluster.add_pod(info, node)
                 touched.add(node)
         self._arrange(simulation, state, touched)
 
     def _info(self, row: int, key: str) -> PodInfo:
         if self._rows.get(key) != row:
-            _, text = self.fetch(int(self.recording.tables["pods"]["object"][row]))
-            pod = msgspec.json.decode(text, type=Pod)
-            pod.spec.node_name = pod.status.nominated_node_name = ""
+            pod = read(self.fetch, int(self.recording.tables["pods"]["object"][row]))
             self._rows[key], self._infos[key] = row, PodInfo(pod, self._release)
         return self._infos[key]
 
@@ -163,7 +170,8 @@ class Rewound:
             for pod in nominator.on(name):
                 nominator.forget(pod)
         for key, info in self._infos.items():
-            info.nominated_node = info.pod.status.nominated_node_name = nominated.get(key, "")
+            if info.nominated_node != nominated.get(key, ""):
+                nominate(info, nominated.get(key, ""))
         for pod in simulation.pending:
             if pod.nominated_node:
                 nominator.nominate(pod, pod.nominated_node)

@@ -15,8 +15,7 @@ import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume
-from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cluster.volume_users import counts
+from scheduler_core.cluster.pod_info import PodInfo, counts
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
