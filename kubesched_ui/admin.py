@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from kubesched_ui.models import ClusterObject, PodResult, Run, Scenario
+from kubesched_ui.models import ClusterObject, PodResult, Quota, Run, Scenario
 
 NAME_TRIES, ADDRESS_TRIES = 5, 20  # that may fail a minute; many people may share an address
 MINUTE = 60
@@ -79,3 +79,13 @@ class PodResultAdmin(Recorded):
     list_filter = ["result"]
     search_fields = ["name", "node"]
     show_full_result_count = False
+
+
+@admin.register(Quota)
+class QuotaAdmin(admin.ModelAdmin):
+    """Limits of a person; what is empty is as in the settings, 0 is without a limit."""
+
+    list_display = ["user", "size", "scenarios", "runs", "pods", "running", "days"]
+    list_select_related = ["user"]
+    autocomplete_fields = ["user"]
+    search_fields = ["user__username"]

@@ -83,6 +83,8 @@ class Scenario(models.Model):
     storing_at = models.DateTimeField(
         null=True, editable=False, help_text="Last sign of who stores it part by part; empty once it is complete."
     )
+    pinned = models.BooleanField(default=False, help_text="Stays, however old it is.")
+    stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="None: not measured yet.")
 
     objects = Complete()
     everything = ScenarioQuerySet.as_manager()
@@ -321,6 +323,8 @@ class Run(Work):
     clock = models.FloatField(default=0, help_text="Virtual seconds that a run in time has reached.")
     last_seq = models.PositiveBigIntegerField(default=0)
     node_names = PackedJSONField(null=True, blank=True, editable=False)
+    pinned = models.BooleanField(default=False, help_text="Stays, however old it is.")
+    stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="None: not measured yet.")
 
     objects = RunQuerySet.as_manager()
 
@@ -627,3 +631,26 @@ class PodResult(models.Model):
             models.Index(fields=["run", "attempts"]),
             models.Index(fields=["run", "duration"]),
         ]
+
+
+class Quota(models.Model):
+    """A person's limits where they are not the settings' (keeping/limits.py). Empty: as in the settings; 0: none."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quota")
+    size = models.PositiveBigIntegerField("bytes", null=True, blank=True, help_text="Stored, of scenarios and runs.")
+    scenarios = models.PositiveIntegerField(null=True, blank=True)
+    runs = models.PositiveIntegerField(null=True, blank=True)
+    pods = models.PositiveIntegerField(null=True, blank=True, help_text="Of one run.")
+    running = models.PositiveIntegerField(null=True, blank=True, help_text="Runs under way at once.")
+    days = models.PositiveIntegerField(null=True, blank=True, help_text="After which what is not pinned is deleted.")
+
+    def __str__(self) -> str:
+        return f"Limits of {self.user}"
+
+
+class Retention(models.Model):
+    """Since when things are deleted after so many days: nothing goes before its page has told the date for a while."""
+
+    owner = models.PositiveBigIntegerField(unique=True, help_text="The user's number; 0: of all without days.")
+    days = models.PositiveIntegerField()
+    since = models.DateTimeField(default=timezone.now)

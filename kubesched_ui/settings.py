@@ -135,6 +135,12 @@ SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # websockets of a web process
 # What is kept (docs/operations.md); 0 is without a limit
 DISK_MIN_FREE_BYTES = env.number("DISK_MIN_FREE_BYTES", 10**9 if env.accounts() else 0)
 DATABASE_MAX_BYTES = env.number("DATABASE_MAX_BYTES", 0)
+QUOTA_BYTES = env.number("QUOTA_BYTES", 2 * 10**9 if env.accounts() else 0)  # of a person, as all of these
+QUOTA_SCENARIOS = env.number("QUOTA_SCENARIOS", 200 if env.accounts() else 0)
+QUOTA_RUNS = env.number("QUOTA_RUNS", 500 if env.accounts() else 0)
+QUOTA_PODS = env.number("QUOTA_PODS", 50_000 if env.accounts() else 0)  # of one run
+QUOTA_RUNNING = env.number("QUOTA_RUNNING", 5 if env.accounts() else 0)
+KEEP_DAYS = env.number("KEEP_DAYS", 90 if env.accounts() else 0)
 TIDY_EVERY_S = 30
 
 # Uploads (kubesched_ui/ingest reads the limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.db import transaction
@@ -11,6 +12,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, ModelSchema, Router, Schema, Status
 
 from kubesched_ui.api.common import LIMIT, MAX_ID, NUMBER, OFFSET, REFUSALS, Flag, Text, find, sent_as
+from kubesched_ui.keeping import retention
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.reading import export, recorded
 from kubesched_ui.runs import forking, lifecycle
@@ -77,7 +79,10 @@ class RunIn(Schema):
 class RunChange(Schema):
     model_config = {"extra": "forbid"}
 
-    name: Text = Field(max_length=MAX_NAME, description="Empty: it is called by its number.")
+    name: Annotated[Text, Field(max_length=MAX_NAME)] | None = Field(
+        None, description="Empty: it is called by its number."
+    )
+    pinned: Flag | None = Field(None, description="Whether it stays, however old it is.")
 
 
 class RunStarted(Schema):
@@ -126,7 +131,12 @@ class RunDetail(RunOut):
     imported: ImportedOut | None = Field(description="Of a run that was made again from a run file.")
     node_names: list[str] | None = Field(description="Nodes in the order of the snapshot.")
     warnings: list[str] = Field(description="Remarks on its settings, its cluster, its configuration.")
+    deleted_at: datetime | None = Field(description="When it is deleted unless it is pinned; null: not by itself.")
     left: dict[str, int] = Field(description="Schedulers that are not configured -> pods left to them.")
+
+    @staticmethod
+    def resolve_deleted_at(run: Run) -> datetime | None:
+        return retention.ends(run)
 
     @staticmethod
     def resolve_warnings(run: Run) -> list[str]:
@@ -217,10 +227,13 @@ def run(request: HttpRequest, run_id: int) -> Run:
 
 @router.patch("/runs/{int:run_id}", response={200: RunDetail, **REFUSALS})
 def change_run(request: HttpRequest, run_id: int, change: RunChange) -> Run:
-    """Gives the run another name. Its settings and what was recorded stay."""
+    """Gives the run another name, pins it or no longer. Its settings and what was recorded stay."""
     run = find(Run, run_id)
-    run.name = change.name.strip()
-    run.save(update_fields=["name"])
+    if change.name is not None:
+        run.name = change.name.strip()
+    if change.pinned is not None:
+        run.pinned = change.pinned
+    run.save(update_fields=["name", "pinned"])
     return run
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Router, Schema, Status
 
-from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Text, find, sent_as
+from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, find, sent_as
+from kubesched_ui.keeping import retention
 from kubesched_ui.models import MAX_NAME, Scenario
 from kubesched_ui.reading import export
 from kubesched_ui.runs import importing
@@ -23,6 +25,7 @@ class ScenarioOut(ModelSchema):
     class Meta:
         model = Scenario
         fields = ["id", "name", "description", "origin", "parent", "kubernetes", "config", "counts", "created_at"]
+        fields += ["pinned", "stored_bytes"]
 
     @staticmethod
     def resolve_url(scenario: Scenario) -> str:
@@ -34,6 +37,11 @@ class ScenarioDetail(ScenarioOut):
         description="Remarks on the upload: {code, message, ...}. First what a run would be told of the cluster."
     )
     runs: list[int] = Field(description="The scenario's runs, newest first.")
+    deleted_at: datetime | None = Field(description="When it is deleted unless it is pinned; null: not by itself.")
+
+    @staticmethod
+    def resolve_deleted_at(scenario: Scenario) -> datetime | None:
+        return retention.ends(scenario)
 
     @staticmethod
     def resolve_runs(scenario: Scenario) -> list[int]:
@@ -45,6 +53,7 @@ class ScenarioChange(Schema):
 
     name: Annotated[Text, Field(min_length=1, max_length=MAX_NAME)] | None = None
     description: Annotated[Text, Field(max_length=20_000)] | None = None
+    pinned: Annotated[Flag | None, Field(description="Whether it stays, however old it is.")] = None
 
 
 @router.get("/scenarios", response={200: list[ScenarioOut], **REFUSALS})
@@ -81,11 +90,13 @@ def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})
 def change_scenario(request: HttpRequest, scenario_id: int, change: ScenarioChange) -> Scenario:
-    """Gives the scenario another name or description. Its objects stay: changed ones make a new scenario."""
+    """Gives the scenario another name or description, pins it or no longer.
+
+    Its objects stay: changed ones make a new scenario."""
     scenario = find(Scenario, scenario_id)
     for field, text in change.model_dump(exclude_none=True).items():
         setattr(scenario, field, text)
-    scenario.save(update_fields=["name", "description"])
+    scenario.save(update_fields=["name", "description", "pinned"])
     return scenario
 
 

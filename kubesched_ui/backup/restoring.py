@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import IO, Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.color import no_style
 from django.db import connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -43,7 +44,7 @@ def check(file: IO[bytes]) -> None:
 def restore(file: IO[bytes], replace: bool = False, using: str = "default") -> dict[str, int]:
     """Stores what a checked file holds in an up-to-date database; how many rows of each table.
 
-    Raises NotEmpty for an installation with something in it, unless all of that is to be replaced, and what the
+    Raises NotReadable for values that are none, NotEmpty for an installation with something in it, unless all of that is to be replaced, and what the
     database raises; then nothing was changed.
     """
     connection, kept = connections[using], tables.kept()
@@ -55,7 +56,10 @@ def restore(file: IO[bytes], replace: bool = False, using: str = "default") -> d
         empty(connection)
         for batch in Reader(file).batches():
             statement, writers = into[batch.table]
-            rows = [[write(value) for write, value in zip(writers, row, strict=True)] for row in batch.rows]
+            try:
+                rows = [[write(value) for write, value in zip(writers, row, strict=True)] for row in batch.rows]
+            except (ValidationError, ValueError, TypeError):
+                raise NotReadable(f"This backup is damaged: values of {batch.table} cannot be read.") from None
             cursor.executemany(statement, rows)
             done[batch.table] += len(rows)
         for statement in connection.ops.sequence_reset_sql(no_style(), list(kept.values())):

@@ -12,7 +12,7 @@ from django.db import connection
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
-from kubesched_ui.keeping import room
+from kubesched_ui.keeping import retention, room
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +21,8 @@ TIDY = "kubesched.tidy"
 
 @shared_task(name=TIDY)
 def tidy() -> None:
-    """Gives the room of deleted runs back."""
+    """Deletes what is over, and gives the room of deleted runs back."""
+    retention.sweep()
     if freed := room.give_back():
         logger.info("%s MB that deleted runs had left were given back", freed >> 20)
 
@@ -35,7 +36,7 @@ def look_regularly(sender: Any, **_: Any) -> None:
 def look() -> None:
     """Sends a task where there is something to do: not the timer's thread does it, which hears the broker."""
     try:
-        if room.worth():
+        if room.worth() or retention.due():
             app.send_task(TIDY, expires=settings.TIDY_EVERY_S)
     except (OperationalError, OSError) as error:
         logger.warning("Could not tidy up: %s", error)

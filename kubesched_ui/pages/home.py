@@ -14,6 +14,7 @@ from kubesched_ui.runs import importing
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
 from kubesched_ui.trouble import Troubled
+from scheduler_core.errors import InputError
 
 
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
@@ -47,7 +48,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     try:
         made = uploads.made_from_request(request)
         run = importing.begin(made)
-    except IngestError as error:
+    except (IngestError, InputError) as error:
         return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
     except Troubled as error:
         answer = front(request, str(error), request.POST.get("text", "")[:200_000], status=503)

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from kubesched_ui.keeping import quota
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.digest import digest
 from scheduler_core.releases import NEWEST
@@ -46,6 +47,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         "page": page,
         "states": Run.State.values,
         "any": page.object_list or Run.objects.exists(),
+        "usage": quota.told(),
     }
     return render(request, "runs.html", context | values)
 
@@ -58,5 +60,5 @@ def scenarios(request: HttpRequest) -> HttpResponse:
     page = Paginator(rows.order_by(*order(values["sort"], SCENARIO_SORTS)), ROWS).get_page(request.GET.get("page"))
     lines = [(scenario, digest(scenario.config, NEWEST, "leave_out")) for scenario in page.object_list]
     context: dict[str, Any] = {"page": page, "lines": lines, "origins": Scenario.Origin.values}
-    context["any"] = lines or Scenario.objects.exists()
+    context |= {"any": lines or Scenario.objects.exists(), "usage": quota.told()}
     return render(request, "scenarios.html", context | values)

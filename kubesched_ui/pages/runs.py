@@ -15,10 +15,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.asking import groups, provenance, recordings, remedies
 from kubesched_ui.asking.nodes import WrongMoment
 from kubesched_ui.asking.recordings import NotRecorded
+from kubesched_ui.keeping import retention
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.pages import errors, grouppage, nodepage, objectpage, podpage, runpage
 from kubesched_ui.pages.errors import readable
-from kubesched_ui.pages.naming import name_in
+from kubesched_ui.pages.naming import name_in, pinned
 from kubesched_ui.pages.scenarios import overview
 from kubesched_ui.reading import parquet, recorded
 from kubesched_ui.runs import forking, lifecycle, startform
@@ -47,6 +48,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     page = Paginator(rows.defer("reasons"), runpage.PODS_SHOWN).get_page(request.GET.get("page"))
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
     context |= {
+        "ends": retention.ends(found),
         **{"counts": runpage.outcome_counts(found), "scheduler": runpage.scheduler_of(found)},
         **{"progress": runpage.progress(found), "reasons": runpage.reasons(found), "old": runpage.is_old(found)},
         # what was filled in is no reason to worry
@@ -263,6 +265,13 @@ def rename(request: HttpRequest, run_id: int) -> HttpResponse:
     found = find(run_id)
     found.name = name_in(request)
     found.save(update_fields=["name"])
+    return redirect("run", run_id)
+
+
+@require_POST
+def pin(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Keeps the run however old it is, or no longer."""
+    pinned(find(run_id), request)
     return redirect("run", run_id)
 
 

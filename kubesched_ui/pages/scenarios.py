@@ -10,8 +10,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.ingest import IngestError, outlook
+from kubesched_ui.keeping import retention
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
-from kubesched_ui.pages.naming import name_in
+from kubesched_ui.pages.naming import name_in, pinned
 from kubesched_ui.runs import pairs
 from kubesched_ui.runs.startform import StartForm
 from kubesched_ui.scenarios import clusterview, editing
@@ -36,6 +37,7 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
     context = {
         "scenario": scenario,
         "tab": "overview",
+        "ends": retention.ends(scenario),
         "states": clusterview.state_counts(view),
         "zones": view.zones,
         "pending": [pod for pod in view.pods.values() if pod.state in ("pending", "gated")][:20],
@@ -158,6 +160,13 @@ def rename(request: HttpRequest, scenario_id: int) -> HttpResponse:
         found.save(update_fields=["name"])
     else:
         messages.error(request, "A scenario needs a name; it keeps the one that it had.")
+    return redirect("scenario", scenario_id)
+
+
+@require_POST
+def pin(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Keeps the scenario however old it is, or no longer."""
+    pinned(find(scenario_id), request)
     return redirect("scenario", scenario_id)
 
 

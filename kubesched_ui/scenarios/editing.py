@@ -11,6 +11,7 @@ from kubesched_ui.ingest.errors import Warn, Where
 from kubesched_ui.ingest.misspelt import CODE
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.keeping import disk, quota
 from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.fields import unknown_fields
 from scheduler_core.api.objects import decode
@@ -38,8 +39,10 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
     """A copy of `scenario` in which `obj` is what `text` says, or is gone where `text` is None.
 
     What was filled in of the text is one of the version's remarks. Raises IngestError when the text is no object, or
-    names one that is there already.
+    names one that is there already, and OverQuota.
     """
+    disk.check_room()
+    quota.check_scenario()
     read = read_one(text) if text is not None else None
     record = next(iter(read.records.values())) if read else None
     if record and _taken(scenario, obj, record):

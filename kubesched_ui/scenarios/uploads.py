@@ -20,7 +20,7 @@ from kubesched_ui import viewing
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
-from kubesched_ui.keeping import disk
+from kubesched_ui.keeping import disk, quota
 from kubesched_ui.models import Scenario
 from kubesched_ui.scenarios.isolated import Job
 from kubesched_ui.scenarios.landing import folder
@@ -39,9 +39,10 @@ class Made(NamedTuple):
 
 
 def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Made:
-    """What a request's `file` fields, or its body, hold. Raises IngestError, and Troubled where there is no room or too
-    many wait."""
+    """What a request's `file` fields, or its body, hold. Raises IngestError, OverQuota, and Troubled where there is no
+    room or too many wait."""
     disk.check_room()
+    quota.check_scenario()
     with tempfile.TemporaryDirectory(dir=folder()) as mine:
         if request.content_type == "multipart/form-data":
             files = [content_of(file) for file in request.FILES.getlist("file")]

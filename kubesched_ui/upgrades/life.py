@@ -12,6 +12,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
+from kubesched_ui.keeping import quota
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import configuring, lifecycle, pairs
 from kubesched_ui.scenarios import clusterview, intime, podgroups
@@ -38,9 +39,10 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
         alike["unbind"] = bound(scenario)
     gates = intime.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
     runs = []
-    for name in names:
-        release = with_known_gates(get_release(name), gates).name
-        runs.append(pairs.run_with(scenario, alike | {"release": release, "config": config_of(scenario, release)}))
+    with quota.as_one():
+        for name in names:
+            release = with_known_gates(get_release(name), gates).name
+            runs.append(pairs.run_with(scenario, alike | {"release": release, "config": config_of(scenario, release)}))
     upgrade = Upgrade.objects.create(scenario=scenario, releases=names, every=every)
     upgrade.runs.set(runs)
     transaction.on_commit(lambda: go_on(upgrade.pk))

@@ -187,17 +187,25 @@ def test_what_cannot_be_restored_changes_nothing(stored: dict[str, int], tmp_pat
         restored(tmp_path / "missing", "--replace")
 
 
-def test_rows_that_the_database_refuses_change_nothing(stored: dict[str, int], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("kubesched_ui.Scenario", r"damaged: values of kubesched_ui.Scenario cannot be read\."),
+        ("kubesched_ui.Moves", r"could not be restored: .*NOT NULL"),
+    ],
+)
+def test_rows_that_cannot_be_stored_change_nothing(
+    stored: dict[str, int], tmp_path: Path, label: str, said: str
+) -> None:
     rows, path = contents(), tmp_path / "backup"
     names = {label: [f.attname for f in tables.columns(model)] for label, model in tables.kept().items()}
     with path.open("wb") as file:
         writer = Writer(file)
         writer.add(Header("", "", sorted(tables.applied(connection)), names))
-        broken = [None] * len(names["kubesched_ui.Scenario"])
-        writer.add(Batch("kubesched_ui.Scenario", [broken]))
-        writer.add(End({"kubesched_ui.Scenario": 1}))
+        writer.add(Batch(label, [[None] * len(names[label])]))
+        writer.add(End({label: 1}))
         writer.close()
-    with pytest.raises(CommandError, match=r"could not be restored: .*NOT NULL.* Nothing was changed"):
+    with pytest.raises(CommandError, match=rf"{said}.* Nothing was changed"):
         restored(path, "--replace")
     assert contents() == rows
 

@@ -1,0 +1,124 @@
+"""Limits: what is over one is refused with the limit, what is used and what to delete; a person may have others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db.models import BinaryField
+from django.test import Client
+
+from kubesched_ui import viewing
+from kubesched_ui.keeping import limits, usage
+from kubesched_ui.keeping.quota import OverQuota
+from kubesched_ui.models import Quota, Run, Scenario
+from kubesched_ui.runs import lifecycle
+from kubesched_ui.scenarios import uploads
+from kubesched_ui.upgrades.life import create_upgrade
+from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+SETTINGS = {"seed": "0", "tie_break": "seed", "unknown_plugins": "error", "copies": "1", "preemption": "on"}
+
+
+def post(client: Client, address: str, body: Any = None) -> tuple[int, str]:
+    data = body if isinstance(body, bytes) else json.dumps(body or {})
+    answer = client.post(address, data, content_type="application/json")
+    return answer.status_code, answer.json().get("error", "")
+
+
+def test_scenarios_and_runs(client: Client, settings: Any) -> None:
+    settings.QUOTA_SCENARIOS, settings.QUOTA_RUNS = 2, 2
+    Scenario.objects.create(name="of ours", origin="sample")
+    cluster = scenario(node("n1"), pod("a"))
+    assert post(client, "/api/scenarios", taught())[0] == 201
+    status, said = post(client, "/api/scenarios", taught())
+    assert status == 400
+    assert said.startswith("You have 2 of 2 scenarios. Delete some that are not needed; the oldest are scenario")
+    pasted = client.post("/upload/", {"text": taught().decode()})
+    assert (pasted.status_code, "You have 2 of 2 scenarios" in pasted.content.decode()) == (400, True)
+    run = ran(cluster, pinned=True)
+    other = ran(cluster)
+    for address, body in ((f"/api/scenarios/{cluster.pk}/runs", {}), (f"/api/runs/{run.pk}/fork", {"at": 1})):
+        said = f"You have 2 of 2 runs. Delete some that are not needed; the oldest are run {other.pk}."
+        assert post(client, address, body) == (400, said)
+    page = client.post(
+        f"/scenarios/{cluster.pk}/run/", {"release": "1.34", "mode": "once", "which": "pending"} | SETTINGS
+    )
+    assert (page.status_code, "You have 2 of 2 runs" in page.content.decode()) == (400, True)
+    assert "2 of 2 scenarios, 2 of 2 runs" in client.get("/runs/").content.decode()
+
+
+def test_pods_and_running(client: Client, settings: Any) -> None:
+    settings.QUOTA_PODS, settings.QUOTA_RUNNING = 2, 1
+    cluster = scenario(node("n1"), pod("a"), pod("b"), pod("c"))
+    address = f"/api/scenarios/{cluster.pk}/runs"
+    said = "The run would have 3 pods, of 2 that it may. Choose fewer of them."
+    assert post(client, address) == (400, said)
+    assert post(client, address, {"pods": ["default/a", "default/b"]})[0] == 202
+    first = Run.objects.get()
+    said = f"You have 1 of 1 runs under way (run {first.pk}). Wait for one, or cancel it."
+    assert post(client, address, {"pods": ["default/a"]}) == (400, said)
+    Run.objects.update(state="done")
+    assert post(client, address, {"pods": ["default/a"]})[0] == 202
+
+
+def test_a_preview_is_one_piece_of_work(settings: Any) -> None:
+    settings.QUOTA_RUNNING = 1
+    cluster = scenario(node("n1"), pod("a"))
+    create_upgrade(cluster, ["1.33", "1.34", "1.35"])
+    assert usage.under_way(None) == 1
+    with pytest.raises(OverQuota, match="1 of 1 runs under way"):
+        create_upgrade(cluster, ["1.30", "1.31"])
+
+
+def test_bytes_are_those_of_all_parts(settings: Any) -> None:
+    cluster = scenario(node("n1"), pod("a"), pod("b"))
+    run = ran(cluster, in_time=True, until=60.0)
+    named = {model.__name__ for model in usage.parts(Run)}
+    large = {r.related_model for r in Run._meta.related_objects if r.one_to_many}
+    large = {model for model in large if any(isinstance(f, BinaryField) for f in model._meta.fields)} - {Run}
+    assert {model.__name__ for model in large} <= named
+    before = usage.size_of(None)
+    assert before == usage.measure(run) + usage.measure(cluster) > 2000
+    run.refresh_from_db()
+    assert run.stored_bytes == usage.measure(run)
+    settings.QUOTA_BYTES = 2000
+    with pytest.raises(
+        OverQuota, match=rf"You store [\d.]+ kB of 2 kB\. .* the largest are run {run.pk} \([\d.]+ kB\)"
+    ):
+        lifecycle.create_run(cluster, lifecycle.RunSettings())
+    run.delete()
+    assert usage.size_of(None) < before
+
+
+def test_a_person_has_limits_of_their_own(settings: Any) -> None:
+    settings.QUOTA_RUNS, settings.QUOTA_PODS = 1, 10
+    ann, ben = User.objects.create_user("ann"), User.objects.create_user("ben")
+    Quota.objects.create(user=ann, runs=2, pods=0)
+    assert (limits.limits_of(ann.pk).runs, limits.limits_of(ann.pk).pods) == (2, 0)
+    assert limits.limits_of(ben.pk) == limits.limits_of(None) == limits.usual()
+    cluster = scenario(node("n1"), pod("a"))
+    for person, most in ((ann, 2), (ben, 1)):
+        with viewing.looking(viewing.By(person.pk)):  # type: ignore[abstract]
+            for _ in range(most):
+                lifecycle.create_run(cluster, lifecycle.RunSettings())
+            with pytest.raises(OverQuota, match=f"You have {most} of {most} runs"):
+                lifecycle.create_run(cluster, lifecycle.RunSettings())
+
+
+def test_nothing_is_limited_by_default() -> None:
+    assert set(vars(limits.usual()).values()) == {0}
+    uploads.make([("a.json", taught())])
+
+
+def test_the_administrator_gives_limits(admin_client: Client) -> None:
+    ann = User.objects.create_user("ann")
+    form = {"user": ann.pk, "runs": "7", "size": "", "scenarios": "", "pods": "", "running": "", "days": "0"}
+    answer = admin_client.post("/admin/kubesched_ui/quota/add/", form, headers={"host": "localhost"})
+    assert answer.status_code == 302
+    assert (limits.limits_of(ann.pk).runs, limits.limits_of(ann.pk).days) == (7, 0)

@@ -1,0 +1,118 @@
+"""What is deleted by itself: only what is over, and never before its page has told the date for a week."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from kubesched_ui.keeping import retention, tidying
+from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def days(settings: Any) -> None:
+    settings.KEEP_DAYS = 30
+
+
+def ago(days: float) -> datetime:
+    return timezone.now() - timedelta(days=days)
+
+
+def made(name: str, age: float, **more: Any) -> Scenario:
+    return Scenario.objects.create(name=name, created_at=ago(age), **more)
+
+
+def run_of(scenario: Scenario, age: float, **more: Any) -> Run:
+    more = {"state": "done", "finished_at": ago(age)} | more
+    return Run.objects.create(scenario=scenario, created_at=ago(age), **more)
+
+
+def noted(days: float = 8) -> None:
+    """The setting was first seen so many days ago."""
+    retention.note()
+    Retention.objects.update(since=ago(days))
+
+
+def left() -> set[str]:
+    return set(Scenario.objects.values_list("name", flat=True)) | set(Run.objects.values_list("name", flat=True))
+
+
+def test_what_goes_and_what_stays() -> None:
+    old, busy, held = made("old", 40), made("busy", 40), made("held", 40)
+    made("sample", 400, origin="sample"), made("pinned", 40, pinned=True), made("new", 20)
+    run_of(old, 35, name="old run")
+    run_of(busy, 40, name="busy's old run"), run_of(busy, 10, name="busy's new run")
+    run_of(held, 40, name="pinned run", pinned=True)
+    run_of(held, 40, name="under way", state="running", finished_at=None)
+    Upgrade.objects.create(scenario=held, releases=[], created_at=ago(40), state="done")
+    noted()
+    assert retention.due()
+    assert retention.sweep() == 4
+    assert left() == {"busy", "held", "sample", "pinned", "new", "busy's new run", "pinned run", "under way"}
+    assert not Upgrade.objects.exists()
+    assert not retention.due()
+
+
+def test_nothing_goes_before_its_date_was_told(settings: Any) -> None:
+    old = made("old", 400)
+    assert retention.due()  # it is to be noted
+    tidying.tidy()
+    assert left() == {"old"}
+    told = retention.ends(old)
+    assert told
+    assert timedelta(days=6) < told - timezone.now() <= timedelta(days=7)
+    noted(6)
+    assert retention.sweep() == 0
+    settings.KEEP_DAYS = 20  # others: a week again
+    noted_before = Retention.objects.get().since
+    assert retention.sweep() == 0
+    assert Retention.objects.get().since > noted_before
+    settings.KEEP_DAYS = 0
+    assert retention.sweep() == 0
+    assert not Retention.objects.exists()
+    assert retention.ends(old) is None
+
+
+def test_a_person_may_have_other_days() -> None:
+    ann, ben = User.objects.create_user("ann"), User.objects.create_user("ben")
+    Quota.objects.create(user=ann, days=0)
+    Quota.objects.create(user=ben, days=5)
+    mine = made("ann's", 400, owner=ann)
+    made("ben's old", 6, owner=ben), made("ben's new", 4, owner=ben)
+    made("nobody's", 20)
+    noted()
+    assert retention.ends(mine) is None
+    assert retention.sweep() == 1
+    assert left() == {"ann's", "ben's new", "nobody's"}
+
+
+def test_the_page_tells_the_date_and_pins(client: Client) -> None:
+    noted()
+    scenario = made("s", 10)
+    run = run_of(scenario, 10)
+    day = f"{timezone.now() + timedelta(days=20):%-d %b %Y}"
+    for thing in (scenario, run):
+        kind = f"{type(thing).__name__.lower()}s"
+        address = f"/{kind}/{thing.pk}/"
+        assert f"{day}</time> unless pinned" in client.get(address).content.decode()
+        assert client.get(f"/api{address}".rstrip("/")).json()["deleted_at"] is not None
+        client.post(f"{address}pin/", {"pinned": "1"})
+        page = client.get(address).content.decode()
+        assert ("Pinned: it stays." in page, "unless pinned" in page) == (True, False)
+        detail = client.get(f"/api{address}".rstrip("/")).json()
+        assert (detail["pinned"], detail["deleted_at"]) == (True, None)
+        changed = client.patch(f"/api{address}".rstrip("/"), {"pinned": False}, content_type="application/json")
+        assert (changed.status_code, changed.json()["pinned"]) == (200, False)
+
+
+def test_without_days_no_page_tells_any(client: Client, settings: Any) -> None:
+    settings.KEEP_DAYS = 0
+    scenario = made("s", 400)
+    assert "unless pinned" not in client.get(f"/scenarios/{scenario.pk}/").content.decode()
