@@ -44,8 +44,8 @@ def check(file: IO[bytes]) -> None:
 def restore(file: IO[bytes], replace: bool = False, using: str = "default") -> dict[str, int]:
     """Stores what a checked file holds in an up-to-date database; how many rows of each table.
 
-    Raises NotReadable for values that are none, NotEmpty for an installation with something in it, unless all of that is to be replaced, and what the
-    database raises; then nothing was changed.
+    Raises NotReadable for values that are none, NotEmpty for an installation with something in it, unless all of that
+    is to be replaced, and what the database raises; then nothing was changed.
     """
     connection, kept = connections[using], tables.kept()
     if not replace and (found := content(using)):

@@ -220,6 +220,11 @@ _readers: Readers | None = None
 _making = threading.Lock()
 
 
+def started() -> Readers | None:
+    """Those of this process, if somebody has uploaded something."""
+    return _readers
+
+
 def readers() -> Readers:
     """Those of this process."""
     global _readers

@@ -22,6 +22,7 @@ from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.keeping import disk, quota
 from kubesched_ui.models import Scenario
+from kubesched_ui.scenarios import counted
 from kubesched_ui.scenarios.isolated import Job
 from kubesched_ui.scenarios.landing import folder
 from kubesched_ui.scenarios.making import File, read_and_store, size_of
@@ -88,6 +89,11 @@ def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Orig
 def make(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Made:
     """Reads the files as one cluster and stores it. `token`: as in progress.py. Raises IngestError, and Troubled when
     too many wait."""
+    with counted.one(size_of(files)):
+        return _make(files, name, origin, token)
+
+
+def _make(files: list[File], name: str, origin: str, token: str) -> Made:
     if not settings.INGEST_ISOLATED:
         pk, run = read_and_store(files, name, origin, token)
         return Made(Scenario.objects.get(pk=pk), run)

@@ -15,9 +15,10 @@ from prometheus_client import REGISTRY, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from kubesched_ui.seeing import counters as counters  # registers what it counts
-from kubesched_ui.seeing.stored import Stored
+from kubesched_ui.seeing.stored import OfThisProcess, Stored
 
 REGISTRY.register(Stored())
+REGISTRY.register(OfThisProcess())
 
 # What proxies add.
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")

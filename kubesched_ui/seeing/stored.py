@@ -12,17 +12,18 @@ import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Min, Q, Sum
 from django.utils import timezone
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from kubesched_ui.models import Run, Scenario, Upgrade, Work
 from kubesched_ui.seeing.bounded import Bounded
+from kubesched_ui.seeing.sources import Sample, of_this_process
 
 logger = logging.getLogger(__name__)
 
@@ -32,15 +33,6 @@ FILES = 10_000  # of var/, looked at
 LATELY = timedelta(minutes=5)
 LATEST = 1000  # works, looked at for how long they waited
 KINDS: dict[str, type[Run] | type[Upgrade]] = {"run": Run, "upgrade": Upgrade}
-
-
-class Sample(NamedTuple):
-    """One number. `labels`: name -> value."""
-
-    name: str
-    told: str
-    value: float
-    labels: dict[str, str] = {}
 
 
 def samples() -> list[Sample]:
@@ -168,13 +160,22 @@ class Stored(Collector):
         yield from families(found)
 
 
+class OfThisProcess(Collector):
+    """What the rooms of this process have counted."""
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        yield from families([sample for source in of_this_process for sample in source()])
+
+
 def families(found: list[Sample]) -> list[Metric]:
     """The samples by name, as Prometheus has them."""
-    named: dict[str, GaugeMetricFamily] = {}
+    named: dict[str, Any] = {}
     for sample in found:
-        labels: Any = list(sample.labels)
-        family = named.setdefault(
-            sample.name, GaugeMetricFamily(f"kubesched_{sample.name}", sample.told, labels=labels)
-        )
-        family.add_metric(list(sample.labels.values()), sample.value)
+        kind = CounterMetricFamily if sample.counter else GaugeMetricFamily
+        if sample.name not in named:
+            named[sample.name] = kind(f"kubesched_{sample.name}", sample.told, labels=list(sample.labels))
+        named[sample.name].add_metric(list(sample.labels.values()), sample.value)
     return list(named.values())

@@ -7,6 +7,7 @@ import logging
 import re
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +18,12 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.recording import counted
+from kubesched_ui.scenarios import counted as uploads
+from kubesched_ui.scenarios.readers import Readers
 from kubesched_ui.seeing import stored
 from kubesched_ui.seeing.bounded import Bounded
+from tests.kubesched_ui.clusters import taught
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +76,28 @@ def test_requests_are_counted_by_route_and_status(client: Client) -> None:
     client.get("/healthz")
     assert [now - then for now, then in zip(counts(), before, strict=True)] == [3, 3, 1, 1]
     assert not [labels for labels in read(client)["kubesched_http_requests_total"] if "/1/" in str(labels)]
+
+
+@pytest.mark.django_db
+def test_uploads_and_sockets_are_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = read(client)
+    for body, status in ((taught(), 201), (b"{", 400)):
+        answer = client.post("/api/scenarios", body, content_type="application/octet-stream")
+        assert answer.status_code == status
+    monkeypatch.setattr(counted, "sockets", [SimpleNamespace(lag=3), SimpleNamespace(lag=40)])
+    monkeypatch.setattr(counted, "messages", 7)
+    monkeypatch.setattr(uploads, "readers", SimpleNamespace(started=lambda: Readers()))
+    found = read(client)
+    for how, number in (("stored", 1), ("refused", 1), ("failed", 0)):
+        key = (("outcome", how),)
+        assert found["kubesched_uploads_total"][key] - before["kubesched_uploads_total"][key] == number
+    size = found["kubesched_upload_bytes_total"][()] - before["kubesched_upload_bytes_total"][()]
+    assert size == len(taught()) + 1
+    assert found["kubesched_websockets"][()] == 2
+    assert found["kubesched_websocket_lag_events_max"][()] == 40
+    assert found["kubesched_websocket_lag_events_sum"][()] == 43
+    assert found["kubesched_websocket_messages_total"][()] == 7
+    assert found["kubesched_uploads_waiting"] == {(("line", "large"),): 0, (("line", "small"),): 0}
 
 
 @pytest.mark.django_db
@@ -161,8 +188,9 @@ def queries(dashboard: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_the_dashboard_asks_for_what_there_is(client: Client, checkout: Path) -> None:
+def test_the_dashboard_asks_for_what_there_is(client: Client, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every name in every query is a metric's, a label's of one, or a function's."""
+    monkeypatch.setattr(uploads, "readers", SimpleNamespace(started=lambda: Readers()))
     Scenario.objects.create(name="s")
     client.get("/runs/1/")
     logging.getLogger("kubesched_ui.x").error("broken")
@@ -179,7 +207,8 @@ def test_the_dashboard_asks_for_what_there_is(client: Client, checkout: Path) ->
 
 
 @pytest.mark.django_db
-def test_every_metric_is_documented(client: Client, checkout: Path) -> None:
+def test_every_metric_is_documented(client: Client, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "readers", SimpleNamespace(started=lambda: Readers()))
     told = (checkout / "docs" / "operations.md").read_text()
     for family in text_string_to_metric_families(client.get("/metrics").content.decode()):
         if family.name.startswith("kubesched_"):

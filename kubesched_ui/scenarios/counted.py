@@ -1,0 +1,58 @@
+"""What there is to tell of this process's uploads: how they ended, how large they were, what waits."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kubesched_ui.ingest import IngestError
+from kubesched_ui.scenarios import readers
+from kubesched_ui.seeing.sources import Sample, of_this_process
+
+ENDS = ("stored", "refused", "failed")
+
+ended: Counter[str] = Counter()
+octets = 0
+_lock = threading.Lock()
+
+
+@contextmanager
+def one(size: int) -> Iterator[None]:
+    """An upload of so many bytes, which ends with the `with`."""
+    how = "failed"
+    try:
+        yield
+        how = "stored"
+    except IngestError:
+        how = "refused"
+        raise
+    finally:
+        count(how, size)
+
+
+def count(how: str, size: int) -> None:
+    global octets
+    with _lock:
+        ended[how] += 1
+        octets += size
+
+
+def samples() -> Iterator[Sample]:
+    """The same for Prometheus."""
+    for how in ENDS:
+        yield Sample("uploads", "Uploads, by how they ended.", ended[how], {"outcome": how}, counter=True)
+    yield Sample("upload_bytes", "Bytes uploaded.", octets, counter=True)
+    if (found := readers.started()) is None:
+        return
+    for line, figures in found.figures().items():
+        of = {"line": line}
+        yield Sample("uploads_waiting", "Uploads that wait for a reader, small and large ones.", figures["waiting"], of)
+        yield Sample("uploads_reading", "Uploads that are being read.", figures["reading"], of)
+        yield Sample(
+            "uploads_oldest_seconds", "How long the one that waits longest has.", figures["longest_wait_s"], of
+        )
+
+
+of_this_process.append(samples)
