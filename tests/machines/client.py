@@ -78,6 +78,7 @@ class Watcher:
         self.address = f"{url.replace('http', 'ws', 1)}/ws/runs/{run}"
         self.events: list[dict[str, Any]] = []
         self.codes: list[int] = []  # how sockets ended; 0: without a word
+        self.came = 0  # so many sockets
 
     def watch(self, seconds: float = 240, silent: float = 20) -> Watcher:
         """Until the run is over. `silent`: seconds without a word after which it comes back. Raises TimeoutError."""
@@ -86,6 +87,7 @@ class Watcher:
             since = self.events[-1]["seq"] if self.events else 0
             try:
                 with connect(f"{self.address}?since={since}", max_size=None, open_timeout=10, close_timeout=1) as ws:
+                    self.came += 1
                     while True:
                         self.events += json.loads(ws.recv(timeout=silent))["events"]
             except ConnectionClosed as closed:

@@ -9,6 +9,7 @@ import http.client
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ from tests.kubesched_ui.instance import until
 from tests.kubesched_ui.test_processes import cluster
 from tests.machines.client import Browser, Watcher, decisions
 from tests.machines.compose import Machines
+from tests.machines.kills import Trial
+from tests.machines.loads import loads
 from tests.machines.servers import MISSING, wait_for
 
 TOKEN = "0123456789abcdef" * 2
@@ -39,6 +42,7 @@ def test_many_machines_are_one_address(tmp_path: Path) -> None:
         runs_on_all_workers(visitor)
         a_rolling_restart(machines, visitor)
         nobody_there(machines)
+        four_kills(machines)
     finally:
         machines.down()
 
@@ -176,3 +180,16 @@ def nobody_there(machines: Machines) -> None:
     assert (status, headers["Retry-After"], headers["Content-Type"]) == (503, "5", "text/plain; charset=utf-8")
     machines.names.known["web"] = known
     until(lambda: visitor.ask("GET", "/")[0] == 200, "an answer")
+
+
+def four_kills(machines: Machines) -> None:
+    """A sample of scripts/try_kills.py: one of each kind of process."""
+    trial = Trial(machines, seed=1, clients=4, say=print)
+    trial.prepare(loads(100, 600)[:2])
+    trial.start()
+    for number, kind in enumerate(("worker", "postgres", "web", "redis"), 1):
+        trial.kill(number, kind, "SIGKILL")
+        time.sleep(1)
+    trial.finish()
+    assert trial.seen.problems == []
+    assert trial.seen.watched > 0

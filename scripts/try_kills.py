@@ -1,0 +1,61 @@
+"""Kills at random: nothing may be lost, doubled or decided differently.
+
+python scripts/try_kills.py SEED KILLS
+
+Two web and four worker processes on PostgreSQL and Redis behind the proxy, 20 clients (sockets and HTTP), four runs
+under way at any time. Each kill hits a web process, a worker, the broker or the database: kill -9 with its children, a
+restart as `docker restart` does it, or SIGSTOP for up to eight seconds. A JSON line a kill, and one with what came of
+it.
+Exit code 1: something was found. It keeps two processors busy; tests/machines/test_kills.py is a sample.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.machines.compose import Machines  # noqa: E402
+from tests.machines.kills import Trial  # noqa: E402
+from tests.machines.loads import loads  # noqa: E402
+from tests.machines.servers import MISSING  # noqa: E402
+
+CLIENTS = 20
+
+
+def say(told: dict[str, Any]) -> None:
+    print(json.dumps(told), flush=True)
+
+
+def main(seed: int, kills: int) -> int:
+    if MISSING:
+        sys.exit(f"Not installed: {', '.join(MISSING)}.")
+    folder = Path(tempfile.mkdtemp(prefix="kubesched-kills-"))
+    machines = Machines(folder)
+    try:
+        machines.up()
+        trial = Trial(machines, seed, CLIENTS, say)
+        trial.prepare(loads(300, 1500))
+        trial.start()
+        for number in range(1, kills + 1):
+            trial.over.wait(trial.chance.uniform(0.5, 4))
+            trial.kill(number)
+        trial.finish()
+    finally:
+        machines.down()
+    seen = trial.seen
+    counts = {"seed": seed, "kills": kills, "clients": CLIENTS, "runs": len(trial.runs), "watched": seen.watched}
+    counts |= {"events": seen.events, "resumed": seen.resumed, "answers": dict(sorted(seen.statuses.items()))}
+    say(counts | {"seconds": trial.now(), "problems": seen.problems[:50], "logs": str(folder)})
+    return 1 if seen.problems else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
