@@ -55,6 +55,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "kubesched_ui.beside.middleware.beside",  # the last: what refuses a request came before
 ]
 ROOT_URLCONF = "kubesched_ui.urls"
 ASGI_APPLICATION = "kubesched_ui.asgi.application"
@@ -128,6 +129,12 @@ RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
 RUN_MAX_RECORDS = env.number("RUN_MAX_RECORDS", 2_000_000)  # things that may happen in a run in time
 RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # of virtual time
 UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # for the causes from one release to the next
+
+# Questions that are answered beside the web process (kubesched_ui/beside)
+BESIDE = True
+BESIDE_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # for questions, and as many for exports
+BESIDE_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
+BESIDE_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for an answer, or for the next piece of an export
 
 # Sockets
 SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # websockets of a web process

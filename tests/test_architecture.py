@@ -32,7 +32,7 @@ FLOORS = {
         ("bodies",),
         ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),
-        ("seeing", "backup"),
+        ("seeing", "backup", "beside"),
         ("admin", "ingest", "recording"),
         ("keeping",),
         ("scenarios",),

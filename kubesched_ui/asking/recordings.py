@@ -6,6 +6,9 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
+from django.conf import settings
+
+from kubesched_ui.beside.routes import LARGE
 from kubesched_ui.models import RecordingBlock, Run
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, objects_from
@@ -27,7 +30,9 @@ def key_of(run: Run) -> str:
 
 
 def recording_of(run: Run) -> Recording:
-    """The run's moves. Raises NotRecorded, InputError."""
+    """The run's moves. Raises NotRecorded, also in the web process for a run that is too large for it; InputError."""
+    if settings.BESIDE and run.cycles_done > LARGE:
+        raise NotRecorded(f"Run {run.pk} is large: this is told where it is asked for.")
     key = key_of(run)
     with _lock:
         if key in _kept:

@@ -168,7 +168,7 @@ def created_pod(run: Run, key: str, cycle: int) -> dict[str, Any] | None:
 
 def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:
     """The pod's YAML, and what the snapshot said of it."""
-    known = clusterview.of_scenario(run.scenario).pods.get(key)
+    known = clusterview.pods_of_scenario(run.scenario, [key]).get(key)
     said = known.message if known else result.recorded_message if result else ""
     bound = known.node if known else ""
     claims = bool(pod and (pod.get("spec") or {}).get("resourceClaims"))
@@ -219,7 +219,7 @@ def about_cycle(
     nodes = row.nodes
     trace = recorded.trace_of(row)
     cycle = recorded.cycle_dict(trace, nodes)
-    verdicts, tie, view = matrix(cycle, nodes), run.tie_break, clusterview.of_scenario(run.scenario)
+    verdicts, tie = matrix(cycle, nodes), run.tie_break
     room = room_of(run, row, trace)
     if room is not None:
         numbers.put_in(verdicts, room)
@@ -244,12 +244,20 @@ def about_cycle(
         "hidden_groups": max(0, len(verdicts.groups) - GROUPS_SHOWN),
         "unseen": verdicts.nodes - verdicts.looked_at,
         "matrix_data": matrix_data(verdicts),
-        "preemption": preemption(cycle, {key: pod.priority for key, pod in view.pods.items()}),
+        "preemption": preemption(cycle, priorities(run, cycle)),
         "facts": facts(events, came_to),
         "there": there(cycle, verdicts, page_bound) if page_bound else "",
         "tie": "by name" if tie == "name" else "by the run's seed",
         "asking": asking(cycle, verdicts, nodes, trace.node, old),
     } | about_scores(score_rows(cycle), query)
+
+
+def priorities(run: Run, cycle: Mapping[str, Any]) -> dict[str, int]:
+    """Those of the pods that preemption looked at, of the run's scenario."""
+    candidates = (cycle.get("postfilter") or {}).get("candidates") or {}
+    victims = {pod for entry in candidates.values() for pod in entry.get("victims") or ()}
+    lines = clusterview.pods_of_scenario(run.scenario, victims) if victims else {}
+    return {key: line.priority for key, line in lines.items()}
 
 
 def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], chosen: str, old: bool) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from django.db.models import Count
 from django.urls import reverse
 
 from kubesched_ui.asking import remedies
@@ -41,7 +42,8 @@ def scheduler_of(run: Run) -> str:
 
 def outcome_counts(run: Run) -> list[dict[str, Any]]:
     """The pods of a run by their latest outcome, as the filter above the table offers them."""
-    counted = Counter(PodResult.objects.filter(run=run).values_list("result", flat=True))
+    found = PodResult.objects.filter(run=run).order_by().values_list("result").annotate(Count("pk"))
+    counted = Counter(dict(found))
     dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "held", "error": "odd", "waiting": ""}
     return [{"result": r, "label": figures.NAMES[r], "dot": dots[r], "count": counted[r]} for r in figures.NAMES]
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from kubesched_ui.models import Scenario
+from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
 from scheduler_core.cluster import resources
 from scheduler_core.controllers.admission import Admission
@@ -22,6 +22,7 @@ from scheduler_core.explain.words import amount
 from scheduler_core.releases import NEWEST, get_release
 
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+AT_ONCE = 500  # names in a question to the database
 MOST_EXTENDED = 4  # resources with a place of their own in lists and charts
 STATES = {
     "pending": "waiting for a node",
@@ -259,6 +260,25 @@ def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -
 def of_scenario(scenario: Scenario) -> ClusterView:
     """The view of a stored scenario; callers must not change it."""
     return _kept(scenario.pk, scenario.created_at)
+
+
+def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> dict[str, PodLine]:
+    """Some pods of a stored scenario, "namespace/name", without looking at the others."""
+    wanted: dict[str, set[str]] = {}
+    for key in keys:
+        namespace, _, name = key.partition("/")
+        wanted.setdefault(namespace, set()).add(name)
+    rows = ClusterObject.objects.filter(scenario=scenario)
+    objects = [row.data for row in rows.filter(kind="PriorityClass")]
+    for namespace, names in wanted.items():
+        ordered = sorted(names)
+        for begin in range(0, len(ordered), AT_ONCE):
+            found = rows.filter(kind="Pod", namespace=namespace, name__in=ordered[begin : begin + AT_ONCE])
+            objects += found.values_list("data", flat=True)
+        if len(ordered) == 1:
+            events = rows.filter(kind="Event", namespace=namespace, name__startswith=f"{ordered[0]}.")
+            objects += events.values_list("data", flat=True)
+    return cluster_view(objects).pods
 
 
 @lru_cache(maxsize=4)

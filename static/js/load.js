@@ -17,9 +17,10 @@ export function reload(box) {
 async function load(box) {
   try {
     const response = await fetch(box.dataset.load, { headers: { "X-Requested-With": "fetch" } });
-    const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById(box.id);
-    if (!fresh) throw new Error("no such part");
-    box.replaceChildren(...fresh.childNodes);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const fresh = page.getElementById(box.id);
+    if (fresh) box.replaceChildren(...fresh.childNodes);
+    else box.textContent = page.querySelector("main .wrap").textContent; // why it was not answered
   } catch {
     box.textContent = "This could not be looked at; load the page again.";
   }

@@ -1,0 +1,237 @@
+"""A run of 200,000 pods and what asking about it costs: how long pages, answers and exports take, and web's memory.
+
+    python benchmarks/large_run.py [--pods 200000] [--nodes 1000] [--var FOLDER] [--run N] [--only WORDS]
+
+Starts the product (`manage.py run`) with a data folder of its own, or with FOLDER, which is kept: with --run a run that
+is in it is asked about, instead of one that is recorded first. Prints JSON: seconds until the first byte and until the
+last, megabytes received, and web's memory (resident, peak) after each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+APPS = 200
+PATIENCE = 900.0  # seconds for one answer
+
+
+def cluster(pods: int, nodes: int) -> bytes:
+    """A snapshot, gzipped: `pods` pending ones of which one in forty finds no room."""
+    room = pods * 39 // 40 // nodes
+    items: list[dict[str, Any]] = []
+    for number in range(nodes):
+        labels = {"kubernetes.io/hostname": f"n{number:04}", "topology.kubernetes.io/zone": f"z{number % 5}"}
+        allocatable = {"cpu": "96", "memory": "768Gi", "pods": str(room)}
+        metadata = {"name": f"n{number:04}", "labels": labels}
+        items.append({"kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}})
+    for number in range(pods):
+        app = f"app-{number % APPS:03}"
+        requests = {"cpu": f"{50 + number % 7 * 25}m", "memory": f"{64 << number % 4}Mi"}
+        metadata = {"name": f"{app}-{number:06}", "namespace": f"team-{number % 20}", "labels": {"app": app}}
+        containers = [{"name": "main", "image": f"registry.example/{app}:1", "resources": {"requests": requests}}]
+        items.append({"kind": "Pod", "metadata": metadata, "spec": {"containers": containers}})
+    return gzip.compress(json.dumps({"kind": "List", "items": items}).encode(), 1)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(var: Path) -> Iterator[str]:
+    """The product's address, for the time of the block."""
+    port = free_port()
+    environment = {**os.environ, "VAR_DIR": str(var), "PORT": str(port)}
+    product = subprocess.Popen(
+        [sys.executable, "manage.py", "run"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert product.stdout is not None
+        next(line for line in product.stdout if line.startswith("KubeSched is at"))
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        product.send_signal(signal.SIGINT)
+        product.wait(60)
+
+
+def memory(var: Path, part: str) -> dict[str, float]:
+    """Resident and peak megabytes of the largest process of this data folder with `part` in its command line."""
+    found = {"mb": 0.0, "peak_mb": 0.0}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            mine = f"VAR_DIR={var}".encode() in (folder / "environ").read_bytes().split(b"\0")
+            if not mine or part.encode() not in (folder / "cmdline").read_bytes():
+                continue
+            status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())
+        except OSError:
+            continue
+        for name, field in (("mb", "VmRSS"), ("peak_mb", "VmHWM")):
+            found[name] = max(found[name], round(int(status.get(field, "0").split()[0]) / 1024, 1))
+    return found
+
+
+def fetched(address: str) -> dict[str, Any]:
+    """{status, first_s, s, mb} of one GET."""
+    start = time.perf_counter()
+    try:
+        with OPENER.open(address, timeout=PATIENCE) as answer:
+            piece = answer.read(1)
+            first, size, status = time.perf_counter() - start, len(piece), answer.status
+            while piece := answer.read(1 << 16):
+                size += len(piece)
+    except urllib.error.HTTPError as error:
+        first, size, status = time.perf_counter() - start, len(error.read()), error.code
+    took = time.perf_counter() - start
+    return {"status": status, "first_s": round(first, 3), "s": round(took, 3), "mb": round(size / 1e6, 2)}
+
+
+def at_once(count: int, ask: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+    """Seconds until the last of `count` questions is answered."""
+    answers: list[dict[str, Any]] = []
+    threads = [threading.Thread(target=lambda n=n: answers.append(ask(n))) for n in range(count)]  # type: ignore[misc]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    worst = {"status": max(a["status"] for a in answers), "first_s": max(a["first_s"] for a in answers)}
+    return worst | {"s": round(time.perf_counter() - start, 3), "mb": sum(a["mb"] for a in answers)}
+
+
+def posted(address: str, body: bytes, kind: str) -> Any:
+    request = urllib.request.Request(address, body, {"Content-Type": kind})
+    with OPENER.open(request, timeout=PATIENCE) as answer:
+        return json.loads(answer.read())
+
+
+def recorded(base: str, pods: int, nodes: int) -> tuple[int, dict[str, Any]]:
+    """(the run's number, what it took)."""
+    began = time.perf_counter()
+    scenario = posted(f"{base}/api/scenarios", cluster(pods, nodes), "application/octet-stream")["id"]
+    read = time.perf_counter()
+    run = posted(f"{base}/api/scenarios/{scenario}/runs", b"{}", "application/json")["id"]
+    while True:
+        with OPENER.open(f"{base}/api/runs/{run}") as answer:
+            found = json.loads(answer.read())
+        if found["state"] not in ("queued", "running"):
+            break
+        time.sleep(2)
+    assert found["state"] == "done", found["error"]
+    upload, took = round(read - began, 1), round(time.perf_counter() - read, 1)
+    return run, {"upload_s": upload, "run_s": took, "cycles": found["cycles_done"], "placed": found["placed"]}
+
+
+def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
+    """What is asked, in this order; each of a pod of its own, so that nothing was answered before."""
+    with OPENER.open(f"{base}/api/runs/{run}/pods?result=unschedulable&page_size=50") as answer:
+        pending = [f"{pod['namespace']}/{pod['name']}" for pod in json.loads(answer.read())["pods"]]
+    with OPENER.open(f"{base}/api/runs/{run}/pods?result=scheduled&page=700") as answer:
+        placed = [f"{pod['namespace']}/{pod['name']}" for pod in json.loads(answer.read())["pods"]]
+    with OPENER.open(f"{base}/api/runs/{run}") as answer:
+        scenario = json.loads(answer.read())["scenario"]
+    page, api = f"{base}/runs/{run}", f"{base}/api/runs/{run}"
+    where = urllib.parse.quote('refused_by("NodeResourcesFit") && cycle > 100000')
+    one = {
+        "run page": f"{page}/",
+        "run page again": f"{page}/",
+        "run page, searched": f"{page}/?q=app-07&sort=-score",
+        "run page, last of the table": f"{page}/?page=2000",
+        "pod page, pending": f"{page}/pods/{pending[0]}/",
+        "pod page, placed": f"{page}/pods/{placed[0]}/",
+        "node page": f"{page}/nodes/n0500/",
+        "export page": f"{page}/export/",
+        "list of runs": f"{base}/runs/",
+        "list of scenarios": f"{base}/scenarios/",
+        "scenario page": f"{base}/scenarios/{scenario}/",
+        "scenario pods": f"{base}/scenarios/{scenario}/pods/",
+        "scenario nodes": f"{base}/scenarios/{scenario}/nodes/",
+        "home": f"{base}/",
+        "API: run": api,
+        "API: pods": f"{api}/pods?page_size=1000",
+        "API: events": f"{api}/events?limit=1000",
+        "heatmap": f"{page}/heat/",
+        "together": f"{page}/together/",
+        "why": f"{page}/pods/{pending[1]}/why/",
+        "why, again": f"{page}/pods/{pending[1]}/why/",
+        "remedies": f"{api}/pods/{pending[2]}/remedies",
+        "win a node": f"{page}/pods/{placed[1]}/why/?node=n0007",
+        "provenance": f"{api}/pods/{placed[2]}/provenance?point=score&plugin=NodeResourcesFit",
+        "map": f"{api}/map?cycle=150000",
+        "state": f"{api}/state?cycle=150000&limit=10",
+        "find": f"{api}/find?where={where}",
+        "compare with itself": f"{base}/api/compare?a={run}&b={run}",
+        "compare page": f"{base}/compare/{run}/{run}/",
+    }
+    found: dict[str, Callable[[], dict[str, Any]]] = {n: (lambda a=a: fetched(a)) for n, a in one.items()}  # type: ignore[misc]
+    found["why, four at once"] = lambda: at_once(4, lambda n: fetched(f"{page}/pods/{pending[10 + n]}/why/"))
+    found["pages during four why"] = lambda: during(
+        lambda n: fetched(f"{page}/pods/{pending[20 + n]}/why/"), lambda: fetched(f"{page}/pods/{placed[5]}/")
+    )
+    for form in ("jsonl", "simulator", "run", "parquet"):
+        found[f"export {form}"] = lambda form=form: fetched(f"{api}/export?format={form}")  # type: ignore[misc]
+    return found
+
+
+def during(ask: Callable[[int], dict[str, Any]], look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The slowest of the pages that are opened, one a quarter of a second, while four questions are answered."""
+    asking = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
+    for thread in asking:
+        thread.start()
+    seen = [look()]
+    while any(thread.is_alive() for thread in asking):
+        time.sleep(0.25)
+        seen.append(look())
+    return max(seen, key=lambda answer: float(answer["s"])) | {"pages": len(seen)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pods", type=int, default=200_000)
+    parser.add_argument("--nodes", type=int, default=1_000)
+    parser.add_argument("--var", type=Path)
+    parser.add_argument("--run", type=int)
+    parser.add_argument("--only", default="", help="Questions with one of these words, between commas.")
+    given = parser.parse_args()
+    told: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        var = (given.var or Path(folder) / "var").absolute()
+        run = given.run
+        if run is None:
+            with running(var) as base:
+                run, told["recording"] = recorded(base, given.pods, given.nodes)
+                told["recording"]["web"] = memory(var, "kubesched_ui.server")
+                told["recording"]["worker"] = memory(var, "celery")
+            told["recording"]["database_mb"] = round((var / "kubesched.sqlite3").stat().st_size / 1e6)
+        with running(var) as base:
+            told["web at first"] = memory(var, "kubesched_ui.server")
+            for name, ask in questions(base, run).items():
+                if any(word in name for word in given.only.split(",")):
+                    told[name] = ask() | {"web": memory(var, "kubesched_ui.server")}
+                    print(name, json.dumps(told[name]), file=sys.stderr, flush=True)
+            told["asking"] = memory(var, "kubesched_ui.asking")
+    print(json.dumps(told, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Questions that are answered beside the web process: the same answers, bounds that hold, ends that are seen."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import get_resolver
+
+from kubesched_ui.asking import recordings
+from kubesched_ui.beside import middleware, routes
+from kubesched_ui.beside.pool import EXPORTS, QUESTIONS, Broken, Pool
+from kubesched_ui.models import ClusterObject, Cycle, Run
+from kubesched_ui.scenarios import clusterview
+from tests.kubesched_ui.carried import exported
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+FORMATS = ("jsonl", "run", "simulator", "parquet")
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Processes beside this one read the test's database."""
+    name, vendor = connection.settings_dict["NAME"], connection.vendor
+    if vendor == "sqlite":
+        monkeypatch.setenv("DATABASE_URL", f"sqlite:///{name}")
+    found = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="3") for i in range(3)), name="beside"))
+    settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
+    clusterview._kept.cache_clear()
+    yield found
+    for pool in (QUESTIONS, EXPORTS):
+        pool.end()
+
+
+def walk(resolver: Any, base: str = "") -> Iterator[str]:
+    for one in resolver.url_patterns:
+        yield from walk(one, base + str(one.pattern)) if hasattr(one, "url_patterns") else [base + str(one.pattern)]
+
+
+def test_every_route_is_one() -> None:
+    named = routes.ALWAYS | routes.OF_LARGE_RUNS | routes.STREAMED | routes.PAGES | routes.BEFORE
+    assert named <= set(walk(get_resolver()))
+
+
+def test_answers_are_those_that_would_be_given_here(client: Client, run: Run, settings: Any) -> None:
+    base = f"/runs/{run.pk}/"
+    addresses = [
+        f"{base}pods/default/p1/why/",
+        f"{base}pods/default/none/why/",
+        f"{base}together/",
+        f"/api{base}remedies",
+        f"/api{base}find?where=%28",
+        f"/api{base}pods/default/p0/provenance?point=filter&plugin=NodeResourcesFit",
+    ]
+    beside = [client.get(address) for address in addresses]
+    settings.BESIDE = False
+    for address, answer in zip(addresses, beside, strict=True):
+        here = client.get(address)
+        assert answer.status_code == here.status_code, address
+        hidden = [value.encode() for got in (answer, here) for value in [got.context and str(got.context["csrf_token"])]
+                  if value]  # fmt: skip
+        if not hidden:
+            assert answer.content == here.content, address
+        assert dict(answer.headers).keys() >= dict(here.headers).keys() - {"Content-Length", "Vary"}
+
+
+def test_a_form_of_an_answer_can_be_sent(run: Run) -> None:
+    """Its token and its cookie come from the same process."""
+    client = Client(headers={"host": "localhost"}, enforce_csrf_checks=True)
+    text = client.get(f"/runs/{run.pk}/pods/default/p1/why/").content.decode()
+    token = text.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
+    sent = client.post(f"/runs/{run.pk}/rename/", {"csrfmiddlewaretoken": token, "name": "named"})
+    assert sent.status_code == 302
+
+
+def test_exports_are_the_same(client: Client, run: Run, settings: Any) -> None:
+    beside = {form: exported(client, run, form) for form in FORMATS}
+    settings.BESIDE = False
+    assert {form: exported(client, run, form) for form in ("jsonl", "run", "simulator")} == {
+        form: data for form, data in beside.items() if form != "parquet"
+    }
+    assert abs(len(beside["parquet"]) - len(exported(client, run, "parquet"))) < 100
+
+
+@pytest.mark.parametrize("where", ["beside", "here"])
+def test_an_export_that_cannot_be_read_breaks(client: Client, run: Run, settings: Any, where: str) -> None:
+    """A damaged trace: what would look like a whole file if it ended there is broken off."""
+    settings.BESIDE = where == "beside"
+    Cycle.objects.filter(run=run, number=2).update(trace=b"\x03garbage")
+    for form in FORMATS:
+        with pytest.raises(Broken if where == "beside" else Exception, match=r"midway|damaged"):
+            exported(client, run, form)
+
+
+def test_what_takes_too_long_is_stopped(client: Client, run: Run, settings: Any) -> None:
+    settings.BESIDE_MAX_SECONDS = 0.01
+    answer = client.get(f"/api/runs/{run.pk}/remedies")
+    assert (answer.status_code, answer.json()["error"]) == (503, "This took longer than 0.01 s and was stopped.")
+    settings.BESIDE_MAX_SECONDS = 60
+    assert client.get(f"/api/runs/{run.pk}/remedies").status_code == 200
+
+
+def test_what_needs_too_much_memory_is_told(client: Client, run: Run, settings: Any) -> None:
+    settings.BESIDE_MAX_MEMORY = 8 << 20
+    answer = client.get(f"/runs/{run.pk}/together/")
+    assert answer.status_code == 503
+    assert "8 MB of memory" in answer.content.decode()
+
+
+def test_a_process_that_was_killed_is_replaced(client: Client, run: Run) -> None:
+    for _ in range(2):
+        assert client.get(f"/runs/{run.pk}/together/").status_code == 200
+        (process,) = QUESTIONS._idle
+        assert process._process
+        os.kill(process._process.pid, signal.SIGKILL)
+        process._process.wait()
+
+
+def test_who_finds_all_busy_is_told_when_to_come_back(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = Pool()
+    monkeypatch.setattr(middleware, "QUESTIONS", pool)
+    monkeypatch.setattr(Pool.take, "__defaults__", (0.05,))
+    held = pool.take("")
+    answer = client.get(f"/api/runs/{run.pk}/remedies")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "10")
+    pool.give(held)
+
+
+def test_a_page_that_takes_a_while_says_so_and_comes(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "PATIENCE", 0.001)
+    address = f"/compare/{run.pk}/{run.pk}/"
+    first = client.get(address)
+    assert (first.status_code, first["Refresh"]) == (202, "1")
+    assert "Working on it" in first.content.decode()
+    monkeypatch.setattr(middleware, "PATIENCE", 60)
+    assert client.get(address).status_code == 200
+    assert not middleware._making
+
+
+def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is too large for this process is made beside it, and what is made here does without."""
+    for module in (routes, recordings):
+        monkeypatch.setattr(module, "LARGE", 0)
+    monkeypatch.setattr(middleware, "PATIENCE", 60)
+    with pytest.raises(recordings.NotRecorded, match="large"):
+        recordings.recording_of(run)
+    base, scenario_page = f"/runs/{run.pk}/", f"/scenarios/{run.scenario_id}/"
+    addresses = [base, f"{base}nodes/n1/", f"{base}heat/", f"{base}pods/default/p0/", f"{base}pods/default/p1/"]
+    addresses += [
+        scenario_page,
+        f"{scenario_page}nodes/",
+        f"{scenario_page}pods/",
+        f"/api{base}state",
+        f"/api{base}map",
+    ]
+    for address in addresses:
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+    assert clusterview._kept.cache_info().currsize == 0
+
+
+def test_large_answers_come_in_pieces(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for index in range(40):
+        ClusterObject.objects.create(
+            scenario=run.scenario, position=100 + index, kind="Pod", namespace="default", name=f"x{index}",
+            data=pod(f"x{index}", nodeSelector={str(index): "y" * 200}),
+        )  # fmt: skip
+    address = f"/scenarios/{run.scenario_id}/pods/"
+    monkeypatch.setattr(routes, "LARGE", 0)
+    monkeypatch.setattr(middleware, "PATIENCE", 60)
+    assert client.get(address).content.decode().rstrip().endswith("</html>")
