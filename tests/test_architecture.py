@@ -39,7 +39,7 @@ FLOORS = {
         ("runs",),
         ("reading",),
         ("asking",),
-        ("upgrades",),
+        ("upgrades", "classroom"),
         ("pages", "api"),
         ("urls", "asgi", "management"),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,13 +12,14 @@ from kubesched_ui.reading import history
 from kubesched_ui.reading.moment import causes_of
 from kubesched_ui.recording.events import Event
 from kubesched_ui.recording.sentences import sentence
+from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes, Rules
 from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
-from scheduler_core.releases import get_release
+from scheduler_core.releases import Release, get_release
 
 # What a sentence about a cause is about, where there is an object to look at.
 ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")
@@ -44,7 +45,7 @@ def _of(run: Run, namespace: str, name: str, with_causes: bool = True) -> QueueT
     events = list(history.events_of(run, pod))
     asked = {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"} if with_causes else set()
     causes = {seq: _cause(run, pod, event) for seq, event in causes_of(run, asked).items()}
-    return QueueTimes(pod, list(_way(_numbers(run, namespace, name), events, causes)), _rules(run))
+    return QueueTimes(pod, list(way(_numbers(run, namespace, name), events, causes)), _rules(run))
 
 
 def _finished(run: Run, cycle: Cycle) -> int:
@@ -67,8 +68,9 @@ def _numbers(run: Run, namespace: str, name: str) -> list[int]:
 # ---- the pod's way
 
 
-def _way(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, Cause]) -> Iterator[Move | Failed]:
-    """`cycles`: the numbers of the pod's."""
+def way(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, Cause]) -> Iterator[Move | Failed]:
+    """A pod's moves and failed attempts. `cycles`: the numbers of its cycles. `events`: all that are about it.
+    `causes`: event -> what it was."""
     numbers = iter(cycles)
     number, group = 0, list[Event]()
     for event in events:
@@ -114,12 +116,6 @@ def _cause(run: Run, pod: str, event: Event) -> Cause:
 
 
 def _rules(run: Run) -> Rules:
-    release = get_release(run.release)
-    configuration = configuration_of(run)
-
-    def argument(path: str, value: int) -> Tree:
-        return Tree(value=value, op="argument", path=path, unit="s", default=path not in configuration.given)
-
     def woken_by(failed: Failed, label: str) -> list[str]:
         event = event_of(label)
         if event is None:
@@ -127,6 +123,15 @@ def _rules(run: Run) -> Rules:
         profile, plugins = _rejected(run.pk, failed.cycle) if failed.cycle else ("", failed.plugins)
         registered = _hints(run).registered_by(profile, event)
         return sorted(registered.intersection(plugins) or registered.intersection(failed.plugins))
+
+    return rules(get_release(run.release), configuration_of(run), woken_by)
+
+
+def rules(release: Release, configuration: Configuration, woken_by: Callable[[Failed, str], list[str]]) -> Rules:
+    """How the queue of a release works with a configuration. `woken_by`: as of Rules."""
+
+    def argument(path: str, value: int) -> Tree:
+        return Tree(value=value, op="argument", path=path, unit="s", default=path not in configuration.given)
 
     return Rules(
         argument("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds),

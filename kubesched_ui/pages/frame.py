@@ -13,11 +13,12 @@ SECTIONS = {
     "runs": "runs",
     "compare": "runs",
     "upgrades": "scenarios",
+    "learn": "learn",
 }
 
 
 def frame(request: HttpRequest) -> dict[str, str]:
-    """`section`: home, scenarios, runs or "" (an address of nothing); `here`: the address's name; `version`;
+    """`section`: home, scenarios, runs, learn or "" (an address of nothing); `here`: the address's name; `version`;
     `room`: why nothing new is begun, "" if there is room."""
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""

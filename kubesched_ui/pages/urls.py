@@ -2,10 +2,14 @@
 
 from django.urls import path
 
-from kubesched_ui.pages import compare, home, lists, runs, scenarios, upgrades
+from kubesched_ui.pages import compare, home, learn, lists, runs, scenarios, upgrades
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("learn/", learn.all_lessons, name="learn"),
+    path("learn/<slug:name>/", learn.lesson, name="lesson"),
+    path("learn/<slug:name>/<int:step>/", learn.lesson, name="lesson-step"),
+    path("learn/<slug:name>/<int:step>/open/", learn.open_run, name="lesson-open"),
     path("upload/", home.upload, name="upload"),
     path("upload/<str:token>/", home.upload_progress, name="upload-progress"),
     path("scenarios/", lists.scenarios, name="scenarios"),

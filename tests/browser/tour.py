@@ -97,6 +97,11 @@ def stops(
         Stop("pod outside of whose domain nodes are", f"/runs/{groups}/pods/team/pair-0/?point=filter"),
         Stop("node", f"/runs/{run}/nodes/alpha/"),
         Stop("node in time", f"/runs/{timed}/nodes/n2/"),
+        Stop("course", "/learn/"),
+        Stop("lesson", "/learn/03-pods-without-requests/3/"),
+        Stop("lesson, answered wrongly", "/learn/03-pods-without-requests/3/", lambda page: _answer(page, "90")),
+        Stop("lesson, revealed", "/learn/03-pods-without-requests/3/", lambda page: _answer(page, "83")),
+        Stop("lesson, nodes to choose", "/learn/01-what-a-scheduler-does/2/"),
         Stop("nothing there", "/nowhere/"),
         Stop("no such run", "/runs/999999/"),
         Stop("API", "/api/docs"),
@@ -152,6 +157,12 @@ def _open_fork(page: Page) -> None:
 def _open_tree(page: Page) -> None:
     page.locator("[data-from=raw][data-plugin=NodeResourcesFit]").first.click()
     page.locator("#from-told .lead").wait_for()
+
+
+def _answer(page: Page, text: str) -> None:
+    page.locator("input[name=answer]").fill(text)
+    page.get_by_role("button", name="Check").click()
+    page.locator("#verdict .badge").wait_for()
 
 
 def _ask_to_delete(page: Page) -> None:

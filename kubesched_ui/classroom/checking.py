@@ -1,0 +1,195 @@
+"""Whether lessons hold: every figure, every answer, the link of every focus, and no number that was written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.urls import NoReverseMatch, resolve
+
+from kubesched_ui.classroom import explaining, lessonfile, prose, questions, showing
+from kubesched_ui.classroom.course import Lesson, paths
+from kubesched_ui.classroom.errors import LessonError, Unknown
+from kubesched_ui.classroom.expressions import evaluate
+from kubesched_ui.classroom.facts import Facts
+from kubesched_ui.classroom.lessonfile import Prose
+from kubesched_ui.classroom.opening import address_of
+from kubesched_ui.classroom.questions import Question
+from kubesched_ui.classroom.values import same
+from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED
+from scheduler_core.errors import InputError
+
+VERBATIM = Path(__file__).parents[2] / "docs" / "writing-plugins.md"
+
+
+@dataclass
+class Checked:
+    """How much there was to check."""
+
+    lessons: int = 0
+    questions: int = 0
+    figures: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.lessons} lessons, {self.questions} questions, {self.figures} figures: all hold"
+
+
+def check(folder: Path) -> Checked:
+    """Checks all lessons of a folder. Raises LessonError for the first thing that does not hold."""
+    found, numbers = Checked(), set()
+    for path in paths(folder):
+        lesson = Lesson(lessonfile.read(path))
+        if lesson.number in numbers:
+            raise LessonError(path.name, 1, f"there are several lessons with the number {lesson.number}")
+        numbers.add(lesson.number)
+        checked = check_lesson(lesson)
+        found.lessons += 1
+        found.questions += checked.questions
+        found.figures += checked.figures
+    return found
+
+
+def check_lesson(lesson: Lesson) -> Checked:
+    """Checks one lesson. Raises LessonError."""
+    return _Check(lesson).run()
+
+
+class _Check:
+    def __init__(self, lesson: Lesson) -> None:
+        self.lesson, self.file = lesson, lesson.file
+        self.words = {word for run in lesson.runs.values() for word in run.words} | set(lesson.runs)
+        self.verbatim = VERBATIM.read_text() if VERBATIM.exists() else ""
+        self.found = Checked(lessons=1)
+
+    def run(self) -> Checked:
+        opening = Facts(self.lesson.runs)
+        for field in ("title", "summary"):
+            self._line(field, getattr(self.lesson.head, field), opening)
+        for number in range(1, len(self.lesson.steps) + 1):
+            self._step(number)
+        return self.found
+
+    @contextmanager
+    def _at(self, path: str) -> Iterator[None]:
+        """What is wrong in here stands at a place of the head."""
+        try:
+            yield
+        except (Unknown, InputError) as problem:
+            raise self.file.error(path, str(problem).rpartition("\0")[2]) from None
+
+    def _line(self, path: str, text: str, facts: Facts) -> None:
+        """A text of the head."""
+        with self._at(path):
+            for problem in prose.problems(text, self.words):
+                raise Unknown(problem.said)
+            self.found.figures += prose.checked(text, facts)
+
+    def _prose(self, text: Prose, facts: Facts) -> None:
+        """A text of a section."""
+        name = f"{self.file.name}.md"
+        for problem in prose.problems(text.text, self.words, self.verbatim):
+            raise LessonError(name, text.line + problem.line, problem.said)
+        try:
+            self.found.figures += prose.checked(text.text, facts)
+        except Unknown as problem:
+            line, _, said = str(problem).partition("\0")
+            raise LessonError(name, text.line + int(line), said) from None
+
+    def _step(self, number: int) -> None:
+        lesson, path = self.lesson, f"steps[{number - 1}]"
+        step, section = lesson.steps[number - 1], lesson.section(number)
+        with self._at(f"{path}.focus"):
+            self._focus(number)
+        self._line(f"{path}.title", step.title, Facts(lesson.runs))
+        self._prose(section.before, lesson.facts(number, hides=True))
+        self._prose(section.after, lesson.facts(number))
+        for index, expression in enumerate(step.holds):
+            with self._at(f"{path}.holds[{index}]"):
+                if evaluate(expression, lesson.facts(number)) is not True:
+                    raise Unknown(f"{expression} is not true")
+        question = lesson.question(number)
+        if question is not None:
+            self.found.questions += 1
+            self._question(number, question, f"{path}.ask")
+        with self._at(path):
+            for revealed in (False, True):
+                showing.shows(lesson, showing.State(number, revealed))
+
+    def _focus(self, number: int) -> None:
+        """Whether what is in focus is there, and has an address."""
+        focus = self.lesson.steps[number - 1].focus
+        if focus is None:
+            return
+        facts = self.lesson.facts(number)
+        try:
+            resolve(address_of(1, focus, facts).partition("?")[0])
+        except NoReverseMatch as problem:
+            raise Unknown(f"has no address: {problem}") from None
+        if not focus.pod:
+            return
+        if focus.node:
+            facts.node(focus.node)
+        if focus.point in ("raw", "normalized", "weighted", "total") or (focus.point == "filter" and focus.plugin):
+            tree = facts.tree(focus.point, focus.pod, focus.node, focus.plugin)
+            if tree.label in (UNEXPLAINED, DISAGREES):
+                raise Unknown(f"{tree.value} {tree.label}")
+
+    def _question(self, number: int, question: Question, path: str) -> None:
+        hidden = self.lesson.facts(number, hides=True)
+        for field in ("text", "hint"):
+            self._line(f"{path}.{field}", getattr(question.ask, field), hidden)
+        for text in question.ask.options:
+            self._line(f"{path}.options", text, hidden)
+        for index, mistake in enumerate(question.ask.mistakes):
+            self._line(f"{path}.mistakes[{index}].say", mistake.say, question.facts)
+            with self._at(f"{path}.mistakes[{index}].is"):
+                self._mistake(question, evaluate(mistake.is_, question.facts))
+        with self._at(path):
+            self._judged(question)
+
+    def _mistake(self, question: Question, thought: object) -> None:
+        right = questions.answer(question)
+        if thought == right or (isinstance(right, float | int) and same(thought, right)):
+            raise Unknown("is the right answer, not a mistake")
+
+    def _judged(self, question: Question) -> None:
+        """The right answer is taken, others are not and get an explanation."""
+        known = questions.options(question)
+        if len(set(known)) != len(known):
+            raise Unknown("has the same option twice")
+        if not questions.judge(question, right_answers(question)).right:
+            raise Unknown("does not take its own answer")
+        for wrong in wrong_answers(question):
+            verdict = questions.judge(question, wrong)
+            if verdict.right or not explaining.explain(question, verdict):
+                raise Unknown(f"takes {wrong} as an answer")
+
+
+def right_answers(question: Question) -> list[str]:
+    """The right answer as a form sends it."""
+    right = questions.answer(question)
+    if question.form == "number":
+        return [repr(float(right)) if questions.unit_of(question) in ("", "s") else _quantity(question, right)]
+    if question.form == "order":
+        return [str(right.index(one) + 1) for one in questions.options(question)]
+    return [right] if isinstance(right, str) else list(right)
+
+
+def wrong_answers(question: Question) -> list[list[str]]:
+    """Wrong ones, one for each way to be wrong."""
+    right, known = questions.answer(question), questions.options(question)
+    if question.form == "number":
+        return [[f"{float(right) + 7 if questions.unit_of(question) in ('', 's') else 7:g}"], ["soon"]]
+    if question.form == "order":
+        places = right_answers(question)[::-1]
+        mirrored = questions.judge(question, places).right
+        return [["1"] * len(known)] if mirrored else [places, ["1"] * len(known)]
+    if question.form == "choice":
+        return [[one] for one in known if one != right] + [["something else"]]
+    return [[one] for one in known if [one] != list(right)] + [[]] * bool(right)
+
+
+def _quantity(question: Question, right: float) -> str:
+    return f"{int(right)}m" if questions.unit_of(question) == "cpu" else str(int(right))

@@ -1,0 +1,38 @@
+"""Constants of upstream that lessons may name, each read from where the core has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kubesched_ui.classroom.values import Amount, Seconds
+from scheduler_core.cluster import resources
+from scheduler_core.config.schema import File
+from scheduler_core.controllers import admission
+from scheduler_core.cycle import schedule_one
+from scheduler_core.framework.interface import MAX_NODE_SCORE
+from scheduler_core.legacy.priorities.scale import MAX_PRIORITY
+from scheduler_core.plugins import image_locality
+from scheduler_core.queue import scheduling_queue
+from scheduler_core.releases import get_release
+
+_MB = 1024 * 1024
+
+
+CONSTANTS: dict[str, Callable[[], Any]] = {
+    "default cpu": lambda: Amount.of("cpu", resources.DEFAULT_CPU_NANO // 10**6),
+    "default memory": lambda: Amount.of("memory", resources.DEFAULT_MEMORY_NANO // 10**9),
+    "max score": lambda: MAX_NODE_SCORE,
+    "smallest image": lambda: f"{image_locality.MIN_THRESHOLD // _MB} MB",
+    "largest image": lambda: f"{image_locality.MAX_CONTAINER_THRESHOLD // _MB:,} MB",
+    "initial backoff": lambda: Seconds(File().pod_initial_backoff_seconds),
+    "max backoff": lambda: Seconds(File().pod_max_backoff_seconds),
+    "backoff flush": lambda: Seconds(1),
+    "leftover flush": lambda: Seconds(scheduling_queue.LEFTOVER_PERIOD),
+    "longest unschedulable": lambda: Seconds(scheduling_queue.leftover_seconds(get_release("1.34"))),
+    "old longest unschedulable": lambda: Seconds(scheduling_queue.leftover_seconds(get_release("1.16"))),
+    "default toleration": lambda: Seconds(admission.DEFAULT_TOLERATION_SECONDS),
+    "old max score": lambda: MAX_PRIORITY,
+    "fewest feasible": lambda: schedule_one.MIN_FEASIBLE_NODES,
+    "smallest percentage": lambda: schedule_one.MIN_FEASIBLE_PERCENTAGE,
+}

@@ -1,0 +1,146 @@
+"""The lessons there are, each with its runs. A process plays a lesson's runs when it is first asked, and keeps some."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kubesched_ui.classroom import lessonfile
+from kubesched_ui.classroom.errors import LessonError
+from kubesched_ui.classroom.facts import Facts
+from kubesched_ui.classroom.lessonfile import Ask, LessonFile, Section, Settings, Step
+from kubesched_ui.classroom.playing import Played, TooLarge
+from kubesched_ui.classroom.questions import Question
+from kubesched_ui.ingest import IngestError
+from kubesched_ui.scenarios import samples
+from scheduler_core.errors import InputError
+
+FOLDER = Path(__file__).parents[1] / "lessons"
+KEPT = 40  # lessons with their runs; each takes some hundred kB
+
+_kept: OrderedDict[tuple[str, int, int], Lesson] = OrderedDict()
+# Plugins of a rewound cluster remember what they were asked, so one question is answered at a time.
+lock = threading.RLock()
+
+
+class Lesson:
+    """A lesson and its runs. Raises LessonError where a run cannot be made."""
+
+    def __init__(self, file: LessonFile) -> None:
+        self.file, self.name = file, file.name
+        self.head = file.head
+
+    @property
+    def number(self) -> int:
+        return int(self.name[:2])
+
+    @property
+    def title(self) -> str:
+        return self.head.title
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.head.steps
+
+    @property
+    def questions(self) -> int:
+        return sum(step.ask is not None for step in self.steps)
+
+    @cached_property
+    def document(self) -> tuple[str, bytes]:
+        """The scenario as a file: its name and content."""
+        scenario = self.head.scenario
+        if isinstance(scenario, str):
+            found = next((path for path in sorted(samples.FOLDER.glob("*.yaml")) if path.stem == scenario), None)
+            if found is None:
+                raise self.file.error("scenario", f"there is no sample {scenario[:60]!r}")
+            return found.name, found.read_bytes()
+        head = {
+            "apiVersion": "kubesched.dev/v1alpha1",
+            "kind": "Scenario",
+            "metadata": {"name": f"Lesson: {self.title}"},
+        }
+        return f"{self.name}.yaml", msgspec.json.encode(head | {"spec": scenario})
+
+    @cached_property
+    def runs(self) -> dict[str, Played]:
+        """Name -> run; the first is the one that is meant where none is named."""
+        name, document = self.document
+        found: dict[str, Played] = {}
+        for run, settings in (self.head.runs or {"run": Settings()}).items():
+            path = f"runs.{run}" if self.head.runs else "scenario"
+            try:
+                found[run] = Played(name, document, settings)
+            except (IngestError, InputError, TooLarge) as problem:
+                raise self.file.error(path, str(problem)) from None
+        return found
+
+    def facts(self, step: int, hides: bool = False) -> Facts:
+        """What the text of a step may say; steps begin with 1. `hides`: not what is asked."""
+        here = self.steps[step - 1]
+        return Facts(self.runs, here.focus, hides and here.ask is not None)
+
+    def question(self, step: int) -> Question | None:
+        """The question of a step."""
+        ask: Ask | None = self.steps[step - 1].ask
+        return Question(ask, self.facts(step)) if ask is not None else None
+
+    def section(self, step: int) -> Section:
+        """The text of a step."""
+        return self.file.sections[step - 1]
+
+
+class Problem(NamedTuple):
+    """A file that is no lesson."""
+
+    file: str
+    said: str
+
+
+def paths(folder: Path = FOLDER) -> list[Path]:
+    """The files of the lessons, in the course's order."""
+    return sorted(folder.glob("*.md"))
+
+
+def lesson(name: str) -> Lesson | None:
+    """The lesson of that name, as its file is now; None if there is none. Raises LessonError."""
+    path = next((path for path in paths() if path.stem == name), None)
+    return _of(path) if path is not None else None
+
+
+def lessons() -> tuple[list[Lesson], list[Problem]]:
+    """All lessons that can be read, and what is wrong with the others."""
+    found, problems = [], []
+    for path in paths():
+        try:
+            found.append(_of(path))
+        except LessonError as problem:
+            problems.append(Problem(path.name, str(problem)))
+    return found, problems
+
+
+def _of(path: Path) -> Lesson:
+    status = path.stat()
+    key = (str(path), status.st_mtime_ns, status.st_size)
+    with lock:
+        if key not in _kept:
+            _kept[key] = Lesson(lessonfile.read(path))
+        _kept.move_to_end(key)
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+        return _kept[key]
+
+
+def neighbours(name: str) -> dict[str, Any]:
+    """The lessons before and after one."""
+    names = [path.stem for path in paths()]
+    at = names.index(name)
+    return {
+        "previous": names[at - 1] if at else "",
+        "following": names[at + 1] if at + 1 < len(names) else "",
+    }

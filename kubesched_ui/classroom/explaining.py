@@ -1,0 +1,280 @@
+"""What is said to a wrong answer: from what the run recorded, about what was chosen, without giving the answer away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+from kubesched_ui.classroom import prose, questions
+from kubesched_ui.classroom.errors import Unknown
+from kubesched_ui.classroom.expressions import evaluate
+from kubesched_ui.classroom.facts import NOWHERE, Facts, woke
+from kubesched_ui.classroom.questions import PASSES, Question, Verdict, measured
+from kubesched_ui.classroom.values import Amount, Seconds, same, shown
+from scheduler_core.errors import InputError
+from scheduler_core.explain.words import count
+from scheduler_core.preemption.choose import RULES
+from scheduler_core.provenance.tree import LEAVES, Tree
+
+MOST = 8  # things that a number is made of
+POINTS = {"raw": "the raw score", "normalized": "the normalised score", "weighted": "the normalised score x weight"}
+
+
+def explain(question: Question, verdict: Verdict) -> list[str]:
+    """Sentences about a wrong answer: plain text, or HTML where they are the lesson's own (SafeString)."""
+    if verdict.problem:
+        return [verdict.problem]
+    if known := _known_mistake(question, verdict.given):
+        return [known]
+    told = [text for text in _BY_FORM[_kind(question)](question, verdict.given) if text]
+    return told or ["That is not it. Look at the figures beside the question and try again."]
+
+
+def _kind(question: Question) -> str:
+    return question.ask.kind if question.ask.kind in _BY_FORM else "number"
+
+
+def _known_mistake(question: Question, given: Any) -> str:
+    """What the lesson says of somebody who answers this."""
+    for mistake in question.ask.mistakes:
+        thought = evaluate(mistake.is_, question.facts)
+        if isinstance(given, float):
+            found = isinstance(thought, int | float) and same(thought, given)
+        elif isinstance(given, list):
+            found = isinstance(thought, list) and set(map(str, thought)) == set(given)
+        else:
+            found = str(thought) == given
+        if found:
+            return prose.render_line(mistake.say, question.facts)
+    return ""
+
+
+# ---- numbers
+
+
+def _number(question: Question, given: float) -> Iterator[str]:
+    focus = question.focus
+    if question.ask.kind == "score":
+        yield from _other_score(question, given)
+    right = float(questions.answer(question))
+    if given != right:
+        yield f"{shown(measured(question, given))} is too {'much' if given > right else 'little'}."
+    if question.ask.kind == "score" or (focus.pod and focus.node and focus.point in POINTS):
+        with suppress(Unknown, InputError):
+            yield _made_of(question.facts.tree(focus.point, focus.pod, focus.node, focus.plugin))
+
+
+def _other_score(question: Question, given: float) -> Iterator[str]:
+    """Whether it is the score of something else."""
+    facts, focus = question.facts, question.focus
+    told = facts.find(focus.pod, focus.attempt).told
+    scores = told.get("score", {})
+    for plugin, score in scores.items():
+        for node in told.get("feasible", ()):
+            raw, normalized = score["raw"].get(node), score["normalized"].get(node)
+            values = {"raw": raw, "normalized": normalized, "weighted": normalized * score["weight"]}
+            for point, value in values.items():
+                here = node == focus.node and plugin == focus.plugin
+                if same(value, given) and here and point != focus.point and value != values[focus.point]:
+                    yield f"{shown(value)} is {POINTS[point]} of {plugin}; asked is {POINTS[focus.point]}."
+                    return
+                if same(value, given) and not here and plugin == focus.plugin and point == focus.point:
+                    yield f"{shown(value)} is what {plugin} gives {node}, not {focus.node}."
+                    return
+
+
+def _made_of(tree: Tree) -> str:
+    """What a number is computed from, without the numbers in between."""
+    leaves: dict[str, None] = {}
+    for leaf in _leaves(tree):
+        leaves[_leaf(leaf)] = None
+    told = list(leaves)
+    more = f" and {len(told) - MOST} more" if len(told) > MOST else ""
+    return f"It is computed from {'; '.join(told[:MOST])}{more}." if told else ""
+
+
+def _leaves(tree: Tree) -> Iterator[Tree]:
+    if tree.op in LEAVES or not tree.args:
+        yield tree
+    for arg in tree.args or ():
+        yield from _leaves(arg)
+
+
+def _leaf(tree: Tree) -> str:
+    value = leaf_value(tree)
+    if tree.source is not None:
+        what = f"{tree.source.kind} {tree.source.name}, {tree.source.path}"
+        return f"{what}: {value}" if tree.op == "field" else f"{what} is not there and counts {value}"
+    what = tree.label or tree.path or tree.function or tree.op
+    return f"{what}: {value}"
+
+
+def leaf_value(tree: Tree) -> str:
+    """The value of a tree with its unit."""
+    unit = {"m": "cpu", "B": "memory"}.get(tree.unit)
+    if isinstance(tree.value, int) and not isinstance(tree.value, bool) and unit:
+        return shown(Amount.of(unit, tree.value))
+    if tree.unit == "s" and isinstance(tree.value, int | float):
+        return shown(Seconds(tree.value))
+    return shown(tree.value)
+
+
+# ---- nodes
+
+
+def _passes(question: Question, given: list[str]) -> Iterator[str]:
+    right = questions.answer(question)
+    for node in given:
+        if node not in right:
+            yield f"{node} does not pass: {_refusal(question.facts, node)}"
+    if missing := [node for node in right if node not in given]:
+        verb = "passes" if len(missing) == 1 else "pass"
+        yield f"{count(len(missing), 'node')} that you left out {verb} all filters."
+
+
+def _refusal(facts: Facts, node: str) -> str:
+    """Why a node refuses the pod in focus."""
+    pod = facts.focus.pod
+    plugin = facts.call("refuser", [pod, node], {})
+    said = f"{plugin} says {facts.call('reasons', [pod, node], {})}"
+    with suppress(Unknown, InputError):
+        if text := facts.tree("filter", pod, node, plugin).text:
+            return f"{plugin} says {text.removeprefix(f'{node}: ')}."
+    return f"{said}."
+
+
+def _refuses(question: Question, given: str) -> Iterator[str]:
+    facts, focus = question.facts, question.focus
+    right = questions.answer(question)
+    if given == PASSES:
+        yield "Some plugin refuses it."
+    elif given in facts.call("refusers", [focus.pod, focus.node], {}):
+        yield f"{given} would refuse {focus.node}, too, but it is asked later: the first that refuses decides."
+    else:
+        text = ""
+        with suppress(Unknown, InputError):
+            text = facts.tree("filter", focus.pod, focus.node, given).text
+        yield f"{given} lets {focus.node} pass{f': {text}' if text else ''}."
+    if right == PASSES:
+        yield "No plugin refuses it."
+
+
+def _lands(question: Question, given: str) -> Iterator[str]:
+    facts, focus = question.facts, question.focus
+    cycle = facts.find(focus.pod, focus.attempt).told
+    if given == NOWHERE:
+        yield "It does land: there is a node that passes all filters."
+    elif given in (cycle.get("filter") or {}) or not cycle.get("feasible"):
+        yield f"{given} does not pass: {_refusal(facts, given)}"
+    else:
+        found = cycle.get("total", {}).get(given)
+        yield f"{given} passes all filters, but another node is better: the total of {given} is {shown(found)}."
+
+
+def _order(question: Question, given: list[str]) -> Iterator[str]:
+    for first, second in pairwise(given):
+        a, b = questions.ranked_by(question, first), questions.ranked_by(question, second)
+        if a < b:
+            yield f"You have {first} before {second}; but {first} comes to {shown(a)} and {second} to {shown(b)}."
+            return
+
+
+# ---- preemption
+
+
+def _victims(question: Question, given: list[str]) -> Iterator[str]:
+    facts, focus = question.facts, question.focus
+    right, nominated = questions.answer(question), facts.call("nominated", [focus.pod], {})
+    mine = facts.call("priority", [focus.pod], {})
+    there = facts.call("pods_on", [nominated], {}) if nominated != "none" else []
+    for pod in (pod for pod in given if pod not in right):
+        its = facts.call("priority", [pod], {})
+        if its >= mine:
+            yield f"{pod} has priority {shown(its)}, which is not lower than {shown(mine)}: it may not be evicted."
+        elif pod in there:
+            yield f"{pod} may stay: the pod fits beside it once the others are gone."
+        else:
+            yield f"{pod} stays: room is made on another node than the one it runs on."
+    if any(pod not in given for pod in right):
+        yield "Somebody whom you left out has to go." if right else ""
+
+
+def _rule(question: Question, given: str) -> Iterator[str]:
+    names = [name for name, _ in RULES]
+    right = questions.answer(question)
+    if given in names and right in names:
+        if names.index(given) < names.index(right):
+            yield f"By the rule of the {given} the candidates that are left are equal, so the next one is asked."
+        else:
+            yield f"The rule of the {given} is not asked any more: one before it has decided."
+    elif right not in names:
+        yield "No rule is needed for that." if "alone" in right else "By all of the rules they are equal."
+    else:
+        candidates = question.facts.call("candidates", [question.focus.pod], {})
+        yield f"There are {count(len(candidates), 'candidate')}, and one of the rules tells them apart."
+
+
+# ---- time
+
+
+def _when(question: Question, given: float) -> Iterator[str]:
+    facts, focus = question.facts, question.focus
+    cycle = facts.find(focus.pod, focus.attempt)
+    before = [one for one in facts.run.cycles if one.pod == cycle.pod and one.number < cycle.number]
+    if before and same(given, before[-1].t):
+        yield f"At {shown(Seconds(given))} attempt {before[-1].attempt} began and failed; asked is the next one."
+        return
+    if before and same(given, cycle.t - before[-1].t):
+        yield "That is how long it has to wait. Asked is the second of the run at which the wait is over."
+        return
+    yield f"{shown(Seconds(given))} is too {'late' if given > cycle.t else 'early'}."
+    times = facts.run.queue_times(cycle.pod)
+    with suppress(InputError):
+        yield _made_of(times.tell(times.begin_of(cycle.seq)))
+
+
+def _woken(question: Question, given: str) -> Iterator[str]:
+    facts, focus = question.facts, question.focus
+    move, cycle = woke(facts, focus.pod), facts.find(focus.pod, focus.attempt)
+    moment = float(given.partition(" s:")[0].replace(",", ""))
+    before = [one for one in facts.run.cycles if one.pod == cycle.pod and one.number < cycle.number]
+    if moment > move.t:
+        yield "The pod is awake already when that happens."
+    elif before and moment < before[-1].t:
+        yield f"That happens before attempt {before[-1].attempt} fails: nobody is asleep then."
+    else:
+        plugins = ", ".join(before[-1].trace.unschedulable_plugins) if before else ""
+        rejected = f"Its last attempt was rejected by {plugins or 'an error'}"
+        yield f"That does not wake it. {rejected}: think of what that waits for."
+
+
+# ---- what a lesson says itself
+
+
+def _which(question: Question, given: Any) -> Iterator[str]:
+    chosen = [given] if isinstance(given, str) else given
+    right = questions.answer(question)
+    right = [right] if isinstance(right, str) else right
+    for text in chosen:
+        if text not in right:
+            yield prose.render_line(f"Not so: {text}", question.facts)
+    if isinstance(given, list) and any(text not in given for text in right):
+        yield "Something that is true is missing."
+
+
+_BY_FORM: dict[str, Callable[[Question, Any], Iterator[str]]] = {
+    "number": _number,
+    "score": _number,
+    "passes": _passes,
+    "refuses": _refuses,
+    "lands": _lands,
+    "order": _order,
+    "victims": _victims,
+    "rule": _rule,
+    "when": _when,
+    "woken": _woken,
+    "which": _which,
+    "choice": _which,
+}

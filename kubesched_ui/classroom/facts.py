@@ -1,0 +1,611 @@
+"""What lessons may say of a run: the functions of their expressions. docs/lessons.md lists them.
+
+Pods are named `web-1` or `namespace/web-1`. `attempt`: the last one of the pod if it is not given; of the pod in focus
+the one in focus. Functions about the cluster answer for the moment before the cycle in focus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kubesched_ui.classroom.constants import CONSTANTS
+from kubesched_ui.classroom.errors import Unknown, Untold
+from kubesched_ui.classroom.lessonfile import Focus
+from kubesched_ui.classroom.playing import Attempted, Played
+from kubesched_ui.classroom.values import ORDINALS, WORDS, Amount, Seconds
+from kubesched_ui.classroom.values import shown as told
+from scheduler_core.api.objects import Pod, decode
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle import schedule_one
+from scheduler_core.debugger.provenance import Question
+from scheduler_core.debugger.queue_times import Move
+from scheduler_core.errors import InputError
+from scheduler_core.provenance.tree import Tree
+from scheduler_core.queue.queued_pod import BACKOFF, POPPED, UNSCHEDULABLE
+from scheduler_core.releases import RELEASES, get_release
+
+NOWHERE = "nowhere"
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def function(method: Callable[..., Any]) -> Callable[..., Any]:
+    """What expressions may call, by its name."""
+    FUNCTIONS[method.__name__] = method
+    return method
+
+
+class Facts:
+    """`runs`: by name, the first is the one that is meant where none is named. `hides`: what the focused cycle and
+    later ones came to is not told."""
+
+    def __init__(self, runs: Mapping[str, Played], focus: Focus | None = None, hides: bool = False) -> None:
+        self.runs, self.focus = runs, focus or Focus()
+        self.run_name = self.focus.run or next(iter(runs))
+        self.run = runs[self.run_name]
+        self.hides = hides
+
+    def call(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+        method = FUNCTIONS.get(name)
+        if method is None:
+            raise Unknown(f"there is no function {name[:60]!r}")
+        try:
+            return method(self, *args, **named)
+        except TypeError as problem:
+            told = str(problem).replace("Facts.", "")
+            raise Unknown(f"{name}: {told}") from None
+        except InputError as problem:
+            raise Unknown(f"{name}: {problem}") from None
+
+    def in_run(self, name: str) -> Facts:
+        if name not in self.runs:
+            raise Unknown(f"the lesson has no run {name[:60]!r}")
+        elsewhere = Focus(run=name)
+        return Facts(self.runs, elsewhere)
+
+    # ---- finding things
+
+    def pod_key(self, pod: str) -> str:
+        """namespace/name."""
+        return pod if "/" in str(pod) else f"default/{pod}"
+
+    def cycle(self, pod: str, attempt: int | None = None) -> Attempted:
+        """A cycle of the run. Raises Unknown, Untold."""
+        found = self.find(pod, attempt)
+        if self.hides and found.number >= self.focused.number:
+            raise Untold(f"tells what attempt {found.attempt} of {pod} came to, which is what is asked")
+        return found
+
+    def find(self, pod: str, attempt: int | None = None) -> Attempted:
+        """The same without regard to what is asked."""
+        key = self.pod_key(pod)
+        mine = [cycle for cycle in self.run.cycles if cycle.pod == key]
+        if not mine:
+            raise Unknown(f"the run never tried pod {key[:253]!r}")
+        if attempt is None and self.focus.pod and key == self.pod_key(self.focus.pod):
+            attempt = self.focus.attempt
+        found = mine[-1] if attempt is None else next((one for one in mine if one.attempt == attempt), None)
+        if found is None:
+            raise Unknown(f"pod {key!r} has no attempt {attempt}")
+        return found
+
+    @property
+    def focused(self) -> Attempted:
+        """The cycle in focus. Raises Unknown."""
+        if not self.focus.pod:
+            raise Unknown("the step has no pod in focus")
+        return self.find(self.focus.pod, self.focus.attempt)
+
+    def moment(self, before: str | None = None, attempt: int | None = None) -> int:
+        """The moment before the cycle in focus, or that of another pod; the end if there is none."""
+        if before is not None:
+            return self.run.before(self.find(before, attempt).number)
+        return self.run.before(self.focused.number) if self.focus.pod else self.run.recording.end
+
+    def node(self, name: str, before: str | None = None) -> dict[str, Any]:
+        """A node as it was then."""
+        moment = self.moment(before)
+        found = self.run.state(moment).nodes().get(name)
+        if found is None:
+            raise Unknown(f"there is no node {str(name)[:253]!r} then")
+        return found
+
+    def info(self, pod: str) -> PodInfo:
+        """A pod as the scheduler sees it."""
+        key = self.pod_key(pod)
+        run, moments = self.run, [self.moment(), 0, self.run.recording.end]
+        moments += [run.before(cycle.number) for cycle in run.cycles if cycle.pod == key]
+        for moment in moments:
+            if obj := run.object_at("Pod", key, moment):
+                made = decode(obj)
+                assert isinstance(made, Pod)
+                return PodInfo(made, run.release)
+        raise Unknown(f"there is no pod {key[:253]!r}")
+
+    def tree(self, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> Tree:
+        """Where a number comes from. Raises Unknown, Untold."""
+        cycle = self.cycle(pod, attempt)
+        return self.run.provenance(cycle).tell(Question(point, node, plugin))
+
+    def scored(self, pod: str, node: str, plugin: str, attempt: int | None) -> tuple[int, int, int]:
+        """(raw, normalised, weight)."""
+        cycle = self.cycle(pod, attempt)
+        score = cycle.told.get("score", {}).get(plugin)
+        if score is None or node not in score["raw"]:
+            raise Unknown(f"{plugin} has no score of {node} for {pod}")
+        return score["raw"][node], score["normalized"][node], score["weight"]
+
+
+# ---- what a cycle came to
+
+
+@function
+def node_of(facts: Facts, pod: str, attempt: int | None = None) -> str:
+    """The node that was chosen, or `nowhere`."""
+    return facts.cycle(pod, attempt).told.get("selected") or NOWHERE
+
+
+@function
+def result(facts: Facts, pod: str, attempt: int | None = None) -> str:
+    """scheduled, unschedulable, gated, error or waiting."""
+    return facts.cycle(pod, attempt).result
+
+
+@function
+def message(facts: Facts, pod: str, attempt: int | None = None) -> str:
+    """The message of the FailedScheduling event."""
+    return facts.cycle(pod, attempt).trace.message
+
+
+@function
+def feasible(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
+    """The nodes that pass all filters."""
+    return list(facts.cycle(pod, attempt).told.get("feasible") or ())
+
+
+@function
+def refused(facts: Facts, pod: str, plugin: str = "", attempt: int | None = None) -> list[str]:
+    """The nodes that are refused, by a plugin if it is named."""
+    found = facts.cycle(pod, attempt).told.get("filter") or {}
+    return [node for node, status in found.items() if not plugin or status.get("plugin") == plugin]
+
+
+@function
+def refuser(facts: Facts, pod: str, node: str, attempt: int | None = None) -> str:
+    """The plugin that decided against a node, `none` if it passes."""
+    cycle = facts.cycle(pod, attempt).told
+    status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter")
+    return (status or {}).get("plugin") or "none"
+
+
+@function
+def refusers(facts: Facts, pod: str, node: str, attempt: int | None = None) -> list[str]:
+    """All plugins that would refuse a node, whichever decides."""
+    return list((facts.cycle(pod, attempt).told.get("filter_all") or {}).get(node, {}))
+
+
+@function
+def reasons(facts: Facts, pod: str, node: str, attempt: int | None = None) -> str:
+    """What the refusing plugin says of a node."""
+    cycle = facts.cycle(pod, attempt).told
+    status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter") or {}
+    return "; ".join(status.get("reasons") or ())
+
+
+@function
+def looked(facts: Facts, pod: str, attempt: int | None = None) -> int:
+    """How many nodes the cycle looked at."""
+    trace = facts.cycle(pod, attempt).trace
+    return int(trace.looked_mask().sum())
+
+
+@function
+def plugins(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
+    """Filter plugins in the order asked."""
+    return list(facts.cycle(pod, attempt).told["filter_order"])
+
+
+@function
+def scorers(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
+    """Plugins that scored."""
+    return list(facts.cycle(pod, attempt).told.get("score") or ())
+
+
+@function
+def raw(facts: Facts, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
+    """A raw score."""
+    return facts.scored(pod, node, plugin, attempt)[0]
+
+
+@function
+def score(facts: Facts, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
+    """A normalised score, from 0 to 100 (in 1.16 to 10)."""
+    return facts.scored(pod, node, plugin, attempt)[1]
+
+
+@function
+def weight(facts: Facts, pod: str, plugin: str, attempt: int | None = None) -> int:
+    """What a plugin's scores are multiplied by."""
+    found = facts.cycle(pod, attempt).told.get("score", {}).get(plugin)
+    if found is None:
+        raise Unknown(f"{plugin} did not score for {pod}")
+    return int(found["weight"])
+
+
+@function
+def weighted(facts: Facts, pod: str, node: str, plugin: str, attempt: int | None = None) -> int:
+    """The normalised score times the weight."""
+    _, normalized, by = facts.scored(pod, node, plugin, attempt)
+    return normalized * by
+
+
+@function
+def total(facts: Facts, pod: str, node: str, attempt: int | None = None) -> int:
+    """The sum of a node's weighted scores."""
+    found = facts.cycle(pod, attempt).told.get("total") or {}
+    if node not in found:
+        raise Unknown(f"{node} has no total for {pod}")
+    return int(found[node])
+
+
+@function
+def best(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
+    """The nodes with the highest total."""
+    return list(facts.cycle(pod, attempt).told.get("best") or ())
+
+
+@function
+def victims(facts: Facts, pod: str, node: str = "", attempt: int | None = None) -> list[str]:
+    """Who is evicted, or would be on a node."""
+    cycle = facts.cycle(pod, attempt)
+    if not node:
+        return [_short(key) for key in cycle.trace.victims]
+    found = (cycle.told.get("postfilter") or {}).get("candidates") or {}
+    return [_short(key) for key in (found.get(node) or {}).get("victims") or ()]
+
+
+@function
+def candidates(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
+    """The nodes on which evicting pods would make room."""
+    return list((facts.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or ())
+
+
+@function
+def violations(facts: Facts, pod: str, node: str, attempt: int | None = None) -> int:
+    """How many budgets the victims on a node would violate."""
+    found = (facts.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or {}
+    return int((found.get(node) or {}).get("pdb_violations") or 0)
+
+
+@function
+def rule(facts: Facts, pod: str, attempt: int | None = None) -> str:
+    """Which rule decided among the candidates."""
+    cycle = facts.cycle(pod, attempt)
+    many = (cycle.told.get("postfilter") or {}).get("candidates") or {}
+    return cycle.told["rule"] or ("there is one candidate alone" if len(many) == 1 else "none: by name or seed")
+
+
+@function
+def nominated(facts: Facts, pod: str, attempt: int | None = None) -> str:
+    """The node that the attempt's preemption made room on."""
+    return facts.cycle(pod, attempt).trace.nominated_node or "none"
+
+
+@function
+def told_why(facts: Facts, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> str:
+    """The sentence of a number's provenance."""
+    return facts.tree(point, pod, node, plugin, attempt).text
+
+
+@function
+def part(
+    facts: Facts, label: str, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None
+) -> Any:
+    """The value with that label in a number's provenance."""
+    found = next((one for one in _walk(facts.tree(point, pod, node, plugin, attempt)) if label in one.label), None)
+    if found is None:
+        raise Unknown(f"nothing in it is called {label!r}")
+    unit = {"m": "cpu", "B": "memory"}.get(found.unit)
+    return Amount.of(unit, found.value) if unit and isinstance(found.value, int) else found.value
+
+
+# ---- the cluster before the cycle in focus
+
+
+@function
+def nodes(facts: Facts, before: str | None = None) -> list[str]:
+    """All nodes."""
+    return list(facts.run.state(facts.moment(before)).nodes())
+
+
+@function
+def allocatable(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
+    """What a node has for pods."""
+    return Amount.of(resource, facts.node(node, before)["allocatable"].get(resource, 0))
+
+
+@function
+def requested(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
+    """The sum of the requests of a node's pods."""
+    return Amount.of(resource, facts.node(node, before)["requested"].get(resource, 0))
+
+
+@function
+def counted(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
+    """The same as scoring counts it: containers that ask for nothing have the defaults."""
+    return Amount.of(resource, facts.node(node, before)["nonzero_requested"].get(resource, 0))
+
+
+@function
+def free(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
+    """What a node has left."""
+    found = facts.node(node, before)
+    return Amount.of(resource, found["allocatable"].get(resource, 0) - found["requested"].get(resource, 0))
+
+
+@function
+def pods_on(facts: Facts, node: str, before: str | None = None) -> list[str]:
+    """The pods of a node."""
+    return [_short(key) for key in facts.node(node, before)["pods"]]
+
+
+@function
+def taints(facts: Facts, node: str, before: str | None = None) -> list[str]:
+    """The taints of a node."""
+    return list(facts.node(node, before)["taints"])
+
+
+@function
+def asks(facts: Facts, pod: str, resource: str) -> Amount:
+    """What a pod requests."""
+    return Amount.of(resource, facts.info(pod).requests.get(resource, 0))
+
+
+@function
+def counts(facts: Facts, pod: str, resource: str) -> Amount:
+    """What a pod counts for in scores: its requests, or the defaults of containers without."""
+    cpu, memory = facts.info(pod).nonzero
+    return Amount.of(resource, {"cpu": cpu, "memory": memory}[resource])
+
+
+@function
+def priority(facts: Facts, pod: str) -> int:
+    """A pod's priority."""
+    return facts.info(pod).priority
+
+
+@function
+def label(facts: Facts, kind: str, name: str, key: str) -> str:
+    """A label of a node or pod."""
+    found = facts.run.object_at(kind, facts.pod_key(name) if kind == "Pod" else name, facts.moment())
+    value = ((found or {}).get("metadata") or {}).get("labels", {}).get(key)
+    if value is None:
+        raise Unknown(f"{kind} {name} has no label {key!r}")
+    return str(value)
+
+
+@function
+def field(facts: Facts, kind: str, name: str, *path: str | int) -> Any:
+    """A field of an object as it was then."""
+    key = facts.pod_key(name) if kind == "Pod" else name
+    found: Any = facts.run.object_at(kind, key, facts.moment())
+    if found is None:
+        found = facts.run.written_down.get((kind, key))
+    for step in path:
+        try:
+            found = found[step]
+        except (KeyError, IndexError, TypeError):
+            raise Unknown(f"{kind} {name} has no {step!r} there") from None
+    if found is None or isinstance(found, dict | list):
+        raise Unknown(f"{kind} {name} has no value there")
+    return found
+
+
+# ---- time
+
+
+@function
+def attempts(facts: Facts, pod: str) -> int:
+    """How many attempts the pod had."""
+    key = facts.pod_key(pod)
+    if facts.hides and key == facts.focused.pod:
+        raise Untold(f"tells how many attempts {pod} had")
+    return sum(cycle.pod == key for cycle in facts.run.cycles)
+
+
+@function
+def time_of(facts: Facts, pod: str, attempt: int) -> Seconds:
+    """When an attempt began."""
+    return Seconds(facts.cycle(pod, attempt).t)
+
+
+@function
+def backoff(facts: Facts, pod: str, attempt: int) -> Seconds:
+    """How long the backoff after an attempt is."""
+    cycle = facts.cycle(pod, attempt)
+    ends = facts.run.queue_times(cycle.pod).ends()
+    for one in facts.run.moves(cycle.pod):
+        if isinstance(one, Move) and one.seq > cycle.seq and one.to in (BACKOFF, UNSCHEDULABLE):
+            if one.to == BACKOFF:
+                return Seconds(ends[one.seq] - cycle.t)
+            break
+    raise Unknown(f"{pod} had no backoff after attempt {attempt}")
+
+
+@function
+def event_of(facts: Facts, pod: str, attempt: int) -> str:
+    """Upstream's label of what led to an attempt."""
+    return woke(facts, pod, attempt).event
+
+
+@function
+def because_of(facts: Facts, pod: str, attempt: int) -> str:
+    """What led to an attempt, in a sentence."""
+    move = woke(facts, pod, attempt)
+    return move.cause.text if move.cause else move.event
+
+
+@function
+def woken_at(facts: Facts, pod: str, attempt: int) -> Seconds:
+    """When the pod was woken for an attempt."""
+    return Seconds(woke(facts, pod, attempt).t)
+
+
+def woke(facts: Facts, pod: str, attempt: int | None = None) -> Move:
+    """The move by which the pod came to the queue, or back from the unschedulable pods, before an attempt."""
+    cycle = facts.cycle(pod, attempt)
+    moves = [one for one in facts.run.moves(cycle.pod) if isinstance(one, Move) and one.seq < cycle.seq]
+    found = [one for one in moves if one.was in ("", UNSCHEDULABLE, "gated", POPPED) and one.to != POPPED]
+    found = [one for one in found if one.to not in (UNSCHEDULABLE, "gone", "gated")]
+    if not found:
+        raise Unknown(f"{pod} was not woken")
+    return found[-1]
+
+
+@function
+def when(facts: Facts, what: str, pod: str) -> Seconds:
+    """When something befell a pod for the first time: created, bound, nominated, evicted, deleted."""
+    key = facts.pod_key(pod)
+    for event in facts.run.events:
+        if event["pod"] == key and event["type"] == f"pod.{what}":
+            if facts.hides and event["seq"] >= facts.focused.seq:
+                raise Untold(f"tells when {pod} was {what}")
+            return Seconds(event["t"])
+    raise Unknown(f"{pod} was never {what}")
+
+
+@function
+def bound_to(facts: Facts, pod: str) -> str:
+    """Where a pod of a run in time was bound at last, or `nowhere`."""
+    key = facts.pod_key(pod)
+    bound = [event for event in facts.run.events if event["pod"] == key and event["type"] == "pod.bound"]
+    if bound and facts.hides and bound[-1]["seq"] >= facts.focused.seq:
+        raise Untold(f"tells where {pod} was bound")
+    return bound[-1]["data"]["node"] if bound else NOWHERE
+
+
+@function
+def step_at(facts: Facts, number: int) -> Seconds:
+    """When a step of the scenario's timeline happens; numbers begin with 1."""
+    found = [e for e in facts.run.events if e["type"] == "scenario.step" and e["data"]["step"] == number]
+    if not found:
+        raise Unknown(f"the scenario has no step {number}")
+    return Seconds(found[0]["t"])
+
+
+# ---- beside runs
+
+
+@function
+def const(facts: Facts, name: str) -> Any:
+    """A constant of upstream, as the core has it."""
+    if name not in CONSTANTS:
+        raise Unknown(f"there is no constant {name[:60]!r}; there are {', '.join(CONSTANTS)}")
+    return CONSTANTS[name]()
+
+
+@function
+def release(facts: Facts, name: str) -> str:
+    """The name of a release that there is."""
+    if name not in RELEASES:
+        raise Unknown(f"there is no release {name[:60]!r}")
+    return name
+
+
+@function
+def default_weight(facts: Facts, plugin: str, release: str) -> int:
+    """The weight of a plugin in a release's default profile."""
+    found = dict(get_release(release).default_plugins)
+    if plugin not in found:
+        raise Unknown(f"{plugin} is not in the default profile of {release}")
+    return int(found[plugin])
+
+
+@function
+def default_plugins(facts: Facts, release: str) -> list[str]:
+    """The plugins of a release's default profile."""
+    return [name for name, _ in get_release(release).default_plugins]
+
+
+@function
+def config(facts: Facts, name: str) -> Any:
+    """A value of the run's configuration: podInitialBackoffSeconds, podMaxBackoffSeconds."""
+    known = {
+        "podInitialBackoffSeconds": "pod_initial_backoff_seconds",
+        "podMaxBackoffSeconds": "pod_max_backoff_seconds",
+    }
+    if name not in known:
+        raise Unknown(f"there is no {name[:60]!r} to be told; there are {', '.join(known)}")
+    return Seconds(getattr(facts.run.configuration, known[name]))
+
+
+@function
+def count(facts: Facts, values: Any) -> int:
+    """How many there are."""
+    return len(values)
+
+
+@function
+def word(facts: Facts, value: int) -> str:
+    """A small number in letters."""
+    return WORDS[value] if 0 <= value < len(WORDS) else told(value)
+
+
+@function
+def ordinal(facts: Facts, value: int) -> str:
+    """first, second, third ..."""
+    if not 1 <= value <= len(ORDINALS):
+        raise Unknown(f"has no word for the {value}th")
+    return ORDINALS[value - 1]
+
+
+@function
+def nodes_to_find(facts: Facts, nodes: int, percentage: int = 0) -> int:
+    """How many feasible nodes are enough on so many nodes."""
+    return schedule_one.nodes_to_find(percentage, nodes)
+
+
+@function
+def cut(facts: Facts, value: float) -> int:
+    """A number cut to a whole one."""
+    return int(value)
+
+
+@function
+def rounded(facts: Facts, value: float, digits: int = 2) -> float:
+    """A number with so many digits."""
+    return round(float(value), digits)
+
+
+@function
+def smallest(facts: Facts, *values: Any) -> Any:
+    """The smallest of some numbers."""
+    return min(values)
+
+
+@function
+def root(facts: Facts, value: float) -> float:
+    """A square root."""
+    return float(value) ** 0.5
+
+
+@function
+def amount(facts: Facts, value: int, resource: str) -> Amount:
+    """A number as an amount of a resource."""
+    return Amount.of(resource, int(value))
+
+
+@function
+def plain(facts: Facts, value: Any) -> Any:
+    """An amount as a number, in millicores or bytes."""
+    return int(value) if isinstance(value, Amount) else float(value)
+
+
+def _short(key: str) -> str:
+    return key.removeprefix("default/")
+
+
+def _walk(tree: Tree) -> Any:
+    yield tree
+    for arg in tree.args or ():
+        yield from _walk(arg)

@@ -1,0 +1,252 @@
+"""A lesson's file: a head in YAML between two lines of ---, then a section of Markdown for each step.
+
+Text of a section below the line `### Revealed` is sent once the step is revealed. The format is docs/lessons.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import yaml
+
+from kubesched_ui.classroom.errors import LessonError
+from kubesched_ui.ingest import IngestError, Limits
+from kubesched_ui.ingest.errors import Where
+from kubesched_ui.ingest.yaml_reader import documents
+from scheduler_core.time.scenario import line_of
+
+MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS = 200_000, 20, 4, 12
+REVEALED = "### Revealed"
+NAME = re.compile(r"[0-9]{2}-[a-z0-9]+(-[a-z0-9]+)*")
+
+Kind = Literal[
+    "passes", "refuses", "score", "order", "victims", "rule", "when", "woken", "lands", "number", "which", "choice"
+]
+OF_ITSELF = ("number", "which", "choice")  # say what they ask about
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="camel"):
+    """Unknown fields are errors: a misspelt one would silently do nothing."""
+
+
+class Settings(Strict, kw_only=True):
+    """Of a run; what is not said is as in a run of the product."""
+
+    release: str = ""
+    in_time: bool | None = None
+    config: str | dict[str, Any] | None = None
+    seed: int = 0
+    tie_break: Literal["seed", "name"] = "name"
+    preemption: bool = True
+    percentage: int | None = None
+
+
+class Focus(Strict, kw_only=True):
+    """What a step looks at. `attempt`: the last if it is not said."""
+
+    run: str = ""
+    pod: str = ""
+    attempt: int | None = None
+    point: Literal["", "filter", "score", "postfilter", "queue", "raw", "normalized", "weighted", "total"] = ""
+    plugin: str = ""
+    node: str = ""
+
+
+class Mistake(Strict, kw_only=True):
+    """What somebody thought who answers `is`, an expression."""
+
+    is_: str = msgspec.field(name="is")
+    say: str
+
+
+class Ask(Strict, kw_only=True):
+    """A question about the focus. `of`: what is to be counted or ordered by, an expression. `options`: text ->
+    expression, true of the right ones."""
+
+    kind: Kind
+    text: str = ""
+    of: str = ""
+    unit: Literal["", "cpu", "memory", "s"] = ""
+    options: dict[str, str] = {}
+    hint: str = ""
+    mistakes: list[Mistake] = []
+
+
+class Step(Strict, kw_only=True):
+    """`holds`: expressions that must be true for the text to be."""
+
+    title: str
+    focus: Focus | None = None
+    ask: Ask | None = None
+    holds: list[str] = []
+
+
+class Head(Strict, kw_only=True):
+    """`scenario`: the name of a sample's file, or the spec of a Scenario document."""
+
+    title: str
+    summary: str
+    scenario: str | dict[str, Any]
+    runs: dict[str, Settings] = {}
+    steps: list[Step]
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Markdown with figures in it, and the line where it begins."""
+
+    text: str = ""
+    line: int = 1
+
+
+@dataclass(frozen=True)
+class Section:
+    """A step's text: before its question is answered, and after."""
+
+    title: str
+    line: int
+    before: Prose
+    after: Prose
+
+
+@dataclass(frozen=True)
+class LessonFile:
+    """`name`: of the file, without .md. `source`: the head's text, for lines."""
+
+    name: str
+    head: Head
+    sections: list[Section]
+    source: str = field(repr=False)
+
+    def line(self, path: str) -> int:
+        """The line of a place in the head, such as `steps[2].ask.of`."""
+        return line_of(self.source, path) + 1
+
+    def error(self, path: str, problem: str) -> LessonError:
+        """What is wrong at a place in the head."""
+        return LessonError(f"{self.name}.md", self.line(path), f"{path}: {problem}")
+
+
+def read(path: Path) -> LessonFile:
+    """A lesson's file. Raises LessonError."""
+    if not NAME.fullmatch(path.stem):
+        raise LessonError(path.name, 1, "is to be called by its number and words, such as 07-topology-spread.md")
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise LessonError(path.name, 1, f"cannot be read: {problem.strerror}") from None
+    return parsed(path.stem, data)
+
+
+def parsed(name: str, data: bytes) -> LessonFile:
+    """A lesson of its file's content. Raises LessonError."""
+    file = f"{name}.md"
+    if len(data) > MAX_BYTES:
+        raise LessonError(file, 1, f"has more than {MAX_BYTES:,} bytes")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise LessonError(file, 1, "is not UTF-8") from None
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[0] != "---" or "---" not in lines[1:]:
+        raise LessonError(file, 1, "must begin with a head in YAML between two lines of ---")
+    end = lines.index("---", 1)
+    source = "\n".join(lines[1:end])
+    head = _head(file, source)
+    lesson = LessonFile(name, head, list(_sections(file, lines, end + 1)), source)
+    _check(lesson)
+    return lesson
+
+
+def _head(file: str, source: str) -> Head:
+    try:
+        found = list(documents(source.encode(), Where(file), Limits()))
+    except IngestError as problem:
+        mark = re.search(r"line (\d+)", problem.problem)
+        told = re.sub(r" in line \d+, column \d+", "", problem.problem)
+        raise LessonError(file, int(mark[1]) + 1 if mark else 2, told) from None
+    if len(found) != 1:
+        raise LessonError(file, 2, "must have one document in its head")
+    try:
+        return msgspec.json.decode(found[0][1], type=Head)
+    except msgspec.ValidationError as problem:
+        said, _, path = str(problem).partition(" - at `$")
+        place = path.rstrip("`").lstrip(".")
+        try:
+            line = line_of(source, place) + 1
+        except (yaml.YAMLError, RecursionError):
+            line = 2
+        raise LessonError(file, line, f"{place}: {said}" if place else said) from None
+
+
+def _sections(file: str, lines: list[str], start: int) -> Any:
+    title, begin, fenced, before = "", 0, False, start
+    for number in range(start, len(lines) + 1):
+        line = lines[number] if number < len(lines) else "## "
+        fenced ^= line.startswith("```")
+        if not line.startswith("## ") or (fenced and number < len(lines)):
+            if not title and line.strip():
+                raise LessonError(file, number + 1, "text must stand below the heading of a step (## Title)")
+            continue
+        if title:
+            yield _section(title, begin, lines[begin + 1 : number])
+        title, begin = line.removeprefix("## ").strip(), number
+        before = number
+    if before == start and not title and len(lines) == start:
+        raise LessonError(file, start, "has no text")
+
+
+def _section(title: str, begin: int, lines: list[str]) -> Section:
+    at = next((i for i, line in enumerate(lines) if line.strip() == REVEALED), len(lines))
+    before = Prose("\n".join(lines[:at]).strip("\n"), begin + 2 + _blank(lines[:at]))
+    after = Prose("\n".join(lines[at + 1 :]).strip("\n"), begin + 3 + at + _blank(lines[at + 1 :]))
+    return Section(title, begin + 1, before, after)
+
+
+def _blank(lines: list[str]) -> int:
+    return next((i for i, line in enumerate(lines) if line.strip()), 0)
+
+
+def _check(lesson: LessonFile) -> None:
+    head = lesson.head
+    if not head.steps or len(head.steps) > MAX_STEPS:
+        raise lesson.error("steps", f"must be 1 to {MAX_STEPS}, got {len(head.steps)}")
+    if len(head.runs) > MAX_RUNS:
+        raise lesson.error("runs", f"must be at most {MAX_RUNS}, got {len(head.runs)}")
+    for number, step in enumerate(head.steps):
+        path = f"steps[{number}]"
+        section = lesson.sections[number] if number < len(lesson.sections) else None
+        if section is None or section.title != step.title:
+            found = f"the text has {section.title!r} there" if section else "the text has no such section"
+            raise lesson.error(f"{path}.title", f"{step.title!r} must be a heading of the text, too; {found}")
+        if step.focus and step.focus.run and step.focus.run not in head.runs:
+            raise lesson.error(f"{path}.focus.run", f"{step.focus.run!r} is none of the lesson's runs")
+        if step.ask:
+            _check_question(lesson, step, path)
+        elif section.after.text:
+            raise LessonError(
+                f"{lesson.name}.md", section.after.line, "nothing is revealed in a step without a question"
+            )
+    if len(lesson.sections) > len(head.steps):
+        section = lesson.sections[len(head.steps)]
+        raise LessonError(f"{lesson.name}.md", section.line, f"{section.title!r} is none of the head's steps")
+
+
+def _check_question(lesson: LessonFile, step: Step, path: str) -> None:
+    ask, focus = step.ask, step.focus
+    assert ask is not None
+    if ask.kind not in OF_ITSELF and not (focus and focus.pod):
+        raise lesson.error(f"{path}.focus", f"must name the pod that is asked about ({ask.kind})")
+    needs_node = ask.kind in ("refuses", "score")
+    if needs_node and not (focus and focus.node):
+        raise lesson.error(f"{path}.focus", f"must name the node that is asked about ({ask.kind})")
+    if ask.kind == "score" and not (focus and focus.point in ("raw", "normalized", "weighted", "total")):
+        raise lesson.error(f"{path}.focus", "must have the point raw, normalized, weighted or total (score)")
+    if ask.kind == "number" and not ask.of:
+        raise lesson.error(f"{path}.ask", "must say `of` what the number is")
+    if ask.kind in ("which", "choice") and not 2 <= len(ask.options) <= MAX_OPTIONS:
+        raise lesson.error(f"{path}.ask", f"must have 2 to {MAX_OPTIONS} options")

@@ -1,0 +1,74 @@
+"""A lesson's run as an ordinary one, stored and open to everything the product can do; and where in it a step looks."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.db import transaction
+from django.urls import reverse
+
+from kubesched_ui import viewing
+from kubesched_ui.classroom.course import Lesson
+from kubesched_ui.classroom.facts import Facts
+from kubesched_ui.classroom.lessonfile import Focus
+from kubesched_ui.classroom.playing import Played
+from kubesched_ui.ingest.store import store
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs.lifecycle import RunSettings, create_run
+from kubesched_ui.runs.lifecycle import defaults as run_defaults
+
+# Points of a focus -> those of a pod's page.
+POINTS = {"filter": "filter", "score": "score", "postfilter": "postfilter"}
+
+
+def address_of(run_id: int, focus: Focus | None, facts: Facts) -> str:
+    """Where in a stored run the focus of a step is. Raises Unknown."""
+    if focus is None or not focus.pod:
+        return reverse("run", args=[run_id])
+    namespace, _, name = facts.pod_key(focus.pod).partition("/")
+    query = {"attempt": str(facts.focused.attempt)}
+    if focus.point != "queue":
+        query |= {"point": focus.point, "plugin": focus.plugin, "node": focus.node}
+    told = urlencode({key: value for key, value in query.items() if value})
+    return f"{reverse('pod', args=[run_id, namespace, name])}?{told}"
+
+
+def open_run(lesson: Lesson, step: int) -> str:
+    """The address of a step's focus in a stored run of the lesson, which is made if whoever looks has none. Raises
+    Unknown, InputError."""
+    facts = lesson.facts(step)
+    name = f"Lesson {lesson.number}: {lesson.title}"[:200]
+    with transaction.atomic():
+        scenario = _scenario(lesson, facts.run)
+        wanted = settings_of(scenario, facts.run)
+        known = Run.objects.filter(scenario=scenario, name=name, release=wanted.release, in_time=wanted.in_time)
+        known = known.filter(owner=viewing.owner_id())
+        run = known.order_by("-pk").first() or create_run(scenario, wanted, name=name)
+    return address_of(run.pk, lesson.steps[step - 1].focus, facts)
+
+
+def _scenario(lesson: Lesson, played: Played) -> Scenario:
+    """The lesson's scenario as it is stored for whoever looks: the sample, or one of its own."""
+    known = Scenario.objects.filter(name=played.given.name, time=played.given.time, config=played.given.config)
+    if isinstance(lesson.head.scenario, str):
+        known = known.filter(origin=Scenario.Origin.SAMPLE)
+    else:
+        known = known.filter(owner=viewing.owner_id(), origin=Scenario.Origin.UPLOAD)
+    for scenario in known.order_by("-pk")[:5]:
+        if list(scenario.objects_of()) == played.given.objects:
+            return scenario
+    return store(played.given, description=f"Of lesson {lesson.number}: {lesson.head.summary}")
+
+
+def settings_of(scenario: Scenario, played: Played) -> RunSettings:
+    """The settings of the lesson's run, as a person would choose them."""
+    mine = played.settings
+    values = run_defaults(scenario, played.in_time)
+    config = mine.config if mine.config is None or isinstance(mine.config, str) else to_yaml(mine.config)
+    values |= {"release": played.release_name, "tie_break": mine.tie_break, "config": config}
+    values |= {"preemption": mine.preemption and values.get("preemption", True)}
+    values |= {"seed": mine.seed or values.get("seed", 0)}
+    if mine.percentage is not None:
+        values["percentage"] = mine.percentage
+    return RunSettings(**values)

@@ -1,0 +1,183 @@
+"""The picture beside a step: first what there is to think about, once it is revealed what the cycle recorded of it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from kubesched_ui.classroom.explaining import leaf_value
+from kubesched_ui.classroom.facts import Facts
+from kubesched_ui.classroom.playing import Attempted
+from kubesched_ui.classroom.values import Amount, Seconds, shown
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.reading import cycleview
+from scheduler_core.debugger.queue_times import PARTS, Move
+from scheduler_core.errors import InputError
+from scheduler_core.provenance.tree import Tree
+
+MAX_LINES = 60  # of a tree
+HIDDEN_LABELS = ("kubernetes.io/hostname",)
+# What an API server fills in, which says nothing of the pod.
+DEFAULTS = {"restartPolicy": "Always", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": 30}
+ADDED = [
+    {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for what in ("not-ready", "unreachable")
+]
+
+
+def given(facts: Facts) -> dict[str, Any]:
+    """The cluster before the cycle in focus, the pod as it was written down, and what was planned: no outcome of it."""
+    moment = _moment(facts)
+    state = facts.run.state(moment)
+    picture: dict[str, Any] = {"nodes": [_node(facts, found, moment) for found in state.nodes().values()]}
+    picture["extended"] = sorted({name for node in picture["nodes"] for name in node["extended"]})
+    if facts.focus.pod:
+        key = facts.pod_key(facts.focus.pod)
+        picture["pod"] = {"name": key.removeprefix("default/"), "yaml": pod_yaml(facts, key)}
+        picture["cycle"] = facts.focused.number
+        picture["attempt"] = facts.focused.attempt
+    if facts.run.in_time:
+        picture["t"] = shown(Seconds(facts.focused.t)) if facts.focus.pod and not _asks_when(facts) else ""
+        picture["plan"] = plan(facts)
+        picture["way"] = way(facts, whole=False)
+    return picture
+
+
+def _asks_when(facts: Facts) -> bool:
+    return facts.focus.point == "queue"
+
+
+def _moment(facts: Facts) -> int:
+    """Before the cycle in focus; where it is asked what led to it, before the pod's last one."""
+    if _asks_when(facts) and facts.focus.pod:
+        before = [one for one in facts.run.cycles if one.pod == facts.focused.pod and one.number < facts.focused.number]
+        if before:
+            return facts.run.before(before[-1].number)
+    return facts.moment()
+
+
+def revealed(facts: Facts) -> dict[str, Any]:
+    """What the cycle in focus recorded at the point in focus."""
+    focus = facts.focus
+    if not focus.pod:
+        return {}
+    cycle = facts.focused
+    picture: dict[str, Any] = {"point": focus.point, "cycle": cycle.number, "plugin": focus.plugin, "node": focus.node}
+    told = cycle.told
+    if focus.point == "filter":
+        picture["matrix"] = cycleview.matrix(told, cycle.nodes)
+    elif focus.point == "postfilter":
+        priorities = {
+            pod: facts.info(pod).priority
+            for node in facts.run.state(facts.moment()).nodes().values()
+            for pod in node["pods"]
+        }
+        picture["preemption"] = cycleview.preemption(told, priorities)
+    elif focus.point == "queue":
+        picture["way"] = way(facts, whole=True)
+    elif focus.point:
+        picture["scores"] = cycleview.score_rows(told)
+    if tree := _tree(facts, cycle):
+        picture["tree"] = {"text": tree.text, "lines": list(_lines(tree))[:MAX_LINES]}
+    return picture
+
+
+def _tree(facts: Facts, cycle: Attempted) -> Tree | None:
+    focus = facts.focus
+    with suppress(InputError, ValueError):
+        if focus.point == "queue":
+            times = facts.run.queue_times(cycle.pod)
+            return times.tell(times.begin_of(cycle.seq))
+        if focus.point == "total" or (focus.point in ("raw", "normalized", "weighted", "filter") and focus.plugin):
+            return facts.tree(focus.point, focus.pod, focus.node, focus.plugin)
+    return None
+
+
+def _lines(tree: Tree, depth: int = 0) -> Any:
+    """(depth, value, what it is)."""
+    what = tree.label
+    if tree.source is not None:
+        place = f"{tree.source.kind} {tree.source.name} · {tree.source.path}"
+        what = f"{what} ({place})" if what else place
+    elif tree.op == "argument":
+        what = f"{tree.path}{', its default' if tree.default else ''}"
+    yield {"depth": depth, "value": leaf_value(tree), "what": what, "how": "" if tree.op == "field" else tree.op}
+    for arg in tree.args or ():
+        yield from _lines(arg, depth + 1)
+
+
+def _node(facts: Facts, node: dict[str, Any], moment: int) -> dict[str, Any]:
+    has, used = node["allocatable"], node["requested"]
+    obj = facts.run.object_at("Node", node["name"], moment) or {}
+    labels = (obj.get("metadata") or {}).get("labels") or {}
+
+    def room(resource: str) -> dict[str, Any]:
+        of, taken = has.get(resource, 0), used.get(resource, 0)
+        share = min(100, round(100 * taken / of)) if of else 0
+        told = [shown(Amount.of(resource, value)) for value in (taken, of)]
+        return {"used": told[0], "of": told[1], "share": share}
+
+    return {
+        "name": node["name"],
+        "labels": [f"{key}={value}" for key, value in labels.items() if key not in HIDDEN_LABELS],
+        "taints": node["taints"],
+        "cordoned": node["unschedulable"],
+        "cpu": room("cpu"),
+        "memory": room("memory"),
+        "pods": [_named(facts, key) for key in node["pods"]],
+        "extended": {name: room(name) for name in has if name not in ("cpu", "memory", "pods", "ephemeral-storage")},
+    }
+
+
+def _named(facts: Facts, key: str) -> dict[str, Any]:
+    info = facts.info(key)
+    return {"name": key.removeprefix("default/"), "cpu": shown(Amount.of("cpu", info.requests.get("cpu", 0)))}
+
+
+def pod_yaml(facts: Facts, key: str) -> str:
+    """The pod as its author wrote it, without what says nothing; as it was then if nobody did."""
+    found = facts.run.written_down.get(("Pod", key)) or facts.run.object_at("Pod", key, facts.moment())
+    if not found:
+        return ""
+    metadata = {k: v for k, v in (found.get("metadata") or {}).items() if k in ("name", "labels", "annotations")}
+    spec = {k: v for k, v in (found.get("spec") or {}).items() if DEFAULTS.get(k) != v}
+    if tolerations := [one for one in spec.pop("tolerations", None) or [] if one not in ADDED]:
+        spec["tolerations"] = tolerations
+    return to_yaml({"metadata": metadata, "spec": spec})
+
+
+def plan(facts: Facts) -> list[str]:
+    """What the scenario does and when, in sentences."""
+    told = []
+    for event in facts.run.events:
+        if event["type"] == "scenario.step":
+            data = event["data"]
+            taint = f", {data['taint']}" if data.get("taint") else ""
+            told.append(f"{shown(Seconds(event['t']))}: {data['operation']} {_about(data, event)}{taint}")
+    return told
+
+
+def _about(data: dict[str, Any], event: dict[str, Any]) -> str:
+    return str(data.get("object") or data.get("node") or event["pod"]).replace("default/", "")
+
+
+def way(facts: Facts, whole: bool) -> list[dict[str, str]]:
+    """The pod's moves in the queue: `whole`, or until the attempt before the one in focus came back."""
+    if not facts.run.in_time or not facts.focus.pod:
+        return []
+    cycle = facts.focused
+    before = [one.seq for one in facts.run.cycles if one.pod == cycle.pod and one.number < cycle.number]
+    end = None if whole else (before[-1] + 1 if before else 0)
+    found = []
+    for one in facts.run.moves(cycle.pod):
+        if end is not None and one.seq > end + 1:
+            break
+        if isinstance(one, Move):
+            why = one.cause.text.replace("default/", "") if one.cause else ""
+            what = "taken out to be tried" if one.to == "popped" else f"to {PARTS.get(one.to, one.to)}"
+            found.append({"t": shown(Seconds(one.t)), "what": what, "event": one.event, "why": why})
+        else:
+            plugins = ", ".join(filter(None, one.plugins))
+            why = f"rejected by {plugins}" if plugins else "failed"
+            found.append({"t": shown(Seconds(one.t)), "what": f"attempt {one.attempt}: {why}", "event": "", "why": ""})
+    return found

@@ -1,0 +1,258 @@
+"""A lesson's run, played in this process: what its figures, answers and pictures are computed from.
+
+The same scenario, settings and core as of a stored run, so what a lesson says holds for the run that one opens from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.asking.queue_times import rules, way
+from kubesched_ui.classroom.lessonfile import Settings
+from kubesched_ui.ingest import IngestResult, ingest_files
+from kubesched_ui.reading.recorded import cycle_dict
+from kubesched_ui.recording.chronicle import Chronicle
+from kubesched_ui.recording.events import Event
+from kubesched_ui.recording.sentences import sentence
+from scheduler_core.config import Configuration
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger import provenance
+from scheduler_core.debugger.objects import objects_at, written
+from scheduler_core.debugger.provenance import Provenance
+from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes
+from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.debugger.rewound import Rewound
+from scheduler_core.debugger.state import State
+from scheduler_core.legacy.configuration import load
+from scheduler_core.queue.hints import Hints
+from scheduler_core.queue.scheduling_queue import event_of
+from scheduler_core.releases import NEWEST, Release, get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.outlook import AS_UPSTREAM
+from scheduler_core.snapshot.prepare import prepare
+from scheduler_core.time.scenario import load_scenario
+from scheduler_core.time.scenario_run import ScenarioRun
+
+MAX_CYCLES, MAX_RECORDS, MAX_PODS = 500, 20_000, 2_000  # lessons are small
+
+
+class TooLarge(ValueError):
+    """A run that is no lesson: a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """A cycle of the run: its number, its pod, which attempt of it, when and what it came to."""
+
+    number: int
+    pod: str
+    attempt: int
+    t: float
+    result: str
+    seq: int
+    trace: CycleTrace = field(repr=False)
+    nodes: list[str] = field(repr=False)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """As the pages have it (reading.recorded.cycle_dict)."""
+        return cycle_dict(self.trace, self.nodes)
+
+
+class Played:
+    """One run. `cycles`: all of them in order. `events`: of a run in time, with their numbers, as docs/websocket.md has
+    them. `given`: the scenario as it was read. Raises IngestError, InputError, TooLarge."""
+
+    def __init__(self, name: str, document: bytes, settings: Settings) -> None:
+        self.given: IngestResult = ingest_files([(name, document)])
+        self.in_time = bool(self.given.time) if settings.in_time is None else settings.in_time
+        self.release_name = get_release(settings.release or self.given.kubernetes or NEWEST).name
+        self.release: Release = get_release(self.release_name)
+        self.settings = settings
+        self.cycles: list[Attempted] = []
+        self.events: list[Event] = []
+        self._make: Any
+        recorder = self._in_time(document) if self.in_time else self._in_one_pass()
+        blocks = recorder.drain()
+        self.recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
+        self._objects = [obj for block in blocks if block.part == OBJECTS_PART for obj in objects_from(block.data)]
+        self._states: dict[int, State] = {}
+        self._provenance: tuple[int, Provenance] | None = None
+
+    # ---- playing
+
+    def _in_one_pass(self) -> Recorder:
+        settings = self.settings
+        self.configuration = self._configured(settings.config or self.given.config or None)
+        found = prepare(
+            self.given.objects,
+            release=self.release,
+            schedulers=self.configuration.schedulers,
+            choices=AS_UPSTREAM,
+            seed=settings.seed,
+        )
+        self._make = self._maker(self.configuration, settings.preemption, settings.percentage)
+        simulation = self._make(found.objects)
+        recorder, nodes = Recorder(simulation), list(simulation.nodes)
+        for number, trace in enumerate(simulation.run(), 1):
+            if number > MAX_CYCLES:
+                raise TooLarge(f"the run has more than {MAX_CYCLES} cycles, which is too much for a lesson")
+            recorder.cycle(trace)
+            self.cycles.append(Attempted(number, trace.pod, trace.attempt, 0.0, trace.result, 0, trace, nodes))
+        recorder.rest()
+        return recorder
+
+    def _in_time(self, document: bytes) -> Recorder:
+        settings, scenario = self.settings, load_scenario(document)
+        spec = scenario.spec
+        spec.kubernetes, spec.feature_gates = self.release_name, {}
+        spec.tie_break, spec.seed = settings.tie_break, settings.seed or spec.seed
+        spec.config = settings.config or spec.config
+        spec.preemption = settings.preemption and spec.preemption
+        spec.percentage = spec.percentage if settings.percentage is None else settings.percentage
+        run = ScenarioRun(scenario, document)
+        run.timeline.max_records, run.timeline.max_pods = MAX_RECORDS, MAX_PODS
+        self.configuration = run.simulation.configuration
+        self._make = self._maker(self.configuration, spec.preemption, spec.percentage)
+        nodes = list(run.simulation.nodes)
+        recorder = Recorder(run.simulation)
+        chronicle = Chronicle(nodes)
+        for record in run.run():
+            recorder.record(record)
+            if record.kind == "nodes.listed":
+                nodes = list(record.data["names"])
+            entry = chronicle.take(record)
+            first = entry.seq - len(entry.events) + 1
+            self.events += [event | {"seq": first + i} for i, event in enumerate(entry.events)]
+            if record.trace is not None:
+                self._attempted(record.trace, record.data["result"], entry.t, entry.seq, nodes)
+        return recorder
+
+    def _attempted(self, trace: CycleTrace, result: str, t: float, seq: int, nodes: list[str]) -> None:
+        if len(self.cycles) >= MAX_CYCLES:
+            raise TooLarge(f"the run has more than {MAX_CYCLES} cycles, which is too much for a lesson")
+        self.cycles.append(Attempted(len(self.cycles) + 1, trace.pod, trace.attempt, t, result, seq, trace, nodes))
+
+    def _configured(self, config: Any) -> Configuration:
+        return load(config, self.release)
+
+    def _maker(self, configuration: Configuration, preemption: bool, percentage: int | None) -> Any:
+        settings = self.settings
+        return partial(
+            Simulation,
+            release=self.release_name,
+            config=configuration,
+            seed=settings.seed,
+            tie_break=settings.tie_break,
+            preemption=preemption,
+            percentage=percentage,
+        )
+
+    # ---- what can be asked
+
+    def state(self, moment: int) -> State:
+        """The cluster after a moment of the recording."""
+        if moment not in self._states:
+            self._states[moment] = State(self.recording, moment)
+        return self._states[moment]
+
+    def before(self, cycle: int) -> int:
+        """The moment before a cycle."""
+        return self.recording.before_cycle(cycle)
+
+    def object_at(self, kind: str, key: str, moment: int) -> dict[str, Any] | None:
+        """An object as it was after a moment; None if it was not there."""
+        found = (at for at in objects_at(self.recording, moment) if (at.kind, at.key) == (kind, key))
+        return next((written(at, self._objects.__getitem__) for at in found), None)
+
+    def provenance(self, cycle: Attempted) -> Provenance:
+        """What can be asked of a cycle's numbers. Raises InputError."""
+        if self._provenance is None or self._provenance[0] != cycle.number:
+            self._provenance = None
+            trace = CycleTrace.decode(cycle.trace.encode(), lambda: cycle.nodes)
+            self._provenance = cycle.number, provenance.of_recording(self._rewound, cycle.number, trace)
+        return self._provenance[1]
+
+    @cached_property
+    def _rewound(self) -> Rewound:
+        return Rewound(self.recording, self._objects.__getitem__, self._make, self.release)
+
+    # ---- the queue
+
+    def moves(self, pod: str) -> list[Move | Failed]:
+        """The pod's moves and failed attempts in a run in time, in order."""
+        numbers = [cycle.number for cycle in self.cycles if cycle.pod == pod]
+        return list(way(numbers, [event for event in self.events if event["pod"] == pod], self._causes))
+
+    @cached_property
+    def _causes(self) -> dict[int, Cause]:
+        by_seq = {event["seq"]: event for event in self.events}
+        asked = {event["data"].get("cause", 0) for event in self.events if event["type"] == "queue.moved"}
+        return {seq: Cause(sentence(by_seq[seq]), seq) for seq in asked if seq in by_seq}
+
+    def queue_times(self, pod: str) -> QueueTimes:
+        """Where the times of a pod in the queue come from."""
+        return QueueTimes(pod, self.moves(pod), rules(self.release, self.configuration, self._woken_by))
+
+    def _woken_by(self, failed: Failed, label: str) -> list[str]:
+        event = event_of(label)
+        if event is None:
+            return []
+        trace = self.cycles[failed.cycle - 1].trace
+        return sorted(self._hints.registered_by(trace.profile, event).intersection(trace.unschedulable_plugins))
+
+    @cached_property
+    def _hints(self) -> Hints:
+        return Hints(self._make([]).scheduler.profiles, self.release)
+
+    # ---- what was written down
+
+    @cached_property
+    def written_down(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """(kind, name) -> objects as the scenario's author wrote them; pods by namespace/name."""
+        return {(obj["kind"], _key(obj)): obj for obj in self._authored()}
+
+    def _authored(self) -> Iterator[dict[str, Any]]:
+        time = self.given.time
+        for arrivals in time.get("arrivals", ()):
+            for number in range(100 if arrivals.get("count") is None else min(100, arrivals["count"])):
+                template = arrivals["template"]
+                metadata = {**(template.get("metadata") or {}), "name": f"{arrivals['name']}-{number}"}
+                yield {"kind": "Pod", **template, "metadata": metadata}
+        for entry in time.get("timeline", ()):
+            if "create" in entry:
+                yield entry["create"]
+        yield from self.given.objects
+
+    @cached_property
+    def words(self) -> set[str]:
+        """All texts and keys of the scenario: what prose may name."""
+        found: set[str] = set()
+        _gather([*self.given.objects, self.given.time, msgspec.to_builtins(self.settings.config)], found)
+        found.update(cycle.pod.partition("/")[2] for cycle in self.cycles)
+        return found
+
+
+def _key(obj: dict[str, Any]) -> str:
+    metadata = obj.get("metadata") or {}
+    name = str(metadata.get("name", ""))
+    return f"{metadata.get('namespace') or 'default'}/{name}" if obj["kind"] == "Pod" else name
+
+
+def _gather(value: Any, found: set[str]) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found.add(str(key))
+            if isinstance(inner, str):
+                found.add(f"{key}={inner}")
+            _gather(inner, found)
+    elif isinstance(value, list):
+        for inner in value:
+            _gather(inner, found)
+    elif isinstance(value, str):
+        found.add(value)

@@ -1,0 +1,104 @@
+"""Text of lessons: Markdown whose figures, `{{ expression }}`, are computed. Nothing in it is HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+
+from kubesched_ui.classroom.errors import Unknown
+from kubesched_ui.classroom.expressions import Facts, evaluate
+from kubesched_ui.classroom.values import WORDS, shown
+
+FIGURE = re.compile(r"\{\{(.*?)\}\}", re.S)
+_HOLDER = re.compile("\ue000(\\d+)\ue001")
+_CODE = re.compile(r"```.*?```|`([^`]*)`", re.S)
+# Digits that are parts of names rather than figures.
+PLAIN = re.compile(r"\b(v1|v1beta1|v1beta2|v1beta3|v1alpha1|v1alpha2|k8s)\b")
+_NUMBER = re.compile(rf"\d|\b({'|'.join(WORDS[2:])}|hundred|thousand)\b", re.I)
+_QUANTITY = re.compile(r"[\d.,]+[a-zA-Z%]*")
+
+_markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "html_block", "html_inline"])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a text, and at which of its lines, from 0."""
+
+    line: int
+    said: str
+
+
+def figures(text: str) -> list[tuple[str, int]]:
+    """(expression, its line from 0) of every figure."""
+    return [(found[1].strip(), text.count("\n", 0, found.start())) for found in FIGURE.finditer(text)]
+
+
+def render(text: str, facts: Facts) -> SafeString:
+    """The text as HTML. Raises Unknown."""
+    return _render(text, facts, _markdown.render)
+
+
+def render_line(text: str, facts: Facts) -> SafeString:
+    """The same for one line, without a paragraph around it. Raises Unknown."""
+    return _render(text, facts, _markdown.renderInline)
+
+
+def plain(text: str, facts: Facts) -> str:
+    """The text with its figures, as it is. Raises Unknown."""
+    return FIGURE.sub(lambda found: shown(evaluate(found[1], facts)), text)
+
+
+def _render(text: str, facts: Facts, markdown: Callable[[str], str]) -> SafeString:
+    found: list[str] = []
+
+    def hold(figure: re.Match[str]) -> str:
+        found.append(shown(evaluate(figure[1], facts)))
+        return f"\ue000{len(found) - 1}\ue001"
+
+    made = markdown(FIGURE.sub(hold, re.sub("[\ue000\ue001]", "", text)))
+    told = _HOLDER.sub(lambda at: f'<span class="figure">{escape(found[int(at[1])])}</span>', made)
+    return mark_safe(told)
+
+
+def problems(text: str, words: set[str], verbatim: str = "") -> list[Problem]:
+    """Numbers that somebody wrote by hand. `words`: names that may be written as code. `verbatim`: of which blocks of
+    code must be a part."""
+    rest = FIGURE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    found: list[Problem] = []
+
+    def look(code: re.Match[str]) -> str:
+        line = text.count("\n", 0, code.start())
+        if code[1] is None:
+            inner = code[0].strip("`").partition("\n")[2].strip("\n")
+            if inner not in verbatim:
+                found.append(Problem(line, "a block of code must be a part of docs/writing-plugins.md, word for word"))
+        elif re.search(r"\d", code[1]) and not _is_name(code[1], words):
+            found.append(Problem(line, f"`{code[1][:60]}` has a digit and is no name in the scenario; compute it"))
+        return re.sub(r"[^\n]", " ", code[0])
+
+    rest = PLAIN.sub("", _CODE.sub(look, rest))
+    for number in _NUMBER.finditer(rest):
+        line = rest.count("\n", 0, number.start())
+        found.append(Problem(line, f"{number[0]!r} is written by hand; compute it: {{{{ ... }}}}"))
+    return found
+
+
+def _is_name(code: str, words: set[str]) -> bool:
+    """Whether something written as code names what is in the scenario, rather than an amount."""
+    parts = [code] if code in words else [part for part in re.split(r"[=/ ]", code) if part]
+    return all(part in words and not _QUANTITY.fullmatch(part) for part in parts)
+
+
+def checked(text: str, facts: Facts) -> int:
+    """Computes every figure of a text; how many there are. Raises Unknown with the line in front of it."""
+    for expression, line in figures(text):
+        try:
+            shown(evaluate(expression, facts))
+        except Unknown as problem:
+            raise type(problem)(f"{line}\0{{{{ {expression} }}}} {problem}") from None
+    return len(figures(text))

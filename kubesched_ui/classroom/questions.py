@@ -1,0 +1,254 @@
+"""Questions about a run. Options are known before anything is revealed; the answer is computed and never sent.
+
+`options` and `blank` are what a page may show. `judge` is a pure function from a question and an answer to a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubesched_ui.classroom.errors import Unknown
+from kubesched_ui.classroom.expressions import evaluate
+from kubesched_ui.classroom.facts import NOWHERE, Facts, woke
+from kubesched_ui.classroom.facts import rule as rule_of
+from kubesched_ui.classroom.lessonfile import Ask, Focus
+from kubesched_ui.classroom.values import Amount, Seconds, same, shown
+from kubesched_ui.recording.sentences import sentence
+from scheduler_core.api import quantity
+from scheduler_core.api.duration import seconds
+from scheduler_core.preemption.choose import RULES
+
+MAX_ANSWERS, MAX_CHARS, MAX_OPTIONS = 60, 300, 60
+PASSES = "none: it passes"
+CHOICES = ("refuses", "rule", "woken", "lands", "choice")
+SETS = ("passes", "victims", "which")
+FORMS = dict.fromkeys(CHOICES, "choice") | dict.fromkeys(SETS, "set") | {"order": "order"}
+TEXTS = {
+    "passes": "Which nodes pass all filters?",
+    "refuses": "Which plugin refuses the node?",
+    "score": "Which score is it?",
+    "order": "In which order does the scheduler rank these nodes, the best first?",
+    "victims": "Who is evicted? Choose nobody if nobody is.",
+    "rule": "Which rule decides between the nodes?",
+    "when": "At which second of the run does the attempt begin?",
+    "woken": "Which event wakes it?",
+    "lands": "Where does the pod land?",
+    "number": "How much is it?",
+    "which": "Which of these are true?",
+    "choice": "Which of these is true?",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """`facts`: with the step's focus, which may tell everything."""
+
+    ask: Ask
+    facts: Facts
+
+    @property
+    def focus(self) -> Focus:
+        return self.facts.focus
+
+    @property
+    def form(self) -> str:
+        """How it is answered: choice, set, order or number."""
+        return FORMS.get(self.ask.kind, "number")
+
+    @property
+    def text(self) -> str:
+        return self.ask.text or TEXTS[self.ask.kind]
+
+    def truths(self) -> list[Any]:
+        """Of a question with options of its own: which are right."""
+        return [evaluate(condition, self.facts) for condition in self.ask.options.values()]
+
+
+def options(question: Question) -> list[str]:
+    """What there is to choose from, in an order that tells nothing. Raises Unknown."""
+    ask, facts, focus = question.ask, question.facts, question.focus
+    match ask.kind:
+        case "passes" | "order":
+            found = _compared(question)
+        case "lands":
+            found = [*_nodes(facts), NOWHERE]
+        case "refuses":
+            found = [*facts.find(focus.pod, focus.attempt).told["filter_order"], PASSES]
+        case "victims":
+            found = [pod for node in _nodes(facts) for pod in facts.node(node)["pods"]]
+            found = sorted(key.removeprefix("default/") for key in found)
+        case "rule":
+            found = [*(name for name, _ in RULES), "there is one candidate alone", "none: by name or seed"]
+        case "woken":
+            found = _events(facts)
+        case "which" | "choice":
+            found = list(ask.options)
+        case _:
+            found = []
+    if len(found) > MAX_OPTIONS:
+        raise Unknown(f"has {len(found)} options, which is more than {MAX_OPTIONS}")
+    return found
+
+
+def answer(question: Question) -> Any:
+    """The right answer: a text, a list of texts, or a number. Raises Unknown."""
+    ask, facts, focus = question.ask, question.facts, question.focus
+    match ask.kind:
+        case "passes":
+            return facts.call("feasible", [focus.pod], {})
+        case "lands":
+            return facts.call("node_of", [focus.pod], {})
+        case "refuses":
+            found = facts.call("refuser", [focus.pod, focus.node], {})
+            return PASSES if found == "none" else found
+        case "victims":
+            return facts.call("victims", [focus.pod], {})
+        case "rule":
+            return rule_of(facts, focus.pod)
+        case "woken":
+            move = woke(facts, focus.pod)
+            return _event_text(move.t, move.cause.text if move.cause else move.event)
+        case "when":
+            return Seconds(facts.find(focus.pod, focus.attempt).t)
+        case "score":
+            return _score(question)
+        case "order":
+            return sorted(_compared(question), key=lambda node: -ranked_by(question, node))
+        case "which" | "choice":
+            right = [text for text, true in zip(ask.options, question.truths(), strict=True) if true]
+            if ask.kind == "choice" and len(right) != 1:
+                raise Unknown(f"must have one option that is true, has {len(right)}")
+            return right if ask.kind == "which" else right[0]
+    found = evaluate(ask.of, facts)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise Unknown(f"is {shown(found)[:60]!r}, which is no number")
+    return found
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of an answer. `given`: it as it was understood. `problem`: why it is none."""
+
+    right: bool
+    given: Any = None
+    problem: str = ""
+
+
+def judge(question: Question, answers: Sequence[str]) -> Verdict:
+    """Whether an answer is right. `answers`: the chosen options; of an order the place of each option; of a number its
+    text. Raises Unknown for a question that has no answer."""
+    answers = [text.strip()[:MAX_CHARS] for text in answers[:MAX_ANSWERS]]
+    form = question.form
+    if form == "number":
+        return _judge_number(question, answers)
+    known = options(question)
+    if form == "order":
+        return _judge_order(question, known, answers)
+    if any(text not in known for text in answers) or (form == "choice" and len(answers) != 1):
+        return Verdict(False, problem="Choose one of the options." if form == "choice" else "Choose from the options.")
+    right = answer(question)
+    if form == "choice":
+        return Verdict(answers[0] == right, answers[0])
+    return Verdict(set(answers) == set(right), list(dict.fromkeys(answers)))
+
+
+def _judge_number(question: Question, answers: Sequence[str]) -> Verdict:
+    right = answer(question)
+    try:
+        given = number_of("".join(answers[:1]), unit_of(question))
+    except ValueError:
+        return Verdict(False, problem=f"Write a number{_unit_hint(unit_of(question))}.")
+    return Verdict(same(given, right), given)
+
+
+def _judge_order(question: Question, known: list[str], answers: Sequence[str]) -> Verdict:
+    places = [int(text) if text.isascii() and text.isdigit() else 0 for text in answers]
+    if sorted(places) != list(range(1, len(known) + 1)):
+        return Verdict(False, problem=f"Give each of them a place of its own, 1 to {len(known)}.")
+    given = [known[places.index(place)] for place in range(1, len(known) + 1)]
+    values = [ranked_by(question, one) for one in given]
+    return Verdict(values == sorted(values, reverse=True), given)
+
+
+def unit_of(question: Question) -> str:
+    """The unit of a number that is asked for."""
+    return "s" if question.ask.kind == "when" else question.ask.unit
+
+
+def number_of(text: str, unit: str = "") -> float:
+    """What a person wrote: `1.5`, `1500m`, `2Gi`, `12 s`. Raises ValueError."""
+    clean = text.replace(",", "").replace(" ", "").replace("\N{MINUS SIGN}", "-")
+    if unit == "s":
+        return float(seconds(clean if clean[-1:].isalpha() else float(clean or "x")))
+    if unit == "cpu":
+        return float(quantity.milli_value(clean))
+    if unit == "memory":
+        return float(quantity.value(clean))
+    found = float(clean)
+    if not abs(found) < 1e18:
+        raise ValueError(text)
+    return found
+
+
+def _unit_hint(unit: str) -> str:
+    return {"cpu": " of CPUs, such as 1.5 or 1500m", "memory": " of bytes, such as 2Gi", "s": " of seconds"}.get(
+        unit, ""
+    )
+
+
+def ranked_by(question: Question, node: str) -> float:
+    """What nodes are ordered by: the total, or what the question says, of `NODE`."""
+    facts, focus = question.facts, question.focus
+    if not question.ask.of:
+        return float(facts.call("total", [focus.pod, node], {}))
+    return float(evaluate(question.ask.of.replace("NODE", f'"{node}"'), facts))
+
+
+def _score(question: Question) -> int:
+    facts, focus = question.facts, question.focus
+    names = {"raw": "raw", "normalized": "score", "weighted": "weighted"}
+    if focus.point == "total":
+        return int(facts.call("total", [focus.pod, focus.node], {}))
+    return int(facts.call(names[focus.point], [focus.pod, focus.node, focus.plugin], {}))
+
+
+def _compared(question: Question) -> list[str]:
+    """The nodes that are asked about: all, or those that are scored."""
+    facts, focus = question.facts, question.focus
+    if question.ask.kind == "order" and not question.ask.of:
+        return sorted(facts.find(focus.pod, focus.attempt).told.get("total") or ())
+    return _nodes(facts)
+
+
+def _nodes(facts: Facts) -> list[str]:
+    return list(facts.run.state(facts.moment()).nodes())
+
+
+def _events(facts: Facts) -> list[str]:
+    """What happens in the run by plan or of itself, and what wakes the pod: each with its second."""
+    move = woke(facts, facts.focus.pod)
+    causes = {move.cause.seq: (move.t, move.cause.text)} if move.cause else {0: (move.t, move.event)}
+    for event in facts.run.events:
+        if event["type"] in ("node.changed", "object.changed", "pod.deleted", "pod.created", "pod.updated"):
+            causes.setdefault(event["seq"], (event["t"], _told(event)))
+    shown = [one for one in causes.values() if one[0] > 0]
+    return list(dict.fromkeys(_event_text(t, text) for t, text in sorted(shown)))
+
+
+def _told(event: dict[str, Any]) -> str:
+
+    return sentence(event)
+
+
+def _event_text(t: float, text: str) -> str:
+    return f"{shown(Seconds(t))}: {text}".replace("default/", "")
+
+
+def measured(question: Question, value: float) -> Any:
+    """A number in the question's unit, to be shown."""
+    unit = unit_of(question)
+    if unit == "s":
+        return Seconds(value)
+    return Amount.of(unit, int(value)) if unit else value

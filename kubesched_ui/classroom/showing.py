@@ -1,0 +1,78 @@
+"""A step as a page or a room shows it, of its state alone: which step, and whether it is revealed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubesched_ui.classroom import explaining, picture, prose, questions
+from kubesched_ui.classroom.course import Lesson, lock
+from kubesched_ui.classroom.questions import Question, Verdict
+from kubesched_ui.classroom.values import shown
+
+
+@dataclass(frozen=True)
+class State:
+    """Where somebody is in a lesson. All that is shown follows from it; whoever teaches may send it to others."""
+
+    step: int = 1
+    revealed: bool = False
+
+
+def shows(lesson: Lesson, state: State) -> dict[str, Any]:
+    """What is shown of a step: before it is revealed nothing that follows from what is asked. Raises Unknown."""
+    with lock:
+        step, section = lesson.steps[state.step - 1], lesson.section(state.step)
+        facts = lesson.facts(state.step, hides=True)
+        view: dict[str, Any] = {
+            "state": state,
+            "title": section.title,
+            "text": prose.render(section.before.text, facts),
+            "focus": step.focus,
+            "given": picture.given(facts),
+        }
+        question = lesson.question(state.step)
+        if question is not None:
+            view["question"] = asked(question, state.revealed)
+        if question is None or state.revealed:
+            view["after"] = prose.render(section.after.text, lesson.facts(state.step))
+            view["found"] = picture.revealed(lesson.facts(state.step))
+        if question is not None and state.revealed:
+            view["answer"] = answer_text(question)
+        return view
+
+
+def asked(question: Question, revealed: bool) -> dict[str, Any]:
+    """A question's text, its form and its options. `revealed`: the hint may tell everything."""
+    facts = question.facts if revealed else type(question.facts)(question.facts.runs, question.focus, hides=True)
+    known = questions.options(question)
+    own = question.ask.kind in ("which", "choice")
+    return {
+        "text": prose.render_line(question.text, facts),
+        "form": question.form,
+        "options": [{"value": text, "text": prose.render_line(text, facts) if own else text} for text in known],
+        "places": range(1, len(known) + 1),
+        "hint": prose.render_line(question.ask.hint, facts) if question.ask.hint else "",
+        "unit": {"cpu": "CPUs", "memory": "bytes, such as 2Gi", "s": "seconds"}.get(questions.unit_of(question), ""),
+    }
+
+
+def answer_text(question: Question) -> str:
+    """The right answer in a line."""
+    found: Any = questions.answer(question)
+    if question.form == "number":
+        found = questions.measured(question, float(found))
+    if isinstance(found, list):
+        own = [prose.plain(text, question.facts) if question.form == "set" else text for text in found]
+        return (", then " if question.form == "order" else ", ").join(own) or "nobody"
+    return prose.plain(found, question.facts) if question.ask.kind == "choice" else shown(found)
+
+
+def answered(lesson: Lesson, step: int, answers: Sequence[str]) -> tuple[Verdict, list[str]]:
+    """What became of an answer, and what is said to a wrong one. Raises Unknown."""
+    with lock:
+        question = lesson.question(step)
+        assert question is not None
+        verdict = questions.judge(question, answers)
+        return verdict, [] if verdict.right else explaining.explain(question, verdict)

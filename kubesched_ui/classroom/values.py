@@ -1,0 +1,70 @@
+"""Values of lessons as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scheduler_core.cluster.amounts import amount, exact
+from scheduler_core.explain.words import listing
+
+# fmt: off
+WORDS = [
+    "none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+]
+ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+# fmt: on
+
+
+class Amount(int):
+    """So much of a resource, in the scheduler's units: millicores of cpu, bytes of memory."""
+
+    resource: str = ""
+
+    @classmethod
+    def of(cls, resource: str, number: int) -> Amount:
+        made = cls(number)
+        made.resource = resource
+        return made
+
+
+class Seconds(float):
+    """A span of the virtual clock, or a moment on it."""
+
+
+def shown(value: Any) -> str:
+    """A value in running text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Amount):
+        return _amount(value)
+    if isinstance(value, Seconds):
+        return f"{number(float(value))} s"
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, list | tuple):
+        return listing([shown(one) for one in value]) if value else "none"
+    return str(value)
+
+
+def number(value: float) -> str:
+    """A number without needless digits."""
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.4f}".rstrip("0").rstrip(".")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two numbers are the same to a person who writes them down."""
+    return abs(float(a) - float(b)) <= 1e-4 * max(1.0, abs(float(b)))
+
+
+def names(values: Sequence[Any]) -> list[str]:
+    """The values as text."""
+    return [shown(value) for value in values]
+
+
+def _amount(value: Amount) -> str:
+    told = amount(value.resource, int(value))
+    return told if value.resource != "cpu" or int(value) % 10 == 0 else exact("cpu", int(value))

@@ -1,0 +1,40 @@
+"""`manage.py lessons`: the lessons there are; with --check whether they hold."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kubesched_ui.classroom import checking, course, lessonfile
+from kubesched_ui.classroom.errors import LessonError
+
+
+class Command(BaseCommand):
+    help = "Lists the lessons; with --check computes every figure and every answer and refuses what does not hold."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--check", action="store_true", help="compute everything")
+        parser.add_argument("--folder", type=Path, default=course.FOLDER, help="where the lessons are")
+        parser.add_argument(
+            "names", nargs="*", help="the lessons to check, by the beginning of their names; all without"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            if options["check"]:
+                self._check(options["folder"], options["names"])
+            else:
+                for path in course.paths(options["folder"]):
+                    self.stdout.write(f"{path.stem}  {lessonfile.read(path).head.title}")
+        except LessonError as problem:
+            raise CommandError(str(problem)) from None
+
+    def _check(self, folder: Path, names: list[str]) -> None:
+        if not names:
+            self.stdout.write(str(checking.check(folder)))
+            return
+        for path in course.paths(folder):
+            if any(path.stem.startswith(name) for name in names):
+                checked = checking.check_lesson(course.Lesson(lessonfile.read(path)))
+                told = f"{checked.questions} questions, {checked.figures} figures: all hold"
+                self.stdout.write(f"{path.stem}: {told}")

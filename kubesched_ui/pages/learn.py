@@ -1,0 +1,71 @@
+"""The course, and a lesson, a step at a time. Whoever looks needs no account: what is done is kept in the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kubesched_ui.classroom import course, opening, showing
+from kubesched_ui.classroom.course import Lesson
+from kubesched_ui.classroom.errors import LessonError, Unknown
+from kubesched_ui.classroom.questions import MAX_ANSWERS
+from kubesched_ui.classroom.showing import State
+from scheduler_core.errors import InputError
+
+
+@require_GET
+def all_lessons(request: HttpRequest) -> HttpResponse:
+    """The course."""
+    found, problems = course.lessons()
+    questions = sum(lesson.questions for lesson in found)
+    return render(request, "learn.html", {"lessons": found, "problems": problems, "questions": questions})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
+    """A step; POST with `answer` judges it, with `reveal` tells it."""
+    here = lesson_of(name, step)
+    asked = here.steps[step - 1].ask is not None
+    told: dict[str, Any] = {}
+    revealed = request.method == "POST" and asked and "reveal" in request.POST
+    if request.method == "POST" and asked and not revealed:
+        given = request.POST.getlist("answer")[:MAX_ANSWERS]
+        verdict, said = showing.answered(here, step, given)
+        told = {"verdict": verdict, "said": said, "given": given}
+        revealed = verdict.right
+    context = {"lesson": here, "step": step, "view": showing.shows(here, State(step, revealed)), **told}
+    return render(request, "lesson.html", context | around(here, step), status=200)
+
+
+def around(here: Lesson, step: int) -> dict[str, Any]:
+    """The steps of the lesson, and what comes before and after this one."""
+    return {
+        "steps": [{"number": i, "title": s.title, "asks": s.ask is not None} for i, s in enumerate(here.steps, 1)],
+        "before": step - 1,
+        "after": step + 1 if step < len(here.steps) else 0,
+        **course.neighbours(here.name),
+    }
+
+
+@require_POST
+def open_run(request: HttpRequest, name: str, step: int) -> HttpResponse:
+    """The lesson's run as an ordinary one, at what the step looks at."""
+    try:
+        return redirect(opening.open_run(lesson_of(name, step), step))
+    except InputError as problem:
+        raise Http404(str(problem)) from None
+
+
+def lesson_of(name: str, step: int) -> Lesson:
+    """The lesson whose step is asked for. Raises Http404."""
+    try:
+        found = course.lesson(name)
+        if found is not None and 1 <= step <= len(found.steps):
+            _ = found.runs
+            return found
+    except (LessonError, Unknown) as problem:
+        raise Http404(str(problem)) from None
+    raise Http404("There is no such lesson." if found is None else f"Lesson {name} has no step {step}.")

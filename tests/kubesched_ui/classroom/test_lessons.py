@@ -1,0 +1,140 @@
+"""The lessons hold, all of them; what does not hold is refused with file and line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from kubesched_ui.classroom import checking, course, lessonfile
+from kubesched_ui.classroom.course import Lesson
+from kubesched_ui.classroom.errors import LessonError
+
+LESSON = """---
+title: A small one
+summary: To be broken.
+scenario:
+  objects:
+    - {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}
+    - {apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "2", memory: 8Gi, pods: "110"}}}
+    - {kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}}
+steps:
+  - title: Where
+    focus: {pod: web, point: filter}
+    ask: {kind: passes}
+    holds: ["node_of('web') == 'n1'"]
+---
+
+## Where
+
+`n1` has {{ allocatable("n1", "cpu") }} CPUs.
+
+### Revealed
+
+It goes to {{ node_of("web") }}.
+"""
+
+
+def checked(text: str) -> str:
+    """What is wrong with a lesson; "" for nothing."""
+    try:
+        checking.check_lesson(Lesson(lessonfile.parsed("01-small", text.encode())))
+    except LessonError as problem:
+        return str(problem)
+    return ""
+
+
+def test_all_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("lessons", "--check")
+    said = capsys.readouterr().out.strip().splitlines()[-1]
+    found = re.fullmatch(r"(\d+) lessons, (\d+) questions, (\d+) figures: all hold", said)
+    assert found, said
+    lessons, questions, figures = map(int, found.groups())
+    assert lessons == len(course.paths())
+    assert questions >= 3 * lessons
+    assert figures > 4 * lessons
+
+
+def test_every_lesson_asks_three_questions() -> None:
+    found, problems = course.lessons()
+    assert problems == []
+    assert [lesson.name for lesson in found if lesson.questions < 3] == []
+    assert [lesson.number for lesson in found] == list(range(1, len(found) + 1))
+
+
+def test_the_small_one_holds() -> None:
+    assert checked(LESSON) == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        # what a changed scenario makes false, or leaves without a value
+        ('cpu: "2"', 'cpu: "8"', "line 13: steps[0].holds[0]: node_of('web') == 'n1' is not true"),
+        ("name: web", "name: other", "line 11: steps[0].focus: the run never tried pod 'default/web'"),
+        ("name: n1", "name: n3", "line 18: `n1` has a digit and is no name in the scenario"),
+        # figures by hand
+        ("goes to {{", "goes to one of 2, {{", "line 22: '2' is written by hand"),
+        ("goes to {{", "goes to one of two, {{", "line 22: 'two' is written by hand"),
+        ("`n1` has", "`n7` has", "line 18: `n7` has a digit and is no name in the scenario"),
+        ("summary: To", "summary: 3 To", "line 3: summary: '3' is written by hand"),
+        # what is asked, told before
+        ('{{ allocatable("n1", "cpu") }}', '{{ feasible("web") }}', "which is what is asked"),
+        ("kind: passes}", "kind: passes, hint: \"{{ node_of('web') }}\"}", "which is what is asked"),
+        # expressions
+        ('{{ node_of("web") }}', "{{ __import__('os') }}", "there is no function '__import__'"),
+        ('{{ node_of("web") }}', "{{ ().__class__ }}", "has a Attribute in it, which lessons do not have"),
+        ('{{ node_of("web") }}', "{{ 9 ** 9 ** 9 }}", "has Pow in it, which lessons do not have"),
+        ('{{ node_of("web") }}', "{{ [x for x in nodes()] }}", "which lessons do not have"),
+        ('{{ node_of("web") }}', "{{ " + "(" * 300 + " }}", "is no expression"),
+        ('{{ node_of("web") }}', "{{ " + "1+" * 300 + "1 }}", "has more than 400 characters"),
+        ('{{ node_of("web") }}', "{{ 1 / 0 }}", "cannot be computed: division by zero"),
+        ('{{ node_of("web") }}', "{{ node_of() }}", "node_of: node_of() missing 1 required"),
+        ('{{ node_of("web") }}', '{{ "a" * 9 }}', "counts with 'a', which is no number"),
+        # heads
+        ("title: A", "titel: A", "line 2: Object contains unknown field `titel`"),
+        ("kind: passes", "kind: guess", "line 12: steps[0].ask.kind: Invalid enum value 'guess'"),
+        ("kind: passes", "kind: refuses", "line 11: steps[0].focus: must name the node that is asked about (refuses)"),
+        ("title: Where", "title: Whence", "line 10: steps[0].title: 'Whence' must be a heading of the text"),
+        ("summary: To be broken.", "summary: [", "is not valid YAML"),
+        ('cpu: "3"', "cpu: three", "default/web"),
+        ("scenario:\n  objects:", "scenario: 99-none\nother:", "Object contains unknown field `other`"),
+        ("---\n\n## Where", "---\n\nlost\n\n## Where", "line 16: text must stand below the heading of a step"),
+        ("---\ntitle", "title", "line 1: must begin with a head in YAML between two lines of ---"),
+    ],
+)
+def test_what_does_not_hold_is_refused(old: str, new: str, said: str) -> None:
+    assert old in LESSON
+    found = checked(LESSON.replace(old, new, 1))
+    assert found.startswith("01-small.md, line "), found
+    assert said in found
+
+
+def test_hostile_files() -> None:
+    bomb = "---\na: &a0 [x, x]\n" + "\n".join(f"b{i}: &a{i + 1} [*a{i}, *a{i}]" for i in range(22)) + "\n---\n"
+    deep = "---\nscenario: " + "[" * 5000 + "\n---\n"
+    for data in (b"\xff\xfe", b"", b"---\n---\n", bomb.encode(), deep.encode(), b"---\n" + b"x" * 300_000):
+        with pytest.raises(LessonError, match=r"^01-x\.md, line \d+: "):
+            lessonfile.parsed("01-x", data)
+
+
+def test_the_command_names_the_file_and_leaves(tmp_path: Path) -> None:
+    (tmp_path / "01-small.md").write_text(LESSON.replace('cpu: "2"', 'cpu: "8"'))
+    with pytest.raises(CommandError, match=r"01-small\.md, line 13: "):
+        call_command("lessons", "--check", "--folder", str(tmp_path))
+    (tmp_path / "notes.md").write_text("nothing")
+    (tmp_path / "01-small.md").unlink()
+    with pytest.raises(CommandError, match=r"notes\.md, line 1: is to be called by its number"):
+        call_command("lessons", "--folder", str(tmp_path))
+
+
+def test_html_in_a_lesson_is_text(tmp_path: Path) -> None:
+    from kubesched_ui.classroom import showing
+
+    text = LESSON.replace("`n1` has", "<script>alert()</script> [x](javascript:alert()) ![i](http://x/y.png) has")
+    view = showing.shows(Lesson(lessonfile.parsed("01-small", text.encode())), showing.State(1))
+    assert "<script" not in view["text"]
+    assert "<img" not in view["text"]
+    assert 'href="javascript' not in view["text"]

@@ -1,0 +1,135 @@
+"""The pages of lessons: nothing of an answer is sent before it is revealed, wrong answers are explained."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from kubesched_ui.classroom import checking, course, explaining, lessonfile, picture, prose, questions
+from kubesched_ui.classroom.facts import Facts
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.reading import recorded
+from kubesched_ui.runs import tasks
+
+pytestmark = pytest.mark.django_db
+NAMES = [path.stem for path in course.paths()]
+
+
+def address(name: str, step: int) -> str:
+    return reverse("lesson-step", args=[name, step])
+
+
+def test_the_course_lists_all_lessons(client: Client) -> None:
+    page = client.get(reverse("learn"))
+    assert page.status_code == 200
+    assert all(reverse("lesson", args=[name]) in page.content.decode() for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is sent of a step comes about without its answer, what the cycle found and the text below `Revealed`."""
+    lesson = course.lesson(name)
+    assert lesson is not None
+    asking = [i for i, step in enumerate(lesson.steps, 1) if step.ask]
+    told = {step: client.post(address(name, step), {"reveal": "1"}).content.decode() for step in asking}
+
+    def never(*args: object, **kwargs: object) -> None:
+        raise AssertionError("what is asked was computed before it is revealed")
+
+    for module, function in (
+        (questions, "answer"),
+        (picture, "revealed"),
+        (explaining, "explain"),
+        (questions, "judge"),
+    ):
+        monkeypatch.setattr(module, function, never)
+    for step in asking:
+        sent = client.get(address(name, step)).content.decode()
+        after = prose.render(lesson.section(step).after.text, lesson.facts(step))
+        assert after in told[step], "it is there once it is revealed"
+        for paragraph in re.findall(r"<p>(.+?)</p>", after):
+            assert paragraph not in sent
+        hidden = told[step].partition('id="verdict"')[2].partition("</div>")[0]
+        line = re.sub(r"<[^>]*>|\s+", " ", hidden).replace("The answer", "").strip()
+        assert line
+        assert 'id="revealed"' not in sent
+        assert "Where it comes from" not in sent
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_sent_before_does_not_follow_from_the_outcome(name: str) -> None:
+    """The facts that a text may use before it is revealed do not tell what the cycle in focus came to."""
+    lesson = course.lesson(name)
+    assert lesson is not None
+    for number, step in enumerate(lesson.steps, 1):
+        if step.ask is None or step.focus is None or not step.focus.pod:
+            continue
+        facts = lesson.facts(number, hides=True)
+        for ask in ("node_of", "feasible", "victims", "message", "total", "rule", "attempts"):
+            with pytest.raises(ValueError, match="tells"):
+                facts.call(ask, [step.focus.pod, *(["n"] if ask == "total" else [])], {})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_then_right(client: Client, name: str) -> None:
+    lesson = course.lesson(name)
+    assert lesson is not None
+    for step in range(1, len(lesson.steps) + 1):
+        question = lesson.question(step)
+        if question is None:
+            continue
+        wrong = client.post(address(name, step), {"answer": checking.wrong_answers(question)[0]})
+        assert wrong.status_code == 200
+        assert 'id="revealed"' not in wrong.content.decode()
+        assert re.search(r"Not (quite|an answer yet)", wrong.content.decode())
+        right = client.post(address(name, step), {"answer": checking.right_answers(question)}).content.decode()
+        assert "data-right" in right
+        assert 'id="revealed"' in right
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [[], [""], ["<script>alert(1)</script>"], ["9" * 5000], ["nan"], ["1e999"], ["n1"] * 900, ["\u0000"], ["-0"]],
+)
+def test_hostile_answers_are_answers(client: Client, answers: list[str]) -> None:
+    for name in NAMES[:3]:
+        lesson = course.lesson(name)
+        assert lesson is not None
+        for step, what in enumerate(lesson.steps, 1):
+            if what.ask:
+                page = client.post(address(name, step), {"answer": answers})
+                assert page.status_code == 200
+                assert "<script>alert" not in page.content.decode()
+
+
+def test_what_is_not_there(client: Client) -> None:
+    for wrong in ("/learn/99-none/", f"/learn/{NAMES[0]}/99/", f"/learn/{NAMES[0]}/0/", "/learn/..%2f..%2fx/"):
+        assert client.get(wrong).status_code == 404
+    assert client.get(reverse("lesson-open", args=[NAMES[0], 1])).status_code == 405
+
+
+def test_the_run_opens_in_the_product_and_is_the_same(client: Client) -> None:
+    name = NAMES[1]
+    lesson = course.lesson(name)
+    assert lesson is not None
+    opened = client.post(reverse("lesson-open", args=[name, 2]))
+    run = Run.objects.get()
+    assert opened.headers["Location"] == f"/runs/{run.pk}/pods/default/web/?attempt=1&point=filter"
+    assert client.post(reverse("lesson-open", args=[name, 2])).headers["Location"] == opened.headers["Location"]
+    tasks.execute_run(run.pk)
+    played = lesson.runs["run"]
+    stored = [recorded.trace_of(cycle) for cycle in Cycle.objects.filter(run=run).order_by("number")]
+    assert [(trace.pod, trace.node) for trace in stored] == [(c.pod, c.trace.node) for c in played.cycles]
+    assert client.get(opened.headers["Location"]).status_code == 200
+
+
+def test_every_function_is_documented(checkout) -> None:  # type: ignore[no-untyped-def]
+    from kubesched_ui.classroom.facts import FUNCTIONS
+
+    text = (checkout / "docs" / "lessons.md").read_text()
+    assert [name for name in FUNCTIONS if f"`{name}(" not in text] == []
+    assert [kind for kind in lessonfile.Kind.__args__ if f"| `{kind}` |" not in text] == []
+    assert Facts
