@@ -37,7 +37,6 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
     context = {
         "scenario": scenario,
         "tab": "overview",
-        "ends": retention.ends(scenario),
         "states": clusterview.state_counts(view),
         "zones": view.zones,
         "pending": [pod for pod in view.pods.values() if pod.state in ("pending", "gated")][:20],
@@ -54,10 +53,12 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
 
 
 def remarks(scenario: Scenario) -> dict[str, Any]:
-    """What there is to say of the upload: `told` of the cluster as to a run, with its numbers, and of the files."""
+    """What there is to say: when the scenario `ends`, `told` of its cluster as to a run, with its numbers, and of the
+    files."""
     told = outlook.of_snapshot(scenario.warnings)
     counted = {remark["code"]: remark["counts"] for remark in told}
     return {
+        "ends": retention.ends(scenario),
         "told": told,
         "others": counted.get("other-schedulers", {}),
         "absent": counted.get("absent-claims", {}).get("claims", 0),

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -137,6 +138,22 @@ def test_a_killed_web_process_is_replaced_and_clients_resume(instance: Instance,
     check(instance, run)
     assert [e["seq"] for e in got] == list(range(1, len(got) + 1))
     assert got[-1]["type"] == "run.finished"
+
+
+def test_operators_see_it_and_back_it_up_while_it_runs(instance: Instance, scenario: int, tmp_path: Path) -> None:
+    run = start_run(instance, scenario)
+    running(instance, run)
+    until(lambda: instance.status("/readyz") == 200, "that it is ready")
+    with urlopen(f"http://127.0.0.1:{instance.port}/metrics", timeout=60) as answer:
+        told = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if line[0] != "#")
+    assert told["kubesched_database_up"] == "1.0"
+    assert float(told["kubesched_database_bytes"]) > 100_000
+    assert float(told['kubesched_work{kind="run",state="running"}']) >= 1
+    file = tmp_path / "backup"
+    assert instance.command("backup", str(file)).returncode == 0
+    refused = instance.command("restore", str(file), "--replace")
+    assert (refused.returncode, "Nothing was changed" in refused.stderr) == (1, True)
+    check(instance, run)
 
 
 def test_ten_clients_at_once(instance: Instance, scenario: int) -> None:

@@ -20,7 +20,7 @@ def instead(url: str, migrated: bool = True) -> Iterator[Any]:
     wanted = dj_database_url.parse(url)
     sqlite = wanted["ENGINE"].endswith("sqlite3")
     wanted["OPTIONS"] = settings.DATABASES["default"]["OPTIONS"] if sqlite else {}
-    connections["default"] = other = type_of(url, {**usual.settings_dict, **wanted})
+    connections["default"] = other = type_of({**usual.settings_dict, **wanted})
     try:
         if migrated:
             call_command("migrate", verbosity=0)
@@ -30,6 +30,6 @@ def instead(url: str, migrated: bool = True) -> Iterator[Any]:
         connections["default"] = usual
 
 
-def type_of(url: str, options: dict[str, Any]) -> Any:
+def type_of(options: dict[str, Any]) -> Any:
     """A connection that is not opened yet."""
     return load_backend(options["ENGINE"]).DatabaseWrapper(options, "default")

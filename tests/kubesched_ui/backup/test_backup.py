@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, connections
 from django.test import Client
 
 from kubesched_ui.backup import tables
@@ -24,7 +24,7 @@ from kubesched_ui.backup.file import NAME, Batch, End, Header, Writer
 from kubesched_ui.backup.making import make
 from kubesched_ui.management.commands import restore as command
 from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
-from tests.kubesched_ui.backup.databases import instead
+from tests.kubesched_ui.backup.databases import instead, type_of
 from tests.kubesched_ui.instance import POSTGRES, postgres_server
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -108,7 +108,9 @@ def others(tmp_path: Path) -> Iterator[list[str]]:
         yield urls
 
 
-def test_everything_comes_back_on_either_database(stored: dict[str, int], others: list[str], tmp_path: Path) -> None:
+def test_everything_comes_back_on_either_database(
+    stored: dict[str, int], others: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SQLite to SQLite, SQLite to PostgreSQL, PostgreSQL to SQLite."""
     path, before, rows = backed_up(tmp_path / "1.backup"), pages(stored), contents()
     for number, url in enumerate(others, 2):
@@ -122,6 +124,7 @@ def test_everything_comes_back_on_either_database(stored: dict[str, int], others
             restored(path, "--replace")
             assert contents() == rows, url
             path = backed_up(tmp_path / f"{number}.backup")
+            write_meanwhile(monkeypatch)
 
 
 def test_every_table_is_taken_along_or_left_out_with_a_reason() -> None:
@@ -132,21 +135,27 @@ def test_every_table_is_taken_along_or_left_out_with_a_reason() -> None:
 
 
 def test_what_is_written_meanwhile_is_not_in_it(stored: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    write_meanwhile(monkeypatch)
+
+
+def write_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another connection writes after the first table was read, and does not wait."""
     rows, wrote = tables.rows, []
 
     def reading(model: Any, using: str, chunk: int) -> Any:
         if model is Run and not wrote:
-            import sqlite3
-
-            with sqlite3.connect(connection.settings_dict["NAME"], timeout=1) as other:
-                wrote.append(other.execute("UPDATE kubesched_ui_run SET name = 'later'").rowcount)
+            other = type_of(dict(connections["default"].settings_dict))
+            with other.cursor() as cursor:
+                cursor.execute("UPDATE kubesched_ui_run SET name = 'later'")
+                wrote.append(cursor.rowcount)
+            other.close()
         return rows(model, using, chunk)
 
-    monkeypatch.setattr(tables, "rows", reading)
     file = io.BytesIO()
-    make(file)
-    assert wrote == [2]
+    with monkeypatch.context() as patched:
+        patched.setattr(tables, "rows", reading)
+        make(file)
+    assert wrote == [Run.objects.count()]
     assert set(Run.objects.values_list("name", flat=True)) == {"later"}
     assert b"later" not in gzip.decompress(file.getvalue().partition(b"\n")[2])
 
