@@ -48,12 +48,11 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     page = Paginator(rows.defer("reasons"), runpage.PODS_SHOWN).get_page(request.GET.get("page"))
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
     context |= {
-        **{"ends": retention.ends(found), "left": recorded.left_of(found)},
         **{"counts": runpage.outcome_counts(found), "scheduler": runpage.scheduler_of(found)},
         **{"progress": runpage.progress(found), "reasons": runpage.reasons(found), "old": runpage.is_old(found)},
         # what was filled in is no reason to worry
         "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
-        **{"left": recorded.left_of(found), "kept": recordings.is_asked(found)},
+        **{"left": recorded.left_of(found), "kept": recordings.is_asked(found), "ends": retention.ends(found)},
         "fork_changes": indented(found.changes),
         "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
     }
