@@ -169,8 +169,18 @@ class Websocket(ws_protocol.WebSocketProtocol):
         """Hands over frames as they are, each when there is room."""
         for frame in frames:
             if self.state == self.STATE_OPEN:
-                self.transport.write(frame)
+                self.put(frame)
                 await self.gate.open.wait()
+
+    def put(self, frame: bytes) -> None:
+        """As the transport's `write`, but at once where nothing waits: half the work, for most sockets take it all."""
+        transport = self.transport
+        if getattr(transport, "dataBuffer", None) == b"" and not transport._tempDataBuffer:
+            taken = transport.writeSomeData(frame)
+            if isinstance(taken, int) and taken > 0:
+                frame = frame[taken:]
+        if frame:  # and where the connection is lost, the transport finds out by itself
+            transport.write(frame)
 
     def sendMessage(self, payload: bytes, isBinary: bool = False, **options: Any) -> None:
         """What is for one socket alone is a sentence: not worth the 256 kB that a compressor takes."""

@@ -1,0 +1,294 @@
+"""Many people watch one run: real websockets on the running product, while pages are opened beside.
+
+    python benchmarks/viewers.py [--viewers 1000] [--nodes 5000] [--pods 10000] [--update docs/performance.md]
+
+Starts the product, uploads a snapshot, and has crowds (benchmarks/crowd.py, in a process of its own) watch
+
+* `alone`: a run that nobody watches, only for the pages that are opened beside it: what the machine gives at present;
+* `live`: a run from its beginning, every event; pages are opened and single newcomers join meanwhile;
+* `finished`: the same run when it is over;
+* `pod`: another run while it computes, only one pod's events (a fifth as many viewers, each a pod of his own);
+* `in_time`: a run in time while it computes;
+* `killed`: a third run; in its middle all viewers are killed at once.
+
+Prints one JSON object. All of it runs on one machine: what the crowd and the worker need, the web process lacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app import call, peak_memory, running
+from crowd import Crowd
+
+from scheduler_core.commands.bench import workload
+
+CROWD = Path(__file__).with_name("crowd.py")
+PAGES = ("/", "/runs/", "/api/runs/{run}", "/api/runs/{run}/pods?page_size=50", "/runs/{run}/")
+EVERY_S = 0.2  # a page
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Web:
+    """The web process from outside: its processor time and memory."""
+
+    def __init__(self, var: Path) -> None:
+        self.var = var
+        self.pid = next(
+            int(folder.name)
+            for folder in Path("/proc").glob("[0-9]*")
+            if f"VAR_DIR={var}".encode() in environment(folder) and b"-m\0kubesched_ui.server" in words(folder)
+        )
+
+    def cpu_s(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def memory_mb(self) -> int:
+        """Resident now."""
+        found = re.search(r"VmRSS:\s*(\d+)", Path(f"/proc/{self.pid}/status").read_text())
+        return int(found[1]) // 1024 if found else 0
+
+    def share(self, seconds: float) -> float:
+        """Percent of a core that it uses in the time to come."""
+        before = self.cpu_s()
+        time.sleep(seconds)
+        return round((self.cpu_s() - before) / seconds * 100, 1)
+
+
+def environment(folder: Path) -> bytes:
+    try:
+        return (folder / "environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def words(folder: Path) -> bytes:
+    try:
+        return (folder / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+class Beside:
+    """Opens pages and lets newcomers in while a crowd watches. `seconds`: page -> how long each took."""
+
+    def __init__(self, address: str, run: int) -> None:
+        self.address, self.run = address, run
+        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.first_s: list[float] = []
+        self.begun = False
+        self.over = threading.Event()
+        self.threads = [threading.Thread(target=self.again, args=(work,)) for work in (self.page, self.newcomer)]
+
+    def __enter__(self) -> Beside:
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+    def again(self, work: Callable[[int], None]) -> None:
+        number = 0
+        while not self.over.wait(EVERY_S):
+            work(number)
+            number += 1
+
+    def page(self, number: int) -> None:
+        page = PAGES[number % len(PAGES)]
+        self.seconds[page].append(call(self.address + page.format(run=self.run))[1])
+
+    def newcomer(self, number: int) -> None:
+        """Looks until its first message has come. There is one once the run has begun."""
+        if not self.begun:
+            self.begun = call(f"{self.address}/api/runs/{self.run}")[0]["cycles_done"] > 0
+            return
+        host, _, port = self.address.removeprefix("http://").partition(":")
+        one = Crowd(host, int(port), f"/ws/runs/{self.run}?since=0")
+        one.join()
+        while not one.messages and one.viewers[0].code is None:
+            for key, _ in one.selector.select(1):
+                one.read(key.data)
+        self.first_s.append(one.viewers[0].first_s or 999.0)
+        one.leave(one.viewers[0], 0)
+
+    def told(self) -> dict[str, Any]:
+        every = [second for seconds in self.seconds.values() for second in seconds]
+        return {
+            "pages": len(every),
+            "page_p95_ms": quantile(every, 0.95),
+            "page_p95_ms_each": {page: quantile(seconds, 0.95) for page, seconds in self.seconds.items()},
+            "newcomers": len(self.first_s),
+            "newcomer_first_event_ms": {"p95": quantile(self.first_s, 0.95), "max": quantile(self.first_s, 1)},
+        }
+
+
+def quantile(seconds: list[float], share: float) -> int:
+    """Milliseconds."""
+    return round(sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * share))] * 1e3) if seconds else 0
+
+
+def crowd(address: str, path: str, number: int, *options: str) -> subprocess.Popen[str]:
+    url = f"ws{address[4:]}{path}"
+    command = [sys.executable, str(CROWD), url, str(number), *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(process.communicate()[0])
+    return found
+
+
+def start(address: str, scenario: int, **settings: Any) -> int:
+    return int(call(f"{address}/api/scenarios/{scenario}/runs", {"percentage": 100, **settings})[0]["id"])
+
+
+def finished(address: str, run: int) -> dict[str, Any]:
+    while (found := call(f"{address}/api/runs/{run}")[0])["state"] in ("queued", "running"):
+        time.sleep(0.5)
+    return dict(found)
+
+
+def watched(address: str, web: Web, run: int, query: str, number: int, *options: str) -> dict[str, Any]:
+    """A crowd that watches a run until all is told, with what it took of the web process."""
+    began, cpu = time.perf_counter(), web.cpu_s()
+    told = answer(crowd(address, f"/ws/runs/{run}?since=0{query}", number, *options))
+    told["seconds"], told["web_cpu_s"] = round(time.perf_counter() - began, 1), round(web.cpu_s() - cpu, 1)
+    return told
+
+
+def live(address: str, web: Web, scenario: int, number: int) -> tuple[int, dict[str, Any]]:
+    run = start(address, scenario)
+    with Beside(address, run) as beside:
+        told = watched(address, web, run, "", number)
+    ended = finished(address, run)
+    told |= beside.told() | {"events": ended["last_seq"], "run_s": lasted(ended), "web_mb": web.memory_mb()}
+    return run, told
+
+
+def alone(address: str, scenario: int) -> dict[str, Any]:
+    run = start(address, scenario)
+    with Beside(address, run) as beside:
+        ended = finished(address, run)
+    return beside.told() | {"run_s": lasted(ended)}
+
+
+def lasted(run: dict[str, Any]) -> float:
+    from datetime import datetime
+
+    began, ended = (datetime.fromisoformat(run[name]) for name in ("started_at", "finished_at"))
+    return round((ended - began).total_seconds(), 1)
+
+
+def of_pods(address: str, web: Web, scenario: int, number: int) -> dict[str, Any]:
+    run = start(address, scenario)
+    began, cpu = time.perf_counter(), web.cpu_s()
+    pods = [f"default/pod-{n * 7:06d}" for n in range(number)]
+    crowds = [crowd(address, f"/ws/runs/{run}?since=0&pod={pod}", 1, "--gaps") for pod in pods[:20]]
+    rest = watched(address, web, run, f"&pod={pods[-1]}", number - 20, "--gaps")
+    told = [answer(one) for one in crowds]
+    return {
+        "viewers": number,
+        "wrong": sum(len(one["wrong"]) for one in [*told, rest]),
+        "messages": rest["messages"],
+        "seconds": round(time.perf_counter() - began, 1),
+        "web_cpu_s": round(web.cpu_s() - cpu, 1),
+    }
+
+
+def killed(address: str, web: Web, scenario: int, number: int) -> dict[str, Any]:
+    """All viewers are gone at once, in the middle of the run."""
+    run = start(address, scenario)
+    many = crowd(address, f"/ws/runs/{run}?since=0", number)
+    while call(f"{address}/api/runs/{run}")[0]["cycles_done"] < 2000:
+        time.sleep(0.1)
+    many.kill()
+    many.communicate()
+    first, state = web.share(10), call(f"{address}/api/runs/{run}")[0]["state"]
+    return {"first_10_s_percent": first, "then_percent": web.share(10), "run_after_10_s": state}
+
+
+def measure(address: str, var: Path, given: argparse.Namespace) -> dict[str, Any]:
+    objects = workload("basic", given.nodes, given.pods)
+    document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
+    scenario = call(f"{address}/api/scenarios", document)[0]["id"]
+    web = Web(var)
+    told: dict[str, Any] = {"load_before": os.getloadavg()[0], "web_mb_before": web.memory_mb()}
+    told["alone"] = alone(address, scenario)
+    run, told["live"] = live(address, web, scenario, given.viewers)
+    told["finished"] = watched(address, web, run, "", given.viewers)
+    told["pod"] = of_pods(address, web, scenario, max(21, given.viewers // 5))
+    told["in_time"] = watched(address, web, start(address, scenario, in_time=True, until=60), "", given.viewers)
+    told["killed"] = killed(address, web, scenario, given.viewers)
+    peak = peak_memory(var)["web"]
+    return told | {"web_mb_peak": round(peak), "load_after": os.getloadavg()[0]}
+
+
+def rows(told: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The table of docs/performance.md."""
+    now, over, alone = told["live"], told["finished"], told["alone"]
+    return [
+        ("viewers", now["viewers"]),
+        ("events of the run, each to every viewer once and in order", f"{now['events']:,}"),
+        ("viewers who missed one, or had one twice", sum(now["wrong"].values()) + sum(over["wrong"].values())),
+        ("the run, s; until every viewer had all of it, s", f"{now['run_s']}; {now['slowest_s']}"),
+        ("sent, MB; processor time of the web process, s", f"{now['mb']}; {now['web_cpu_s']}"),
+        ("first event of a newcomer meanwhile, ms (p95, slowest)", told_pair(now["newcomer_first_event_ms"])),
+        ("pages meanwhile, ms (p95); beside a run that nobody watches", f"{now['page_p95_ms']}; {alone['page_p95_ms']}"),
+        ("the same run when it is over: all have all of it after, s; processor time, s", pair(over)),
+        ("a run in time, live: the same", pair(told["in_time"])),
+        (f"{told['pod']['viewers']} who watch a pod each: processor time, s", told["pod"]["web_cpu_s"]),
+        ("all killed at once: percent of a core in the first 10 s, in the next", pair_of(told["killed"])),
+        ("memory of the web process, MB: before, peak", f"{told['web_mb_before']}, {told['web_mb_peak']}"),
+        ("load of the machine (2 cores) before, after", f"{told['load_before']:.1f}, {told['load_after']:.1f}"),
+    ]
+
+
+def told_pair(found: dict[str, Any]) -> str:
+    return f"{found['p95']}, {found['max']}"
+
+
+def pair(found: dict[str, Any]) -> str:
+    return f"{found['slowest_s']}; {found['web_cpu_s']}"
+
+
+def pair_of(found: dict[str, Any]) -> str:
+    return f"{found['first_10_s_percent']}, {found['then_percent']}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Many viewers of one run.")
+    parser.add_argument("--viewers", type=int, default=1000)
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--pods", type=int, default=10000)
+    parser.add_argument("--update", type=Path, help="the document whose figures are replaced")
+    given = parser.parse_args()
+    with running() as (address, var):
+        told = measure(address, var, given)
+    print(json.dumps(told))
+    if given.update:
+        table = "\n".join(f"| {name} | {value} |" for name, value in rows(told))
+        body = f"<!-- viewers -->\n| figure | value |\n| --- | --- |\n{table}\n<!-- /viewers -->"
+        text = given.update.read_text()
+        given.update.write_text(
+            re.sub(r"<!-- viewers -->.*<!-- /viewers -->", lambda _: body, text, flags=re.DOTALL)
+        )
+
+
+if __name__ == "__main__":
+    main()
