@@ -133,7 +133,7 @@ http_protocol.WebRequest = BoundedRequest  # Daphne's factory has no option for 
 SERVER_CODES = frozenset({1001, 1011, 1012, 1013})
 
 
-# Windows of compression that messages are made for: browsers take the largest, Python's websockets ask for 12.
+# Windows of compression that messages are made for: browsers take the largest, small devices ask for less.
 WINDOWS = (15, 12)
 
 

@@ -55,6 +55,7 @@ class Instance:
         self.environment = kept | {"VAR_DIR": str(var), "PORT": str(self.port), "RUN_LOST_AFTER_S": "4"} | environment
         self.process: subprocess.Popen[str] | None = None
         self.redis: RedisServer | None = None
+        self.postgres: PostgresServer | None = None
 
     def start(self) -> str:
         """The line that tells the address."""
@@ -175,27 +176,40 @@ class RedisServer:
         self.process.wait()
 
 
+class PostgresServer:
+    """A real PostgreSQL on a port, with an empty database. Runs as user postgres where we are root."""
+
+    def __init__(self) -> None:
+        assert POSTGRES
+        self.folder = Path(tempfile.mkdtemp(prefix="kubesched-postgres-"))
+        self.port = free_port()
+        self.url = f"postgres://kubesched@127.0.0.1:{self.port}/postgres"
+        self.how: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder}
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "postgres")
+            self.how |= {"user": "postgres", "group": "postgres", "extra_groups": []}
+        command = [POSTGRES / "initdb", "-D", self.folder / "data", "-U", "kubesched", "-A", "trust", "-N"]
+        subprocess.run(command, check=True, **self.how)
+        self.start()
+
+    def start(self) -> None:
+        assert POSTGRES
+        options = ["-p", str(self.port), "-k", str(self.folder), "-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"]
+        self.process = subprocess.Popen([POSTGRES / "postgres", "-D", self.folder / "data", *options], **self.how)
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0, "PostgreSQL's start")
+
+    def stop(self) -> None:
+        """At once: whoever is connected is cut off."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
+
+
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """A real PostgreSQL on a port; the URL of an empty database. Runs as user postgres where we are root."""
-    assert POSTGRES
-    folder = Path(tempfile.mkdtemp(prefix="kubesched-postgres-"))
-    who: dict[str, Any] = {}
-    if os.getuid() == 0:
-        shutil.chown(folder, "postgres")
-        who = {"user": "postgres", "group": "postgres", "extra_groups": []}
-    data, port = folder / "data", free_port()
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    subprocess.run(
-        [POSTGRES / "initdb", "-D", data, "-U", "kubesched", "-A", "trust", "-N"], check=True, **quiet, **who
-    )
-    options = ["-p", str(port), "-k", str(folder), "-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"]
-    process = subprocess.Popen([POSTGRES / "postgres", "-D", data, *options], **quiet, **who)
+def postgres_server() -> Iterator[PostgresServer]:
+    """One for the time of the block."""
+    server = PostgresServer()
     try:
-        address = ("127.0.0.1", port)
-        until(lambda: socket.socket().connect_ex(address) == 0, "PostgreSQL's start")
-        yield f"postgres://kubesched@127.0.0.1:{port}/postgres"
+        yield server
     finally:
-        process.send_signal(signal.SIGQUIT)
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
+        server.stop()
+        shutil.rmtree(server.folder, ignore_errors=True)

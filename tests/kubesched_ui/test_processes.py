@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,8 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from tests.kubesched_ui.instance import CHECKOUT, POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
 
@@ -61,13 +64,14 @@ def needs(found: object, what: str) -> pytest.MarkDecorator:
 def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     var = tmp_path_factory.mktemp("var")
     with ExitStack() as services:
-        environment, redis = {}, None
+        environment, redis, postgres = {}, None, None
         if request.param == "services":
             redis = RedisServer()
             services.callback(redis.kill)
-            environment = {"REDIS_URL": redis.url, "DATABASE_URL": services.enter_context(postgres_server())}
+            postgres = services.enter_context(postgres_server())
+            environment = {"REDIS_URL": redis.url, "DATABASE_URL": postgres.url}
         instance = Instance(var, **environment)
-        instance.redis = redis
+        instance.redis, instance.postgres = redis, postgres
         services.callback(instance.interrupt)
         assert f"http://127.0.0.1:{instance.port}" in instance.start()
         yield instance
@@ -167,6 +171,79 @@ def test_ten_clients_at_once(instance: Instance, scenario: int) -> None:
     last = instance.finished(run)["last_seq"]
     assert [(len(seqs), seqs[-1]) for seqs in got] == [(last, last)] * 10
     assert got == [list(range(1, last + 1))] * 10
+
+
+def crowd(instance: Instance, run: int, query: str = "", *options: str) -> subprocess.Popen[str]:
+    """Thirty viewers in a process of their own."""
+    url = f"ws://127.0.0.1:{instance.port}/ws/runs/{run}?since=0{query}"
+    command = [sys.executable, "benchmarks/crowd.py", url, "30", "--seconds", "120", *options]
+    return subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
+
+
+def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None:
+    in_time = start_run(instance, scenario, in_time=True, until=30)
+    runs = [start_run(instance, scenario), in_time]
+    crowds = [
+        crowd(instance, runs[0]),
+        crowd(instance, runs[0], "&pod=default/p00700", "--gaps"),
+        crowd(instance, in_time),
+    ]
+    told = [json.loads(one.communicate(timeout=150)[0]) for one in crowds]
+    told.append(json.loads(crowd(instance, runs[0], "", "--plain").communicate(timeout=150)[0]))  # it is over
+    last = [str(instance.finished(run)["last_seq"]) for run in (runs[0], runs[0], in_time, runs[0])]
+    assert [one["codes"] for one in told] == [{"1000": 30}] * 4
+    assert [one["wrong"] for one in told] == [{}] * 4
+    assert [one["last_seq"] for one in told] == [{seq: 30} for seq in last]
+    assert told[3]["mb"] > 5 * told[0]["mb"]  # the same, not compressed
+
+
+def test_viewers_that_are_killed_are_gone(instance: Instance, scenario: int) -> None:
+    (web,) = instance.pids("kubesched_ui.server")
+
+    def sockets() -> int:
+        links = [os.readlink(link) for link in Path(f"/proc/{web}/fd").iterdir() if link.is_symlink()]
+        return sum(link.startswith("socket:") for link in links)
+
+    before, run = sockets(), start_run(instance, scenario)
+    many = crowd(instance, run)
+    until(lambda: sockets() >= before + 30, "thirty sockets")
+    many.kill()
+    many.communicate()
+    until(lambda: sockets() <= before + 5, "the end of their sockets")
+    check(instance, run)
+
+
+def test_an_outage_of_the_database_ends_every_socket_and_clients_go_on(instance: Instance, scenario: int) -> None:
+    if instance.postgres is None:
+        pytest.skip("SQLite is never away")
+    run = start_run(instance, scenario)
+    got: list[list[int]] = [[] for _ in range(8)]
+    codes: list[list[int]] = [[] for _ in got]
+
+    def watch(seqs: list[int], closed: list[int]) -> None:
+        while not closed or closed[-1] != 1000:
+            try:
+                url = f"ws://127.0.0.1:{instance.port}/ws/runs/{run}?since={seqs[-1] if seqs else 0}"
+                with connect(url, max_size=None) as ws:
+                    while True:
+                        seqs += [e["seq"] for e in json.loads(ws.recv(timeout=60))["events"]]
+            except ConnectionClosed as gone:
+                closed.append(gone.rcvd.code if gone.rcvd else 0)
+                time.sleep(0.2)
+
+    clients = [threading.Thread(target=watch, args=both) for both in zip(got, codes, strict=True)]
+    for client in clients:
+        client.start()
+    until(lambda: all(got), "the first events of all")
+    instance.postgres.stop()
+    until(lambda: all(codes), "the end of all sockets")
+    assert {closed[0] for closed in codes} <= {1011, 1000}, "1000 where the run was over before"
+    instance.postgres.start()
+    for client in clients:
+        client.join(120)
+    check(instance, run)
+    last = instance.finished(run)["last_seq"]
+    assert got == [list(range(1, last + 1))] * 8
 
 
 def test_a_killed_broker_loses_neither_the_run_under_way_nor_the_queued_one(instance: Instance, scenario: int) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from websockets.exceptions import ConnectionClosedError
+from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 from websockets.sync.client import connect
 
 from kubesched_ui import bodies
@@ -19,7 +20,10 @@ from kubesched_ui.bodies import Body, Room
 APPLICATION = """
     import contextlib
     import pathlib
+    import random
+    from kubesched_ui.recording.frames import frames
     FRAME = "x" * 100_000
+    NOISE = random.Random(1).randbytes(100_000).hex()
 
     async def application(scope, receive, send):
         await receive()
@@ -37,7 +41,14 @@ APPLICATION = """
                 await send({"type": "websocket.close", "code": 1011})
             await receive()
             return
-        for number in range(2_000):  # 200 MB
+        if scope["path"] == "/frames":  # 30 MB, also when they are compressed
+            window = scope["extensions"]["kubesched.frames"]()
+            made = frames(NOISE.encode(), window)
+            for number in range(300):
+                await send({"type": "websocket.send", "frames": made})
+                pathlib.Path("sent").write_text(str(number + 1))
+            await send({"type": "websocket.send", "text": f"{window} {len(made)}"})
+        for number in range(0 if scope["path"] == "/frames" else 2_000):  # 200 MB
             await send({"type": "websocket.send", "text": FRAME})
             pathlib.Path("sent").write_text(str(number + 1))
         await send({"type": "websocket.close", "code": 1000})
@@ -111,6 +122,23 @@ def test_a_socket_that_the_server_gives_up_is_closed(server: str) -> None:
             socket.recv(timeout=5)
     assert closed.value.rcvd
     assert closed.value.rcvd.code == 1011
+
+
+@pytest.mark.parametrize(("asked", "window"), [(None, 15), (13, 12), (10, 0)])
+def test_frames_made_before_wait_for_a_slow_reader_and_pings_get_through(
+    server: str, tmp_path: Path, asked: int | None, window: int
+) -> None:
+    offers = [ClientPerMessageDeflateFactory(server_max_window_bits=asked)]
+    with connect(f"{server}frames", max_queue=1, max_size=None, compression=None, extensions=offers) as client:
+        noise = client.recv()
+        assert len(noise) == 200_000
+        assert settled(tmp_path / "sent") < 150
+        pong = client.ping()
+        rest = list(client)
+        assert pong.is_set()
+    assert rest.pop().split()[0] == str(window)
+    assert len(rest) == 299
+    assert set(rest) == {noise}
 
 
 def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def others(tmp_path: Path) -> Iterator[list[str]]:
     with ExitStack() as servers:
         urls = [f"sqlite:///{tmp_path}/second.sqlite3"]
         if POSTGRES:
-            urls += [servers.enter_context(postgres_server()), f"sqlite:///{tmp_path}/last.sqlite3"]
+            urls += [servers.enter_context(postgres_server()).url, f"sqlite:///{tmp_path}/last.sqlite3"]
         yield urls
 
 
