@@ -7,6 +7,7 @@ import tempfile
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from typing import Any
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
@@ -72,6 +73,19 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def openid_connect() -> list[dict[str, Any]]:
+    """The provider that OIDC_ISSUER names, as allauth has it; none where it is unset. Raises ValueError naming what
+    else is needed."""
+    issuer = text("OIDC_ISSUER")
+    if not issuer:
+        return []
+    if missing := [name for name in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET") if not text(name)]:
+        raise ValueError(f"{missing[0]} is needed where OIDC_ISSUER is set")
+    client = {"client_id": text("OIDC_CLIENT_ID"), "secret": text("OIDC_CLIENT_SECRET")}
+    name = text("OIDC_NAME", "OpenID Connect")
+    return [{"provider_id": "oidc", "name": name, "settings": {"server_url": issuer}, **client}]
 
 
 def max_upload() -> int:

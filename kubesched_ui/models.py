@@ -40,6 +40,17 @@ def owned(related_name: str) -> models.ForeignKey:
     )
 
 
+_M = TypeVar("_M", bound=models.Model, covariant=True)
+
+
+class Seen(models.Manager[_M]):
+    """What may be seen by who looks: lists, counts, searches and related rows all come by here. A row that another one
+    names (`run.parent`) does not: `shows_parent`."""
+
+    def get_queryset(self) -> models.QuerySet[_M]:
+        return viewing.seen(super().get_queryset())
+
+
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
     """The list of scenarios."""
 
@@ -52,7 +63,7 @@ class ScenarioQuerySet(models.QuerySet["Scenario"]):
         return rows
 
 
-class Complete(models.Manager.from_queryset(ScenarioQuerySet)):  # type: ignore[misc]
+class Complete(Seen.from_queryset(ScenarioQuerySet)):  # type: ignore[misc]
     """Scenarios but for those of which a part is still to be stored: to everybody they are not there yet."""
 
     def get_queryset(self) -> ScenarioQuerySet:
@@ -94,6 +105,11 @@ class Scenario(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def shows_parent(self) -> bool:
+        """Whether who looks may see what it was edited from."""
+        return viewing.sees(Scenario, self.parent_id)
 
     def objects_of(self, kinds: Iterable[str] | None = None) -> Iterator[Any]:
         """The Kubernetes objects as dicts, in the order they came, of `kinds` only when given."""
@@ -233,7 +249,7 @@ class RunQuerySet(WorkQuerySet["Run"]):
 
     def listed(self) -> RunQuerySet:
         """With what a list of runs shows of each, and without what is large."""
-        return self.select_related("scenario").defer(
+        return self.select_related("scenario", "owner").defer(
             "node_names",
             "pods",
             "unbind",
@@ -326,7 +342,7 @@ class Run(Work):
     pinned = models.BooleanField(default=False, help_text="Stays, however old it is.")
     stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="None: not measured yet.")
 
-    objects = RunQuerySet.as_manager()
+    objects = Seen.from_queryset(RunQuerySet)()
 
     class Meta:
         ordering = ["-created_at", "-id"]
@@ -369,6 +385,11 @@ class Run(Work):
     def is_fork(self) -> bool:
         """Whether it goes on from another run, which may be gone by now."""
         return self.fork_at is not None
+
+    @property
+    def shows_parent(self) -> bool:
+        """Whether who looks may see the run that it goes on from."""
+        return viewing.sees(Run, self.parent_id)
 
     @property
     def adopts(self) -> bool:
@@ -423,7 +444,7 @@ class Upgrade(Work):
     planned = models.PositiveIntegerField(default=0, help_text="As far as that is known.")
     steps = PackedJSONField(default=list, editable=False)
 
-    objects = UpgradeQuerySet.as_manager()
+    objects = Seen.from_queryset(UpgradeQuerySet)()
 
     class Meta:
         ordering = ["-created_at", "-id"]

@@ -26,6 +26,7 @@ import os
 import resource
 import socket
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import django
@@ -266,12 +267,20 @@ def allow_files() -> None:
 OURS = "kubesched_ui.asgi:application"
 
 
+def listens_at(args: Sequence[str]) -> None:
+    """Whether people sign in is by the address that is really listened at, unless HOST or ACCOUNTS say otherwise."""
+    hosts = [after for option, after in pairwise(args) if option in ("-b", "--bind")]
+    if hosts and not os.environ.get("HOST"):
+        os.environ["HOST"] = hosts[-1]
+
+
 class CommandLine(CommandLineInterface):
     server_class = Server
 
     def run(self, args: Sequence[str]) -> None:
         """Serves until told to stop. Our own pages find their static files gathered."""
         if OURS in args:
+            listens_at(args)
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
             django.setup()
             from django.conf import settings

@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "channels",
     "ninja",  # serves the API documentation's own assets instead of a CDN's
     "kubesched_ui",
+    "kubesched_ui.accounts",
 ]
 MIDDLEWARE = [
     "kubesched_ui.seeing.middleware.operators",
@@ -57,6 +58,34 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "kubesched_ui.beside.middleware.beside",  # the last: what refuses a request came before
 ]
+# With accounts people sign in (docs/accounts.md). Without, nothing of this is even imported.
+ACCOUNTS = env.accounts()
+ACCOUNTS_APPS = ["allauth", "allauth.account", "allauth.socialaccount"]
+ACCOUNTS_APPS += ["allauth.socialaccount.providers.openid_connect"]
+ACCOUNTS_MIDDLEWARE = ["allauth.account.middleware.AccountMiddleware", "kubesched_ui.accounts.doors.Doors"]
+if ACCOUNTS:
+    INSTALLED_APPS += ACCOUNTS_APPS
+    MIDDLEWARE += ACCOUNTS_MIDDLEWARE
+REGISTER = env.choice("REGISTER", "invite", "open", "oidc")  # who may make an account
+PROXIES = env.number("PROXIES", 0)  # in front of us, whose X-Forwarded-For is believed
+AUDIT_DAYS = env.number("AUDIT_DAYS", 365)
+AUDIT_ENTRIES = 200_000  # kept of the audit log at most
+LOGIN_URL, LOGIN_REDIRECT_URL = "account_login", "home"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+ACCOUNT_ADAPTER = "kubesched_ui.accounts.adapters.Accounts"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"  # no mail is sent: who lost a password asks an administrator
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/m/ip,5/m/key", "signup": "20/m/ip"}
+ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
+SOCIALACCOUNT_ADAPTER = "kubesched_ui.accounts.adapters.External"
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": env.openid_connect(), "OAUTH_PKCE_ENABLED": True}}
+
 ROOT_URLCONF = "kubesched_ui.urls"
 ASGI_APPLICATION = "kubesched_ui.asgi.application"
 TEMPLATES = [

@@ -1,5 +1,6 @@
 """Addresses: the API and the admin here, the pages in pages/urls.py; an operator's in seeing/middleware.py."""
 
+from django.apps import apps
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -10,8 +11,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("", include("kubesched_ui.pages.urls")),
 ]
+if apps.is_installed("allauth.account"):
+    urlpatterns.append(path("", include("kubesched_ui.pages.account_urls")))
 
 handler400 = "kubesched_ui.pages.errors.bad_request"
 handler403 = "kubesched_ui.pages.errors.forbidden"
 handler404 = "kubesched_ui.pages.errors.not_found"
+handler429 = "kubesched_ui.pages.errors.too_many"  # allauth's
 handler500 = "kubesched_ui.pages.errors.broken"

@@ -1,5 +1,6 @@
 """Fixtures for all tests. Hypothesis runs the same examples each time, however slow, and keeps nothing between runs."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,12 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
     if database["ENGINE"].endswith("sqlite3"):
         name = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
         database["TEST"]["NAME"] = name
+
+
+@pytest.fixture(scope="session", autouse=True)
+def processes_have_the_products_settings() -> None:
+    """What a test starts is as people start it."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "kubesched_ui.settings"
 
 
 @pytest.fixture(autouse=True)

@@ -33,6 +33,7 @@ FLOORS = {
         ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),
         ("seeing", "backup", "beside"),
+        ("accounts",),
         ("admin", "ingest", "recording"),
         ("keeping",),
         ("scenarios",),

@@ -102,6 +102,10 @@ class RunOut(ModelSchema):
     feature_gates: dict[str, bool] = Field(description="Those that are not as in the release by default.")
 
     @staticmethod
+    def resolve_parent_id(run: Run) -> int | None:
+        return run.parent_id if run.shows_parent else None
+
+    @staticmethod
     def resolve_release(run: Run) -> str:
         return run.release_number
 

@@ -28,6 +28,10 @@ class ScenarioOut(ModelSchema):
         fields += ["pinned", "stored_bytes"]
 
     @staticmethod
+    def resolve_parent_id(scenario: Scenario) -> int | None:
+        return scenario.parent_id if scenario.shows_parent else None
+
+    @staticmethod
     def resolve_url(scenario: Scenario) -> str:
         return f"/api/scenarios/{scenario.pk}"
 

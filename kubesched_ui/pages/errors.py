@@ -21,6 +21,7 @@ TITLES = {
     403: "This is not allowed",
     404: "There is nothing here",
     413: "That is too large",
+    429: "Not so fast",
     500: "This recording cannot be read",
 }
 
@@ -53,7 +54,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None, reason: str = "") -> HttpResponse:
-    return page(request, 403, "The form was too old or came from another site. Reload the page and send it again.")
+    """A write that this viewer may not do, with its sentence; else a form without the token that it should have."""
+    said = str(exception) if exception else ""
+    return page(
+        request, 403, said or "The form was too old or came from another site. Reload the page and send it again."
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -61,6 +66,13 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     lost = "There is nothing at this address. What it named may have been deleted, or it is incomplete."
     detail = said if said.endswith(".") else lost
     return page(request, 404, detail)
+
+
+def too_many(request: HttpRequest) -> HttpResponse:
+    """More tries than are looked at."""
+    answer = page(request, 429, "There were too many tries. Wait a minute, then try again.")
+    answer["Retry-After"] = "60"
+    return answer
 
 
 def broken(request: HttpRequest) -> HttpResponse:

@@ -1,8 +1,11 @@
 """What the frame of every page shows: the section one is in, the version. A context processor."""
 
+from typing import Any
+
 from django.conf import settings
 from django.http import HttpRequest
 
+from kubesched_ui.accounts import invitations
 from kubesched_ui.keeping import disk
 
 # First part of an address -> the section of the navigation that it belongs to.
@@ -14,12 +17,21 @@ SECTIONS = {
     "compare": "runs",
     "upgrades": "scenarios",
     "learn": "learn",
+    "account": "account",
 }
 
 
-def frame(request: HttpRequest) -> dict[str, str]:
-    """`section`: home, scenarios, runs, learn or "" (an address of nothing); `here`: the address's name; `version`;
-    `room`: why nothing new is begun, "" if there is room."""
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """`section`: home, scenarios, runs, learn, account or "" (an address of nothing); `here`: the address's name; `version`;
+    `accounts`: whether there are any; `room`: why nothing new is begun, "" if there is room."""
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""
-    return {"section": section, "here": here, "version": settings.VERSION, "room": disk.short_lately()}
+    told: dict[str, Any] = {"section": section, "here": here, "version": settings.VERSION}
+    told |= {"accounts": settings.ACCOUNTS, "room": disk.short_lately()}
+    return told | {"invited": invited(request)} if here == "account_signup" else told
+
+
+def invited(request: HttpRequest) -> str:
+    """The kind of invitation that was opened in this session, "" without one."""
+    found = invitations.of(request.session)
+    return found.kind if found else ""

@@ -3,11 +3,12 @@
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from kubesched_ui import viewing
 from kubesched_ui.keeping import quota
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.digest import digest
@@ -52,11 +53,20 @@ def runs(request: HttpRequest) -> HttpResponse:
     return render(request, "runs.html", context | values)
 
 
+def counted() -> Count:
+    """The runs of a scenario, of those that may be seen."""
+    return Count("runs", filter=Q(runs__in=Run.objects.all())) if viewing.viewer() else Count("runs")
+
+
 @require_GET
 def scenarios(request: HttpRequest) -> HttpResponse:
     """All scenarios."""
     values = asked(request, "q", "origin", "sort")
-    rows = Scenario.objects.matching(values["q"], values["origin"]).annotate(run_count=Count("runs"))
+    rows = (
+        Scenario.objects.select_related("owner", "parent")
+        .matching(values["q"], values["origin"])
+        .annotate(run_count=counted())
+    )
     page = Paginator(rows.order_by(*order(values["sort"], SCENARIO_SORTS)), ROWS).get_page(request.GET.get("page"))
     lines = [(scenario, digest(scenario.config, NEWEST, "leave_out")) for scenario in page.object_list]
     context: dict[str, Any] = {"page": page, "lines": lines, "origins": Scenario.Origin.values}

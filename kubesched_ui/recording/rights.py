@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kubesched_ui.accounts.sockets import may_watch
+
 Scope = dict[str, Any]
 
 
@@ -14,4 +16,4 @@ def may_see(run_id: int, scopes: Sequence[Scope]) -> list[bool]:
     Asked when a socket comes, before anything is sent, and every second for all of a run's sockets together while they
     are open: what is no longer allowed ends then. Runs in a thread of its own and may ask the database, once for all.
     """
-    return [True] * len(scopes)
+    return may_watch(run_id, scopes)

@@ -65,7 +65,7 @@ def test_without_anybody_nobody_is_the_owner(client: Client) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_the_process_that_reads_uploads_knows_for_whom() -> None:
     user = User.objects.create_user("ada")
-    pk, _ = isolated.read([("c.json", CLUSTER)], "", "upload", "", user.pk)
+    pk, _ = isolated.read(isolated.Job([("c.json", CLUSTER)], "", "upload", owner_id=user.pk), lambda pk: None)
     assert Scenario.objects.get(pk=pk).owner == user
     assert viewing.owner_id() is None
 

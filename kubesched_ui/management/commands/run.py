@@ -12,13 +12,14 @@ import time
 import urllib.error
 import urllib.request
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui import env
+from kubesched_ui.accounts import invitations
 from kubesched_ui.keeping import room
 from kubesched_ui.supervision import CannotStart, check_free, configuration, lock
 
@@ -36,6 +37,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         os.umask(0o077)  # what is kept is its owner's alone
+        if env.text("HOST", "127.0.0.1") != host:
+            begin_again(host)
         for warning in env.warnings():
             print(f"Warning: {warning}", file=sys.stderr)
         try:
@@ -55,11 +58,19 @@ class Command(BaseCommand):
         address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
         if wait_until_ready(address, supervisor):
             print(f"KubeSched is at {address}   (Ctrl-C stops it; logs are in {settings.VAR_DIR / 'log'})", flush=True)
+            if settings.ACCOUNTS and (secret := invitations.first()):
+                print(f"To be its administrator, open {address}/account/invitation/{secret}/", flush=True)
         elif supervisor.poll() is None:
             print(f"KubeSched does not answer yet; see the logs in {settings.VAR_DIR / 'log'}", file=sys.stderr)
         code = supervisor.wait()
         held.close()
         sys.exit(code)
+
+
+def begin_again(host: str) -> NoReturn:
+    """With --host as HOST, so that all processes know by it whether people sign in."""
+    os.environ["HOST"] = host
+    os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
 def wait_for_port(host: str, port: int) -> None:

@@ -1,0 +1,12 @@
+"""The application of accounts; its tables are there without accounts, too, and empty."""
+
+from django.apps import AppConfig, apps
+
+
+class Accounts(AppConfig):
+    name = "kubesched_ui.accounts"
+    label = "accounts"
+
+    def ready(self) -> None:
+        if apps.is_installed("allauth.account"):
+            from kubesched_ui.accounts import signed_in as signed_in  # hears who signs in

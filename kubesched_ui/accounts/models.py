@@ -1,0 +1,182 @@
+"""What is stored of accounts beside Django's users: groups, shares, tokens, invitations, what people did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from kubesched_ui.models import MAX_NAME, Run, Scenario
+
+DIGEST = 64  # hexadecimal digits of SHA-256
+
+
+def current() -> Q:
+    """Not over yet."""
+    return Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+
+
+class Group(models.Model):
+    """People who see what is shared with them all. Who made it manages it."""
+
+    MOST = 1000  # people
+
+    name = models.CharField(max_length=MAX_NAME)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="own_groups")
+    members = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, related_name="sharing_groups", help_text="Its owner, too."
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ShareQuerySet(models.QuerySet["Share"]):
+    """The shares there are."""
+
+    def live(self) -> ShareQuerySet:
+        """Those that are not over."""
+        return self.filter(current())
+
+
+class Share(models.Model):
+    """A scenario or a run that others see: who holds a link, or the members of a group. Revoking deletes it.
+
+    Of a scenario it shows the scenario and its owner's runs of it; of a run that run.
+    """
+
+    MOST = 100  # of one thing
+
+    scenario = models.ForeignKey(Scenario, null=True, blank=True, on_delete=models.CASCADE, related_name="shares")
+    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="shares")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shares")
+    group = models.ForeignKey(Group, null=True, blank=True, on_delete=models.CASCADE, related_name="shares")
+    digest = models.CharField(max_length=DIGEST, null=True, unique=True, editable=False, help_text="Of a link.")
+    note = models.CharField(max_length=MAX_NAME, blank=True, help_text="For whom the link is.")
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    visited_at = models.DateTimeField(null=True, blank=True, help_text="When the link was last opened.")
+
+    objects = ShareQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(scenario=None, run__isnull=False) | Q(scenario__isnull=False, run=None),
+                name="share_is_of_one_thing",
+            ),
+            models.CheckConstraint(
+                condition=Q(group=None, digest__isnull=False) | Q(group__isnull=False, digest=None),
+                name="share_is_a_link_or_a_groups",
+            ),
+        ]
+
+    @property
+    def thing(self) -> Scenario | Run:
+        """What is shared."""
+        found = self.scenario or self.run
+        assert found is not None
+        return found
+
+    @property
+    def over(self) -> bool:
+        """Whether it has expired."""
+        return is_over(self.expires_at)
+
+
+class Token(models.Model):
+    """What a program shows at the API in the place of a person. Shown once; revoking deletes it."""
+
+    MOST = 50  # of a person
+
+    class Scope(models.TextChoices):
+        READ = "read"
+        WRITE = "write"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=MAX_NAME)
+    digest = models.CharField(max_length=DIGEST, unique=True, editable=False)
+    scope = models.CharField(max_length=5, choices=Scope, default=Scope.READ)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    @property
+    def over(self) -> bool:
+        """Whether it has expired."""
+        return is_over(self.expires_at)
+
+
+class Invitation(models.Model):
+    """A link that works once: to make an account, an administrator's at the first start, or to join a group."""
+
+    class Kind(models.TextChoices):
+        FIRST = "first"
+        PERSON = "person"
+        GROUP = "group"
+
+    kind = models.CharField(max_length=6, choices=Kind)
+    digest = models.CharField(max_length=DIGEST, unique=True, editable=False)
+    group = models.ForeignKey(Group, null=True, blank=True, on_delete=models.CASCADE, related_name="invitations")
+    note = models.CharField(max_length=MAX_NAME, blank=True, help_text="For whom it is.")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="invited")
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="invitations_used"
+    )
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+
+class SignedIn(models.Model):
+    """A session in which somebody is signed in."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="signed_in")
+    key = models.CharField(max_length=40, unique=True, editable=False)
+    at = models.DateTimeField(default=timezone.now)
+    address = models.CharField(max_length=64, blank=True)
+    agent = models.CharField(max_length=MAX_NAME, blank=True, help_text="What the browser calls itself.")
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+
+
+class Entry(models.Model):
+    """Something that somebody did. Names are kept as they were: what they name may be gone."""
+
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="entries")
+    name = models.CharField(max_length=MAX_NAME, blank=True, help_text="The person's, as typed at a failed sign-in.")
+    did = models.CharField(max_length=40)
+    what = models.CharField(max_length=2 * MAX_NAME, blank=True)
+    address = models.CharField(max_length=64, blank=True, help_text="Where the request came from.")
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+
+
+def is_over(until: datetime | None) -> bool:
+    """Whether a moment has passed; None never comes."""
+    return until is not None and until <= timezone.now()
+
+
+def named(thing: Any) -> str:
+    """`Run 7 “name”`: as it is called where people are told of it."""
+    name = getattr(thing, "name", "")
+    kind = type(thing).__name__ if type(thing).__name__ != "Upgrade" else "Upgrade preview"
+    return f"{kind} {thing.pk}" + (f" “{name}”" if name else "")

@@ -1,0 +1,62 @@
+"""The sessions in which somebody is signed in, so that all can be ended; and what of signing in the audit log has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.contrib.sessions.models import Session
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils import timezone
+
+from kubesched_ui.accounts import audit
+from kubesched_ui.accounts.address import address_of
+from kubesched_ui.accounts.models import SignedIn
+
+
+def note(request: HttpRequest, user: User) -> None:
+    """Writes down that this session is theirs."""
+    if key := request.session.session_key:
+        agent = request.headers.get("User-Agent", "")[:200]
+        values = {"user": user, "address": address_of(request), "agent": agent, "at": timezone.now()}
+        SignedIn.objects.update_or_create(key=key, defaults=values)
+
+
+def sessions(user: User) -> list[SignedIn]:
+    """Those that there still are, the newest first. What is over is forgotten."""
+    known = list(SignedIn.objects.filter(user=user))
+    live = set(
+        Session.objects.filter(pk__in=[one.key for one in known], expire_date__gt=timezone.now()).values_list(
+            "pk", flat=True
+        )
+    )
+    SignedIn.objects.filter(user=user).exclude(key__in=live).delete()
+    return [one for one in known if one.key in live]
+
+
+def end_all(user: User) -> int:
+    """Signs them out everywhere; how many sessions that were."""
+    keys = list(SignedIn.objects.filter(user=user).values_list("key", flat=True))
+    Session.objects.filter(pk__in=keys).delete()
+    SignedIn.objects.filter(user=user).delete()
+    return len(keys)
+
+
+@receiver(user_logged_in)
+def came(request: HttpRequest, user: User, **more: Any) -> None:
+    note(request, user)
+    audit.note(user, "sign in", address=address_of(request))
+
+
+@receiver(user_logged_out)
+def went(request: HttpRequest, user: User | None, **more: Any) -> None:
+    if user is not None:
+        audit.note(user, "sign out", address=address_of(request))
+
+
+@receiver(user_login_failed)
+def failed(credentials: dict[str, Any], request: HttpRequest | None = None, **more: Any) -> None:
+    name = str(credentials.get("username") or credentials.get("login") or "")
+    audit.note(None, "sign in failed", address=address_of(request) if request else "", name=name)

@@ -1,0 +1,72 @@
+"""Websockets: whose they are, by the session or the token that they were opened with, asked anew each time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from channels.sessions import CookieMiddleware
+from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from kubesched_ui.accounts import access, links, tokens
+from kubesched_ui.accounts.access import Viewer
+from kubesched_ui.models import Run
+
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
+
+
+class Doors:
+    """Reads the cookies of a websocket. Who may see what it is about is asked where it is answered
+    (recording/rights.py): before anything is sent, and every second from then on."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self.with_cookies = CookieMiddleware(application)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
+        return await (self.with_cookies if settings.ACCOUNTS else self.application)(scope, receive, send)
+
+
+def may_watch(run_id: int, scopes: Sequence[dict[str, Any]]) -> list[bool]:
+    """For each websocket whether who opened it may see the run now: still signed in, nothing revoked, nothing over."""
+    if not settings.ACCOUNTS:
+        return [True] * len(scopes)
+    found = viewers_of(scopes)
+    yes = {who: access.sees(who, Run, run_id) for who in set(found)}
+    return [yes[who] for who in found]
+
+
+def viewers_of(scopes: Sequence[dict[str, Any]]) -> list[Viewer]:
+    """Who opened each of them, as that is now. All sessions are read at once, and all users."""
+    keys = [scope.get("cookies", {}).get(settings.SESSION_COOKIE_NAME, "") for scope in scopes]
+    stored = Session.objects.filter(pk__in={key for key in keys if key}, expire_date__gt=timezone.now())
+    sessions = {row.pk: SessionStore().decode(row.session_data) for row in stored}
+    users = User.objects.in_bulk({int(one[SESSION_KEY]) for one in sessions.values() if SESSION_KEY in one})
+    by_session = {key: of_session(one, users) for key, one in sessions.items()}
+    return [by_token(scope) or by_session.get(key, Viewer()) for scope, key in zip(scopes, keys, strict=True)]
+
+
+def of_session(session: dict[str, Any], users: dict[int, User]) -> Viewer:
+    """Who is signed in there, unless the password was changed since; and what was opened."""
+    user = users.get(int(session.get(SESSION_KEY, 0)))
+    opened = links.of(session)
+    if user is None or not constant_time_compare(session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()):
+        return Viewer(links=opened)
+    return access.viewer_of(user, opened)
+
+
+def by_token(scope: dict[str, Any]) -> Viewer | None:
+    """Who an Authorization header stands for: nobody, if for none; None where there is no header."""
+    shown = dict(scope["headers"]).get(b"authorization")
+    if shown is None:
+        return None
+    try:
+        return tokens.viewer_of(shown.decode("latin1"), str((scope.get("client") or [""])[0]))
+    except tokens.Refused:
+        return Viewer()

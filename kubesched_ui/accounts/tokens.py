@@ -1,0 +1,61 @@
+"""API tokens: made, shown once, looked up by their hash. Wrong ones may be tried a few times a minute only."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from kubesched_ui.accounts import access, audit, limits, secrets
+from kubesched_ui.accounts.access import Viewer
+from kubesched_ui.accounts.models import Token, current
+from scheduler_core.errors import InputError
+
+TRIES = limits.Limit("token", 20, 60)
+USED_EVERY = timedelta(minutes=1)  # so often it is written down at most that a token was used
+
+
+class Refused(Exception):
+    """Why a token is not taken, a sentence. `status`: of the answer."""
+
+    def __init__(self, said: str, status: int = 401) -> None:
+        super().__init__(said)
+        self.status = status
+
+
+def make(user: User, name: str, scope: str = Token.Scope.READ, until: datetime | None = None) -> tuple[Token, str]:
+    """A new token and its secret, which is nowhere else. Raises InputError."""
+    if not name:
+        raise InputError("Token", "name", "is needed: what is it for?")
+    if scope not in Token.Scope.values:
+        raise InputError("Token", "scope", f"must be one of {', '.join(Token.Scope.values)}")
+    if user.api_tokens.count() >= Token.MOST:
+        raise InputError("Token", "", f"you have {Token.MOST} already; revoke some of them")
+    secret = secrets.new(secrets.PREFIX)
+    return user.api_tokens.create(name=name, digest=secrets.digest(secret), scope=scope, expires_at=until), secret
+
+
+def viewer_of(header: str, address: str) -> Viewer:
+    """Who an Authorization header stands for. Raises Refused."""
+    kind, _, secret = header.partition(" ")
+    if kind.lower() != "bearer":
+        raise Refused("Authorization must be: Bearer, a space, an API token.")
+    if TRIES.reached(address):
+        raise Refused("Too many tokens that are none; wait a minute.", 429)
+    found = Token.objects.select_related("user").filter(current(), digest=secrets.digest(secret.strip())).first()
+    if found is None or not found.user.is_active:
+        TRIES.count(address)
+        raise Refused("There is no such token; it may have been revoked, or be over.")
+    note_use(found, address)
+    return access.viewer_of(found.user, writes=found.scope == Token.Scope.WRITE)
+
+
+def note_use(token: Token, address: str) -> None:
+    """When it was last used, to the minute; the first time is for the audit log, too."""
+    now = timezone.now()
+    if token.used_at is None:
+        audit.note(token.user, "token used first", token.name, address)
+    elif now - token.used_at < USED_EVERY:
+        return
+    Token.objects.filter(pk=token.pk).update(used_at=now)

@@ -1,0 +1,157 @@
+"""One's own account: name, password, tokens, sessions, what one did; for administrators invitations, what all did."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from kubesched_ui.accounts import audit, invitations, signed_in, tokens
+from kubesched_ui.accounts.address import address_of
+from kubesched_ui.accounts.models import Invitation, Token, current
+from kubesched_ui.pages.naming import name_in
+from scheduler_core.errors import InputError
+
+ROWS = 100
+SPANS = {"": "never", "1": "in a day", "7": "in a week", "30": "in 30 days", "365": "in a year"}
+
+
+def until(request: HttpRequest) -> datetime | None:
+    """When what a form makes is over; None for never. Raises InputError."""
+    days = request.POST.get("days", "")
+    if days not in SPANS:
+        raise InputError("Form", "days", f"must be one of {', '.join(SPANS)}")
+    return timezone.now() + timedelta(days=int(days)) if days else None
+
+
+@require_GET
+def account(request: HttpRequest) -> HttpResponse:
+    """All of it on one page."""
+    return shown(request)
+
+
+def shown(request: HttpRequest, **more: Any) -> HttpResponse:
+    """The page, perhaps with a secret that is shown this once."""
+    user: Any = request.user
+    signed_in.note(request, user)
+    context = {
+        "tokens": user.api_tokens.all(),
+        "scopes": Token.Scope.choices,
+        "spans": SPANS.items(),
+        "sessions": signed_in.sessions(user),
+        "this": request.session.session_key,
+        "groups": user.sharing_groups.select_related("owner"),
+    }
+    return render(request, "account.html", context | more)
+
+
+@require_POST
+def rename(request: HttpRequest) -> HttpResponse:
+    """How others see one's name; the one to sign in with stays."""
+    user: Any = request.user
+    user.first_name = name_in(request)[:150]
+    user.save(update_fields=["first_name"])
+    return redirect("account")
+
+
+@require_POST
+def make_token(request: HttpRequest) -> HttpResponse:
+    """Shows the new token, this once."""
+    user: Any = request.user
+    try:
+        made, secret = tokens.make(user, name_in(request), request.POST.get("scope", Token.Scope.READ), until(request))
+    except InputError as error:
+        messages.error(request, f"No token was made. {error}")
+        return redirect("account")
+    return shown(request, made=made, secret=secret)
+
+
+@require_POST
+def drop_token(request: HttpRequest, number: int) -> HttpResponse:
+    """It does not work any more."""
+    user: Any = request.user
+    get_object_or_404(user.api_tokens, pk=number).delete()
+    messages.info(request, "The token is revoked.")
+    return redirect("account")
+
+
+@require_POST
+def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
+    """Ends all sessions, this one too."""
+    user: Any = request.user
+    signed_in.end_all(user)
+    logout(request)
+    return redirect("account_login")
+
+
+@require_GET
+def log(request: HttpRequest) -> HttpResponse:
+    """What one did; `everybody=1`, for administrators, what all did."""
+    user: Any = request.user
+    everybody = user.is_superuser and request.GET.get("everybody") == "1"
+    rows = audit.entries(None if everybody else user)
+    if q := request.GET.get("q", "").replace("\0", "")[:200].strip():
+        rows = rows.filter(did__icontains=q) | rows.filter(what__icontains=q) | rows.filter(name__icontains=q)
+    page = Paginator(rows, ROWS).get_page(request.GET.get("page"))
+    return render(request, "audit.html", {"page": page, "everybody": everybody, "q": q})
+
+
+# ---- invitations
+
+
+@require_GET
+def invited(request: HttpRequest) -> HttpResponse:
+    """Invitations to make an account that wait to be used."""
+    return waiting(request)
+
+
+def waiting(request: HttpRequest, **more: Any) -> HttpResponse:
+    """The page, perhaps with a link that is shown this once."""
+    rows = Invitation.objects.filter(current(), kind=Invitation.Kind.PERSON, used_at=None).select_related("made_by")
+    return render(request, "invitations.html", {"invitations": rows[:ROWS], "days": invitations.DAYS} | more)
+
+
+@require_POST
+def invite(request: HttpRequest) -> HttpResponse:
+    """Shows the new invitation's link, this once."""
+    user: Any = request.user
+    try:
+        secret = invitations.make(user, note=name_in(request))
+    except InputError as error:
+        messages.error(request, str(error))
+        return redirect("invitations")
+    return waiting(request, link=request.build_absolute_uri(reverse("invitation", args=[secret])))
+
+
+@require_POST
+def uninvite(request: HttpRequest, number: int) -> HttpResponse:
+    """Its link does not work any more."""
+    get_object_or_404(Invitation, pk=number, used_at=None).delete()
+    messages.info(request, "The invitation is taken back.")
+    return redirect("invitations")
+
+
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """A link that somebody was sent: to make an account, or to join a group."""
+    found = invitations.find(token)
+    if found is None:
+        raise Http404(invitations.OVER)
+    user: Any = request.user
+    if found.kind != Invitation.Kind.GROUP:
+        request.session[invitations.KEY] = found.pk
+        return redirect("account_signup")
+    if not user.is_authenticated:
+        return redirect(f"{reverse('account_login')}?next={request.path}")
+    if request.method != "POST":
+        return render(request, "join.html", {"group": found.group})
+    invitations.accept(found, user)
+    audit.note(user, "join group", str(found.group), address_of(request))
+    return redirect("group-of-people", found.group_id)

@@ -1,0 +1,113 @@
+"""Groups of people: made, named, left, deleted; members added by user name or invited by a link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kubesched_ui.accounts import invitations
+from kubesched_ui.accounts.models import Group
+from kubesched_ui.pages.naming import name_in
+from scheduler_core.errors import InputError
+
+MOST = 100  # groups of a person
+
+
+def find(request: HttpRequest, number: int, own: bool = False) -> Group:
+    """A group that one is in, or manages where `own`; an administrator any. A 404 where there is none such."""
+    user: Any = request.user
+    rows = Group.objects.select_related("owner")
+    if not user.is_superuser:
+        rows = rows.filter(owner=user) if own else rows.filter(members=user)
+    found = rows.filter(pk=number).first()
+    if found is None:
+        raise Http404(f"There is no group {number}.")
+    return found
+
+
+@require_http_methods(["GET", "POST"])
+def groups(request: HttpRequest) -> HttpResponse:
+    """Those that one is in; makes another one."""
+    user: Any = request.user
+    if request.method == "GET":
+        return render(request, "people.html", {"groups": user.sharing_groups.select_related("owner")})
+    name = name_in(request)
+    if not name or user.own_groups.count() >= MOST:
+        problem = "A group needs a name." if not name else f"You have {MOST} groups already; delete some of them."
+        messages.error(request, problem)
+        return redirect("people")
+    made = Group.objects.create(name=name, owner=user)
+    made.members.add(user)
+    return redirect("group-of-people", made.pk)
+
+
+@require_GET
+def group(request: HttpRequest, number: int) -> HttpResponse:
+    """Its members, and what is shared with it."""
+    return shown(request, find(request, number))
+
+
+def shown(request: HttpRequest, found: Group, **more: Any) -> HttpResponse:
+    """The page, perhaps with a link that is shown this once."""
+    user: Any = request.user
+    context = {
+        "group": found,
+        "members": found.members.order_by("username"),
+        "manages": found.owner_id == user.pk or user.is_superuser,
+        "shares": found.shares.live().select_related("scenario", "run", "owner")[:100],
+    }
+    return render(request, "people_group.html", context | more)
+
+
+@require_POST
+def add(request: HttpRequest, number: int) -> HttpResponse:
+    """Adds somebody by the name that they sign in with."""
+    found, name = find(request, number, own=True), name_in(request)
+    user = User.objects.filter(username=name, is_active=True).first()
+    if user is None:
+        messages.error(request, f"Nobody signs in as {name!r}.")
+    elif found.members.count() >= Group.MOST:
+        messages.error(request, f"A group has {Group.MOST} people at most.")
+    else:
+        found.members.add(user)
+    return redirect("group-of-people", number)
+
+
+@require_POST
+def invite(request: HttpRequest, number: int) -> HttpResponse:
+    """Shows a link with which somebody joins, this once."""
+    found, user = find(request, number, own=True), request.user
+    try:
+        secret = invitations.make(user, found)  # type: ignore[arg-type]
+    except InputError as error:
+        messages.error(request, str(error))
+        return redirect("group-of-people", number)
+    return shown(request, found, link=request.build_absolute_uri(reverse("invitation", args=[secret])))
+
+
+@require_POST
+def remove(request: HttpRequest, number: int, user_id: int) -> HttpResponse:
+    """Takes somebody out; each may leave. Who manages it stays."""
+    user: Any = request.user
+    found = find(request, number, own=user_id != user.pk)
+    if user_id == found.owner_id:
+        messages.error(request, "Who manages a group is in it; delete the group instead.")
+        return redirect("group-of-people", number)
+    found.members.remove(user_id)
+    found.shares.filter(owner=user_id).delete()  # what they brought in goes with them
+    return redirect("people") if user_id == user.pk else redirect("group-of-people", number)
+
+
+@require_POST
+def delete(request: HttpRequest, number: int) -> HttpResponse:
+    """Its members do not see any more what was shared with it."""
+    found: Any = find(request, number, own=True)
+    found.delete()
+    messages.info(request, f"The group “{found.name}” is deleted; what was shared with it is not any more.")
+    return redirect("people")

@@ -1,0 +1,87 @@
+"""Sharing a scenario or a run: links made and revoked, groups let in; and what somebody finds at a link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kubesched_ui.accounts import links
+from kubesched_ui.accounts.models import Group
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.pages.account import SPANS, until
+from kubesched_ui.pages.naming import name_in
+from scheduler_core.errors import InputError
+
+Thing = Scenario | Run
+
+
+def thing_of(scenario_id: int | None, run_id: int | None) -> Thing:
+    """What an address names; a 404 where there is none."""
+    model: Any = Scenario if scenario_id is not None else Run
+    return get_object_or_404(model, pk=run_id if scenario_id is None else scenario_id)
+
+
+def page_of(thing: Thing) -> str:
+    """The address of the page where it is shared."""
+    kind = "scenario" if isinstance(thing, Scenario) else "run"
+    return reverse(f"{kind}-shares", args=[thing.pk])
+
+
+@require_http_methods(["GET", "POST"])
+def shares(request: HttpRequest, scenario_id: int | None = None, run_id: int | None = None) -> HttpResponse:
+    """Who else sees it; lets a group in, or makes a link and shows it, this once."""
+    thing, user = thing_of(scenario_id, run_id), request.user
+    if request.method == "GET":
+        return shown(request, thing)
+    try:
+        if number := request.POST.get("group", ""):
+            groups = Group.objects.filter(members=user.pk)
+            group = get_object_or_404(groups, pk=number if number.isdecimal() and len(number) < 19 else 0)
+            links.share_with(thing, user, group, until(request))  # type: ignore[arg-type]
+            return redirect(page_of(thing))
+        _, secret = links.share_by_link(thing, user, name_in(request), until(request))  # type: ignore[arg-type]
+    except InputError as error:
+        messages.error(request, f"Nothing was shared. {error}")
+        return redirect(page_of(thing))
+    return shown(request, thing, link=request.build_absolute_uri(reverse("shared", args=[secret])))
+
+
+def shown(request: HttpRequest, thing: Thing, **more: Any) -> HttpResponse:
+    """The page, perhaps with a link that is shown this once."""
+    user: Any = request.user
+    rows = thing.shares.select_related("group", "owner")
+    context = {
+        "thing": thing,
+        "scenario": thing if isinstance(thing, Scenario) else None,
+        "run": thing if isinstance(thing, Run) else None,
+        "links": rows.filter(group=None),
+        "with_groups": rows.exclude(group=None),
+        "groups": user.sharing_groups.exclude(pk__in=rows.exclude(group=None).values("group")),
+        "spans": SPANS.items(),
+    }
+    return render(request, "shares.html", context | more)
+
+
+@require_POST
+def revoke(
+    request: HttpRequest, number: int, scenario_id: int | None = None, run_id: int | None = None
+) -> HttpResponse:
+    """Whoever saw it by this share does not any more, from the next request on."""
+    thing = thing_of(scenario_id, run_id)
+    get_object_or_404(thing.shares, pk=number).delete()
+    messages.info(request, "It is not shared that way any more.")
+    return redirect(page_of(thing))
+
+
+@require_GET
+def shared(request: HttpRequest, token: str) -> HttpResponse:
+    """Opens a link: this session sees what is shared from now on."""
+    share = links.open_link(request.session, token)
+    if share is None:
+        raise Http404("This link shows nothing: it was revoked, is over, or is incomplete.")
+    return redirect("scenario", share.scenario_id) if share.scenario_id else redirect("run", share.run_id)

@@ -1,0 +1,86 @@
+"""Accounts are on: Ada owns a scenario and two runs, Bob is in her group, Eve is a stranger, a visitor holds a link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from kubesched_ui import viewing
+from kubesched_ui.accounts import access, links
+from kubesched_ui.accounts.models import Group, Share
+from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.runs.lifecycle import RunSettings, create_run
+from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.scenarios.uploads import make_scenario
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+
+@pytest.fixture(autouse=True)
+def accounts_on(settings: Any, in_process: None) -> None:
+    settings.ACCOUNTS = True
+
+
+def client_of(user: User | None = None) -> Client:
+    """A browser in which somebody is signed in."""
+    client = Client(headers={"host": "localhost"})
+    if user:
+        client.force_login(user, "django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def ran(scenario: Scenario, name: str) -> Run:
+    run = create_run(scenario, RunSettings(release="1.34"), name=name)
+    execute_run(run.pk)
+    return Run.objects.get(pk=run.pk)
+
+
+@dataclass
+class World:
+    """`ada` owns all; `run` is the one that may be shared, `other` the one that may not."""
+
+    ada: User
+    bob: User
+    eve: User
+    root: User
+    group: Group
+    scenario: Scenario
+    run: Run
+    other: Run
+    upgrade: Upgrade
+    clients: dict[str, Client] = field(default_factory=dict)
+
+    def as_ada(self) -> access.Viewer:
+        return access.viewer_of(self.ada)
+
+    def link(self, thing: Scenario | Run) -> tuple[Share, str]:
+        return links.share_by_link(thing, self.ada)
+
+    def holder(self, thing: Scenario | Run, user: User | None = None) -> Client:
+        """A browser in which a link on it was opened."""
+        client = client_of(user)
+        share, _ = self.link(thing)
+        session = client.session
+        session[links.KEY] = [share.pk]
+        session.save()
+        client.cookies["sessionid"] = session.session_key or ""
+        return client
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    people = [User.objects.create_user(name) for name in ("ada", "bob", "eve")]
+    ada, bob, eve = people
+    root = User.objects.create_superuser("root")
+    group = Group.objects.create(name="team", owner=ada)
+    group.members.set([ada, bob])
+    with viewing.looking(access.viewer_of(ada)):
+        cluster = as_list(node("n1"), node("n2"), pod("p1"), pod("big", cpu="64"))
+        scenario = make_scenario([("c.json", cluster)], "undercover cluster")
+        run, other = ran(scenario, "undercover run"), ran(scenario, "undercover other run")
+        upgrade = Upgrade.objects.create(scenario=scenario, releases=["1.33", "1.34"], state="done")
+        upgrade.runs.set([run])
+    return World(ada, bob, eve, root, group, scenario, run, other, upgrade)

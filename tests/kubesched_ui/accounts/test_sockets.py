@@ -1,0 +1,100 @@
+"""Websockets: who may listen, and that what was opened before a share was revoked ends soon after."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.test import Client
+
+from kubesched_ui import asgi
+from kubesched_ui.accounts import sockets, tokens
+from kubesched_ui.accounts.models import Share
+from kubesched_ui.asgi import application
+from kubesched_ui.models import Run
+from kubesched_ui.recording.watching import NOT_YOURS
+from tests.kubesched_ui.accounts.conftest import World, client_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def opened(run: Run, client: Client | None = None, token: str = "") -> WebsocketCommunicator:
+    headers = [(b"host", b"localhost")]
+    if client and "sessionid" in client.cookies:
+        headers.append((b"cookie", f"sessionid={client.cookies['sessionid'].value}".encode()))
+    if token:
+        headers.append((b"authorization", f"Bearer {token}".encode()))
+    return WebsocketCommunicator(application, f"/ws/runs/{run.pk}?since=0", headers=headers)
+
+
+async def first_of(socket: WebsocketCommunicator) -> Any:
+    connected, _ = await socket.connect(timeout=5)
+    assert connected
+    frame = json.loads(await socket.receive_from(timeout=5))
+    await socket.disconnect()
+    return frame
+
+
+def test_who_may_listen(world: World) -> None:
+    _, secret = tokens.make(world.ada, "laptop")
+    sees = [opened(world.run, client_of(world.ada)), opened(world.run, world.holder(world.run))]
+    sees += [opened(world.run, token=secret), opened(world.other, world.holder(world.scenario))]
+    for socket in sees:
+        assert async_to_sync(first_of)(socket)["events"]
+    not_seen = [opened(world.run), opened(world.run, client_of(world.eve)), opened(world.run, token="ks_wrong")]
+    not_seen += [opened(world.other, world.holder(world.run)), opened(world.run, client_of(world.bob))]
+    gone = async_to_sync(first_of)(opened(Run(pk=9002), client_of(world.eve)))
+    for socket, run in zip(not_seen, [*[world.run] * 3, world.other, world.run], strict=True):
+        assert async_to_sync(first_of)(socket)["error"] == gone["error"].replace("9002", str(run.pk))
+
+
+def test_a_socket_ends_when_its_share_is_revoked(world: World) -> None:
+    Run.objects.filter(pk=world.run.pk).update(state="running")  # there is more to come
+    holder = world.holder(world.run)
+
+    async def listening() -> list[Any]:
+        socket = opened(world.run, holder)
+        await socket.connect(timeout=5)
+        frames = [await socket.receive_output(timeout=5)]
+        await sync_to_async(Share.objects.all().delete)()
+        while frames[-1]["type"] != "websocket.close":
+            frames.append(await socket.receive_output(timeout=10))
+        return frames
+
+    assert async_to_sync(listening)()[-1]["code"] == NOT_YOURS
+
+
+def scope_of(client: Client | None = None, token: str = "") -> dict[str, Any]:
+    cookies = {"sessionid": client.cookies["sessionid"].value} if client else {}
+    return {"headers": [(b"authorization", f"Bearer {token}".encode())] if token else [], "cookies": cookies}
+
+
+def test_who_was_shut_out_may_not_watch_any_more(world: World, settings: Any) -> None:
+    made, secret = tokens.make(world.ada, "laptop")
+    ada, again, holder = client_of(world.ada), client_of(world.ada), world.holder(world.run)
+    scopes = [scope_of(ada), scope_of(again), scope_of(holder), scope_of(token=secret), scope_of()]
+    assert sockets.may_watch(world.run.pk, scopes) == [True, True, True, True, False]
+    ada.logout()
+    assert sockets.may_watch(world.run.pk, scopes) == [False, True, True, True, False]
+    world.ada.set_password("another")
+    world.ada.save()
+    made.delete()
+    assert sockets.may_watch(world.run.pk, scopes) == [False, False, True, False, False]
+    Share.objects.all().delete()
+    assert not any(sockets.may_watch(world.run.pk, scopes))
+    settings.ACCOUNTS = False
+    assert all(sockets.may_watch(world.run.pk, scopes))
+
+
+def test_many_sockets_are_asked_about_at_once(world: World, django_assert_max_num_queries: Any) -> None:
+    scopes = [scope_of(world.holder(world.run))] * 100 + [scope_of(client_of(world.ada)) for _ in range(20)]
+    with django_assert_max_num_queries(5):
+        assert all(sockets.may_watch(world.run.pk, scopes))
+
+
+def test_every_websocket_address_asks(world: World) -> None:
+    """One more needs a test of who may listen, here."""
+    assert list(asgi.sockets) == [r"^ws/runs/(?P<run_id>\d{1,18})$", ""]

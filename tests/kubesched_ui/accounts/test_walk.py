@@ -1,0 +1,227 @@
+"""Everybody walks to every address there is. One that has no rule fails here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.conf import settings as in_force
+from django.test import Client
+
+from kubesched_ui.accounts import links
+from kubesched_ui.accounts.access import OWN, SEE, START
+from kubesched_ui.accounts.rules import (
+    ACCOUNT,
+    ADMIN,
+    ADMINS,
+    CLOSED,
+    OPEN,
+    PEOPLE,
+    RULES,
+    Rule,
+    rule_of,
+    things_of,
+)
+from tests.kubesched_ui.accounts.conftest import World, client_of
+from tests.kubesched_ui.accounts.walk import Address, addresses, routes
+
+pytestmark = pytest.mark.django_db
+THINGS = (SEE, START, OWN)
+
+
+def test_every_address_has_a_rule() -> None:
+    there = {route for route, _ in routes() if not route.startswith(ADMIN)}
+    assert there - RULES.keys() == set(), "give it a rule in accounts/rules.py"
+    assert RULES.keys() - there == set(), "rules of nothing"
+
+
+def test_every_rule_of_things_finds_its_things_and_every_write_has_a_name() -> None:
+    for route, rule in RULES.items():
+        if rule.read in THINGS or rule.write in THINGS:
+            assert things_of(route, kwargs_of(route)), route
+        assert bool(rule.does) == (rule.write not in (CLOSED, OPEN)), route
+
+
+def kwargs_of(route: str) -> dict[str, Any]:
+    """What Django would find in an address of this route."""
+    return dict.fromkeys(re.findall(r"<(?:\w+:)?(\w+)>", route), "1")
+
+
+def body(answer: Any) -> bytes:
+    """All of it, streamed or not."""
+    if not answer.streaming:
+        return answer.content
+    if not answer.is_async:
+        return b"".join(answer.streaming_content)
+
+    async def whole() -> bytes:
+        return b"".join([part async for part in answer.streaming_content])
+
+    return async_to_sync(whole)()
+
+
+def told(answer: Any) -> tuple[int, str]:
+    """What an answer says, numbers aside."""
+    said = answer.headers.get("Location", "") + re.sub(rb'nonce="[^"]*"', b"", body(answer)).decode("utf-8", "replace")
+    said = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", said)
+    return answer.status_code, re.sub(r"\d+", "N", said)
+
+
+def shut(client: Client, world: World) -> None:
+    """All addresses of things say what they say of things that never were, and none tells a name."""
+    of_nothing: dict[Any, tuple[int, str]] = {}
+    for there, gone in zip(addresses(world), addresses(world, gone=True), strict=True):
+        if there.path.startswith("account/"):
+            continue  # one's own; and one would sign out
+        named = [model for model, _ in things_of(there.route, kwargs_of(there.route))]
+        for method in ("get", "delete" if there.path.startswith("api/") else "post"):
+            said = told(getattr(client, method)(there.whole))
+            assert "undercover" not in said[1], (method, there)
+            if rule_of(there.route).read in THINGS or "compare" in there.route:
+                key = (there.path[:4], method, *named) if "compare" not in there.route else (there, method)
+                if key not in of_nothing:
+                    of_nothing[key] = told(getattr(client, method)(gone.whole))
+                assert without_next(said) == without_next(of_nothing[key]), (method, there)
+                assert said[0] in (302, 401, 404, 405), (method, there, said)
+
+
+def without_next(said: tuple[int, str]) -> tuple[int, str]:
+    """Where one goes back to after signing in is what was asked for."""
+    return said[0], re.sub(r"next=\S+", "", said[1])
+
+
+def test_a_stranger_finds_nothing(world: World) -> None:
+    links.share_with(world.scenario, world.ada, world.group)
+    world.link(world.run)
+    shut(client_of(world.eve), world)
+
+
+def test_nobody_finds_nothing(world: World) -> None:
+    client = client_of()
+    shut(client, world)
+    for address in addresses(world):
+        rule, answer = rule_of(address.route), client.get(address.whole)
+        if rule.read not in (OPEN, CLOSED):
+            assert answer.status_code == (401 if address.path.startswith("api/") else 302), address
+            assert address.path.startswith("api/") or answer.headers["Location"].startswith("/account/login/"), address
+
+
+def reads(client: Client, world: World, never: bytes = b"no such words") -> dict[str, int]:
+    """Route -> status of reading it. `never`: what none of them says."""
+    found = {}
+    for address in addresses(world):
+        if rule_of(address.route).read not in (OPEN, CLOSED) and (in_force.ACCOUNTS or address.route not in ACCOUNT):
+            answer = client.get(address.whole)
+            assert never not in body(answer), address
+            found[address.route] = answer.status_code
+    return found
+
+
+# What is not a page for a run in one pass, has no pod groups, or is only written to.
+ELSEWHERE = re.compile(r"lanes|moment|history|groups/|/claims|trials|heat")
+
+
+def sees_all(found: dict[str, int], but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    wrong = {
+        route: status
+        for route, status in found.items()
+        if status not in (200, 302, 405, 409) and not ELSEWHERE.search(route) and route not in but
+    }
+    assert wrong == {}
+
+
+FOR_ADMINS = {route for route, rule in RULES.items() if rule.read == ADMINS}
+
+
+def test_the_owner_sees_all(world: World) -> None:
+    sees_all(reads(client_of(world.ada), world), but=FOR_ADMINS)
+
+
+def test_an_administrator_sees_all(world: World) -> None:
+    client = client_of(world.root)
+    sees_all(reads(client, world))
+    assert client.get("/admin/").status_code == 200
+    assert client_of(world.eve).get("/admin/").status_code == 404
+    assert client_of().get("/admin/login/").headers["Location"] == "/account/login/"
+
+
+def test_a_member_of_a_group_sees_what_is_shared_with_it(world: World) -> None:
+    links.share_with(world.scenario, world.ada, world.group)
+    sees_all(reads(client_of(world.bob), world), but=OWNERS | FOR_ADMINS)
+
+
+PRIVATE = {route for route, rule in RULES.items() if rule.read in (PEOPLE, OWN, ADMINS)}
+OWNERS = {route for route, rule in RULES.items() if rule.read == OWN}
+
+
+def test_a_holder_of_a_link_on_a_scenario_sees_it_and_its_runs(world: World) -> None:
+    sees_all(reads(world.holder(world.scenario), world), but=PRIVATE)
+
+
+def test_a_holder_of_a_link_on_a_run_sees_that_run_alone(world: World) -> None:
+    client = world.holder(world.run)
+    with_other = {route for route in RULES if "compare" in route} | {r for r in RULES if "upgrades/" in r}
+    found = reads(client, world, b"undercover other run")
+    sees_all(found, but=PRIVATE | with_other)
+    assert found["compare/<int:a>/<int:b>/"] == 302
+    assert found["api/compare"] == 404
+    assert found["api/upgrades/<int:number>"] == 401
+    number = world.other.pk
+    assert client.get(f"/api/runs/{number}").json() == {"error": "Sign in, or send a token: Authorization: Bearer ..."}
+    assert client.get("/api/runs").json()[0]["name"] == "undercover run"
+    assert len(client.get("/api/runs").json()) == 1
+    assert client.get(f"/api/scenarios/{world.scenario.pk}").json()["runs"] == [world.run.pk]
+
+
+def writes(client: Client, world: World) -> list[tuple[Address, str, Any]]:
+    """All that can be written to, in such a way that nothing comes of it even where it may be done."""
+    found = []
+    for address in addresses(world):
+        rule = rule_of(address.route)
+        if rule.write in THINGS:
+            for method in ("post", "patch", "delete", "put"):
+                found.append((address, method, getattr(client, method)(address.whole)))
+    return found
+
+
+def kept(world: World) -> tuple[Any, ...]:
+    from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
+
+    rows = tuple(list(m.objects.order_by("pk").values_list("pk", flat=True)) for m in (Run, Scenario, Upgrade))
+    return rows, Breakpoint.objects.count(), Run.objects.get(pk=world.run.pk).name
+
+
+@pytest.mark.parametrize("signed_in", [False, True])
+def test_a_holder_of_a_link_only_reads(world: World, signed_in: bool) -> None:
+    client, before = world.holder(world.scenario, world.eve if signed_in else None), kept(world)
+    for address, method, answer in writes(client, world):
+        assert answer.status_code in (403, 405), (method, address, answer.status_code)
+        assert answer.status_code == 405 or re.search("link|owner", answer.content.decode()), (method, address)
+    assert kept(world) == before
+
+
+def test_a_member_may_start_but_not_change(world: World) -> None:
+    links.share_with(world.scenario, world.ada, world.group)
+    client = client_of(world.bob)
+    for address, method, answer in writes(client, world):
+        if rule_of(address.route).write == OWN:
+            assert answer.status_code in (403, 405), (method, address, answer.status_code)
+    address = f"/api/scenarios/{world.scenario.pk}/runs"
+    started = client.post(address, "{}", content_type="application/json")
+    assert started.status_code == 202
+    assert client_of(world.ada).get(f"/api/runs/{started.json()['id']}").status_code == 404
+    assert client.get(f"/api/runs/{started.json()['id']}").status_code == 200
+
+
+def test_an_address_without_a_rule_is_nobodys(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(RULES, "runs/<int:run_id>/")
+    assert client_of(world.ada).get(f"/runs/{world.run.pk}/").status_code == 404
+    monkeypatch.setitem(RULES, "scenarios/", Rule(SEE))
+    assert client_of(world.ada).get("/scenarios/").status_code == 404
+
+
+def test_without_accounts_all_is_as_it_was(world: World, settings: Any) -> None:
+    settings.ACCOUNTS = False
+    sees_all(reads(client_of(), world), but=set(ACCOUNT))

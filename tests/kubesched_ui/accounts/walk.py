@@ -1,0 +1,79 @@
+"""Every address that there is, and one example of each in the world of these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from kubesched_ui.accounts.rules import ADMIN
+from tests.kubesched_ui.accounts.conftest import World
+
+
+@dataclass(frozen=True)
+class Address:
+    route: str
+    path: str
+    query: str = ""
+
+    @property
+    def whole(self) -> str:
+        return f"/{self.path}{self.query}"
+
+
+def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """(route, pattern) of all that Django knows, included ones too."""
+    for one in (resolver or get_resolver()).url_patterns:
+        route = before + str(one.pattern)
+        if isinstance(one, URLResolver):
+            yield from routes(one, route)
+        else:
+            yield route, one
+
+
+def values(world: World, gone: bool = False) -> dict[str, Any]:
+    """What stands in addresses. `gone`: numbers of things that never were."""
+    scenario, run, other, upgrade = (
+        (9001, 9002, 9003, 9004) if gone else (world.scenario.pk, world.run.pk, world.other.pk, world.upgrade.pk)
+    )
+    thing = world.scenario.cluster_objects.get(name="p1").pk
+    return {
+        "<int:scenario_id>": scenario, "<int:run_id>": run, "<int:a>": run, "<int:b>": other, "<upgrade>": upgrade,
+        "<int:object_id>": thing, "<str:kind>": "Pod", "<str:namespace>": "default", "<namespace>": "default",
+        "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<str:token>": "0" * 32,
+        "<int:user_id>": 1, "<int:step>": 1, "<slug:name>": "first-steps", "<str:provider_id>": "oidc",
+    }  # fmt: skip
+
+
+QUERIES = {
+    "api/compare": "?a={run}&b={other}", "api/compare/partners": "?a={run}&b={other}",
+    "api/compare/cause": "?a={run}&b={other}&pod=default/p1", "compare/": "?run={run}&run={other}",
+    "api/runs/<int:run_id>/object": "?kind=Pod&name=default/p1&cycle=1",
+    "api/runs/<int:run_id>/map/tape": "?after=0", "api/runs/<int:run_id>/find": "?where=feasible>0",
+    "api/runs/<int:run_id>/pods/<namespace>/<name>/provenance": "?point=total&cycle=1",
+    "runs/<int:run_id>/object/": "?kind=Pod&namespace=default&name=p1",
+}  # fmt: skip
+
+
+OBJECT = "scenarios/<int:scenario_id>/object/<str:kind>/<str:name>/"
+NODE = "runs/<int:run_id>/nodes/<str:name>/"
+OTHERWISE = {(OBJECT, "<str:kind>"): "Node", (OBJECT, "<str:name>"): "n1", (NODE, "<str:name>"): "n1"}
+
+
+def addresses(world: World, gone: bool = False) -> list[Address]:
+    """One of each, the admin's left out (it has one rule)."""
+    there = values(world, gone)
+    numbers = {"run": there["<int:run_id>"], "other": there["<int:b>"]}
+    found = []
+    for route, _ in routes():
+        if route.startswith(ADMIN):
+            continue
+        path = route
+        if "upgrades/<int:number>" in path:
+            path = path.replace("<int:number>", str(there["<upgrade>"]))
+        for name, value in there.items():
+            path = path.replace(name, OTHERWISE.get((route, name), str(value)))
+        found.append(Address(route, path, QUERIES.get(route, "").format(**numbers)))
+    return found

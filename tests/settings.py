@@ -1,0 +1,8 @@
+"""The settings, with all that accounts need installed, so that single tests can switch them on."""
+
+from kubesched_ui.settings import *  # noqa: F403
+from kubesched_ui.settings import ACCOUNTS_APPS, ACCOUNTS_MIDDLEWARE, INSTALLED_APPS, MIDDLEWARE
+
+INSTALLED_APPS = list(dict.fromkeys([*INSTALLED_APPS, *ACCOUNTS_APPS]))
+MIDDLEWARE = list(dict.fromkeys([*MIDDLEWARE, *ACCOUNTS_MIDDLEWARE]))
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick
