@@ -22,8 +22,8 @@ SECTIONS = {
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """`section`: home, scenarios, runs, learn, account or "" (an address of nothing); `here`: the address's name; `version`;
-    `accounts`: whether there are any; `room`: why nothing new is begun, "" if there is room."""
+    """`section`: home, scenarios, runs, learn, account or "" (an address of nothing); `here`: the address's name;
+    `version`; `accounts`: whether there are any; `room`: why nothing new is begun, "" if there is room."""
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""
     told: dict[str, Any] = {"section": section, "here": here, "version": settings.VERSION}
