@@ -16,6 +16,7 @@ from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, request_id
 
 logger = logging.getLogger("kubesched_ui.requests")
 
+SECRET = ("/shared/", "/account/invitation/")
 RUN_SOCKET = re.compile(r"/ws/runs/(\d{1,18})")
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -85,7 +86,13 @@ def tell(request: HttpRequest, status: int, seconds: float) -> None:
     counters.count_request(request, status, seconds)
     about = {"method": request.method, "route": counters.route_of(request), "status": status}
     more = about | {"seconds": round(seconds, 4)}
-    logger.info("%s %s %s", request.method, request.path[:500], status, extra=more)
+    logger.info("%s %s %s", request.method, path_of(request), status, extra=more)
+
+
+def path_of(request: HttpRequest) -> str:
+    """Without the secrets that some addresses hold: who reads logs is not who was sent a link."""
+    begin = next((start for start in SECRET if request.path.startswith(start)), None)
+    return f"{begin}..." if begin else request.path[:500]
 
 
 class Identified(BaseMiddleware):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from datetime import timedelta
 from typing import Any
@@ -58,7 +59,14 @@ def test_a_link_is_over_after_its_time(world: World) -> None:
     assert asked(holder, world.run) == [200] * 4
     Share.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert asked(holder, world.run) == [404] * 4
-    assert "hidden" not in client_of(world.ada).get(f"/scenarios/{world.scenario.pk}/shares/").content.decode()[:0]
+
+
+def test_logs_do_not_tell_the_secret_of_a_link(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    link = made_link(client_of(world.ada), world.run)
+    with caplog.at_level(logging.INFO, "kubesched_ui.requests"):
+        client_of().get(link)
+    assert "GET /shared/... 302" in caplog.text
+    assert link not in caplog.text
 
 
 def test_only_the_owner_shares(world: World) -> None:

@@ -1,0 +1,95 @@
+"""Signing in with an OpenID Connect provider, a small one that the test serves."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.test import Client
+
+from kubesched_ui import env
+from kubesched_ui.accounts import invitations
+from tests.kubesched_ui.accounts.conftest import client_of
+from tests.kubesched_ui.accounts.provider import Provider, provider
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def there(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    cache.clear()
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with provider() as found:
+        monkeypatch.setenv("OIDC_ISSUER", found.issuer)
+        monkeypatch.setenv("OIDC_CLIENT_ID", "kubesched")
+        monkeypatch.setenv("OIDC_CLIENT_SECRET", "s3cret")
+        monkeypatch.setenv("OIDC_NAME", "Our house")
+        settings.SOCIALACCOUNT_PROVIDERS = {
+            "openid_connect": {"APPS": env.openid_connect(), "OAUTH_PKCE_ENABLED": True}
+        }
+        yield found
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *args: Any) -> None:
+        return None
+
+
+def through(client: Client, query: str = "") -> Any:
+    """The way of a browser: to the provider, which sends it back."""
+    sent = client.post(f"/account/oidc/login/{query}")
+    assert sent.status_code == 302, sent.content
+    browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
+    with pytest.raises(HTTPError) as answer:
+        browser.open(sent.headers["Location"])
+    back = urlsplit(answer.value.headers["Location"])
+    return client.get(f"{back.path}?{back.query}")
+
+
+def test_who_is_invited_makes_an_account_there(there: Provider, client: Client) -> None:
+    assert "Sign in with Our house" in client.get("/account/login/").content.decode()
+    assert "by invitation" in through(client).content.decode()
+    assert not User.objects.exists()
+    client.get(f"/account/invitation/{invitations.first()}/")
+    assert through(client).headers["Location"] == "/"
+    made = User.objects.get()
+    assert (made.username, made.is_superuser, made.has_usable_password()) == ("grace", True, False)
+    assert there.asked[-1]["client_secret"] == "s3cret"
+    assert "code_verifier" in there.asked[-1]
+    again = client_of()
+    assert through(again, "?next=/runs/").headers["Location"] == "/runs/"
+    assert again.get("/account/").status_code == 200
+    assert User.objects.count() == 1
+
+
+def test_with_the_setting_the_provider_says_who_may(there: Provider, client: Client, settings: Any) -> None:
+    settings.REGISTER = "oidc"
+    through(client)
+    assert User.objects.get().username == "grace"
+    assert "by invitation" in client_of().get("/account/signup/").content.decode()
+
+
+def test_nobody_takes_an_account_over_by_its_name_or_mail(there: Provider, client: Client, settings: Any) -> None:
+    settings.REGISTER = "oidc"
+    User.objects.create_superuser("grace", email="grace@example.com")
+    there.person |= {"email": "grace@example.com", "email_verified": True}
+    through(client)
+    assert (
+        "_auth_user_id" not in client.session or not User.objects.get(pk=client.session["_auth_user_id"]).is_superuser
+    )
+
+
+def test_a_provider_needs_all_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OIDC_CLIENT_ID", raising=False)
+    monkeypatch.setenv("OIDC_ISSUER", "http://x")
+    with pytest.raises(ValueError, match="OIDC_CLIENT_ID"):
+        env.openid_connect()
