@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
 from django.utils import timezone
 
@@ -147,7 +147,8 @@ def is_number(word: str) -> bool:
 
 def silent() -> Q:
     """Without a sign of life for longer than a run under way can be."""
-    now, long = timezone.now(), timedelta(seconds=settings.RUN_LOST_AFTER_S)
+    # By the database's clock, which is one for all: those of machines differ, and are set.
+    now, long = Now(), timedelta(seconds=settings.RUN_LOST_AFTER_S)
     # One from the future is a sign from before the clock was put back: a worker that lives gives another at once.
     return Q(heartbeat_at=None) | Q(heartbeat_at__lt=now - long) | Q(heartbeat_at__gt=now + long)
 
@@ -175,7 +176,7 @@ class WorkQuerySet(models.QuerySet[_W]):
                 state=Work.State.RUNNING,
                 worker=token,
                 starts=F("starts") + 1,
-                heartbeat_at=now,
+                heartbeat_at=Now(),
                 started_at=Coalesce("started_at", now, output_field=models.DateTimeField()),
             )
         )

@@ -112,6 +112,11 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA journal_size_limit=67108864;",
     }
+else:
+    # Nobody waits for ever for a server that is gone, or a lock that somebody keeps. DATABASE_URL may say otherwise.
+    gone = {"connect_timeout": 5, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 3}
+    given = DATABASES["default"].setdefault("OPTIONS", {})
+    DATABASES["default"]["OPTIONS"] = gone | {"options": "-c lock_timeout=20s"} | given
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Broker and channel layer: one Redis-compatible server, by default the embedded one on a unix socket.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from typing import NamedTuple
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 
 
 class Trouble(NamedTuple):
@@ -47,6 +47,8 @@ WORDS = {
     "unable to open": AWAY,
     "disk i/o error": AWAY,
 }
+# What a database in trouble raises; PostgreSQL calls it an internal error that it can only be read.
+DATABASE = (OperationalError, InterfaceError, InternalError)
 CODES = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
 
 
@@ -60,7 +62,7 @@ def trouble_of(error: BaseException | None) -> Trouble | None:
         if isinstance(error, OSError) and error.errno in CODES:
             return CODES[error.errno]
         # The API's schemas read rows as they answer, and keep only the words of what goes wrong then.
-        if isinstance(error, OperationalError | InterfaceError) or "attribute: OperationalError" in str(error):
+        if isinstance(error, DATABASE) or "attribute: OperationalError" in str(error):
             text = str(error).lower()
             if found := next((trouble for words, trouble in WORDS.items() if words in text), None):
                 return found

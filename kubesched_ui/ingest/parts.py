@@ -15,6 +15,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Max, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from kubesched_ui.ingest.errors import IngestError, Where
@@ -35,7 +36,7 @@ Row = Sequence[Any]  # the values of COLUMNS
 def storing(begun: Callable[[int], None] | None = None, **values: Any) -> Iterator[Scenario]:
     """A new scenario, complete after the block; if that fails, it is gone again. `values`: its columns. `begun`: is
     told its number once there is something to remove. Within a transaction all of it is one."""
-    scenario = Scenario.everything.create(**values, storing_at=timezone.now())
+    scenario = Scenario.everything.create(**values, storing_at=Now())
     try:
         if begun is not None:
             begun(scenario.pk)
@@ -80,7 +81,7 @@ def write(scenario: Scenario, sql: str, values: Sequence[Sequence[Any]]) -> None
 
 def prove(pk: int) -> None:
     """A sign of life. Raises IngestError if the scenario was taken for abandoned meanwhile."""
-    if not Scenario.everything.filter(pk=pk).exclude(storing_at=None).update(storing_at=timezone.now()):
+    if not Scenario.everything.filter(pk=pk).exclude(storing_at=None).update(storing_at=Now()):
         raise IngestError(Where("upload"), "took too long to be stored and was removed; send it again")
 
 
@@ -98,7 +99,7 @@ def remove(pk: int, most: int | None = None) -> int:
 
 def sweep() -> None:
     """Removes what is left of scenarios whose reader is gone, a little each time."""
-    now, long = timezone.now(), timedelta(seconds=ABANDONED_AFTER_S)
+    now, long = Now(), timedelta(seconds=ABANDONED_AFTER_S)
     left = REMOVED_AT_ONCE
     silent = Q(storing_at__lt=now - long) | Q(storing_at__gt=now + long)  # the clock may have been put back
     for pk in Scenario.everything.filter(silent).values_list("pk", flat=True):

@@ -21,6 +21,7 @@ def one_at_a_time(what: str) -> Iterator[None]:
     lock = connection.copy()  # a connection of its own: what is done may close the other
     try:
         with lock.cursor() as cursor:
+            cursor.execute("SET lock_timeout = 0")  # it may take the other minutes
             cursor.execute("SELECT pg_advisory_lock(%s)", [zlib.crc32(f"kubesched {what}".encode())])
         yield
     finally:

@@ -17,6 +17,7 @@ import msgspec
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Model
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from kubesched_ui.fields import pack, unpack
@@ -169,7 +170,7 @@ class RunLog:
         self.close_block()
         elapsed = time.monotonic() - self.began_at
         run.pods_per_s = round((run.cycles_done - self.began_with) / elapsed, 1) if elapsed > 0 else 0
-        values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": timezone.now()} | changes
+        values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": Now()} | changes
         recorded = self.recorder.drain() if self.recorder is not None else []
         with transaction.atomic():
             # First, so that the row is locked: whoever else claims or cancels the run comes before or after this batch.

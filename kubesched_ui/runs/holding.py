@@ -15,7 +15,7 @@ from typing import Any
 from celery import bootsteps
 from django.db import Error, connection
 from django.db.models import F
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from kubesched_ui.celery import app
 from kubesched_ui.models import Run, Upgrade, Work
@@ -37,7 +37,7 @@ def wait_for_the_database(work: Run | Upgrade) -> None:
     if not connection.in_atomic_block:
         connection.close()  # it may be one to a server that is gone
     try:
-        let_go(work, heartbeat_at=timezone.now())
+        let_go(work, heartbeat_at=Now())
     except Error as error:
         logger.info("%s is taken up again when the database is back: %s", work, error)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -164,7 +165,7 @@ def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
 
 def enqueue(run_id: int) -> None:
     """Sends the run's message. Where the broker is away the run stays queued, and `sweep` sends it again."""
-    Run.objects.filter(pk=run_id, state=Run.State.QUEUED).update(heartbeat_at=timezone.now())
+    Run.objects.filter(pk=run_id, state=Run.State.QUEUED).update(heartbeat_at=Now())
     try:
         app.send_task(EXECUTE, [run_id])
     except (OperationalError, OSError) as error:

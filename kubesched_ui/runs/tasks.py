@@ -9,9 +9,9 @@ import msgspec
 from celery import shared_task
 from celery.signals import worker_ready
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.db.models import QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from kubesched_ui.ingest import parts
 from kubesched_ui.keeping import disk
@@ -24,7 +24,7 @@ from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
 from kubesched_ui.runs import forked, forking, holding, importing, lifecycle, simulations
 from kubesched_ui.scenarios import intime
-from kubesched_ui.trouble import FULL, trouble_of
+from kubesched_ui.trouble import DATABASE, FULL, trouble_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
 from scheduler_core.debugger.recording import MOVES_PART, Recorder
@@ -53,7 +53,7 @@ def play(run: Run, notify: Notifier) -> Run | None:
     """Brings the run to its end, and returns None. Where the disk is full, waits, and returns it to be gone on with."""
     try:
         recorded(run, RunLog(run, notify))
-    except (OperationalError, InterfaceError) as error:
+    except DATABASE as error:
         if trouble_of(error) is FULL:
             return once_there_is_room(run)
         logger.warning("Run %s cannot be written, and is taken up again later: %s", run.pk, error)
@@ -71,7 +71,7 @@ def recorded(run: Run, log: RunLog) -> None:
         finish(run, log, Run.State.FAILED, str(error))
     except LostClaim:
         logger.warning("Run %s was taken over by another worker", run.pk)
-    except (OperationalError, InterfaceError):
+    except DATABASE:
         raise
     except Exception as error:
         logger.exception("Run %s failed", run.pk)
@@ -92,9 +92,10 @@ def once_there_is_room(run: Run) -> Run | None:
         try:
             if disk.free_here() < disk.LEAST:
                 continue
-            held = Run.objects.held(run).update(heartbeat_at=timezone.now())
-        except (OperationalError, InterfaceError) as error:
+            held = Run.objects.held(run).update(heartbeat_at=Now())
+        except DATABASE as error:
             logger.info("Run %s still waits: %s", run.pk, error)
+            connection.close()  # it may be one to a server that is gone
             continue
         disk.no_longer()
         return Run.objects.get(pk=run.pk) if held else None
@@ -305,7 +306,7 @@ class Heartbeat:
     def _beat(self) -> None:
         while not self.over.wait(settings.RUN_HEARTBEAT_S):
             try:
-                self.held.all().update(heartbeat_at=timezone.now())
+                self.held.all().update(heartbeat_at=Now())
             except Exception as error:  # the next beat may succeed; without any, it counts as lost
                 logger.warning("No heartbeat for %s: %s", self.name, error)
         connection.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -64,7 +65,7 @@ def go_on(number: int) -> None:
     `sweep` sends it again."""
     if Run.objects.active().filter(upgrades=number).exists():
         return
-    if not Upgrade.objects.filter(pk=number, state=Upgrade.State.QUEUED).update(heartbeat_at=timezone.now()):
+    if not Upgrade.objects.filter(pk=number, state=Upgrade.State.QUEUED).update(heartbeat_at=Now()):
         return
     try:
         app.send_task(EXPLAIN, [number])

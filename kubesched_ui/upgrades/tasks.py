@@ -10,7 +10,8 @@ from typing import Any
 from celery import shared_task
 from celery.signals import task_postrun, worker_ready
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from kubesched_ui.asking.comparisons import inputs_of
@@ -19,6 +20,7 @@ from kubesched_ui.models import Run, Upgrade
 from kubesched_ui.recording.eventlog import Cancelled, LostClaim
 from kubesched_ui.runs import holding
 from kubesched_ui.runs.tasks import Heartbeat, execute_run
+from kubesched_ui.trouble import DATABASE
 from kubesched_ui.upgrades import life
 from scheduler_core.debugger.compare.upgrade import Watch, step
 from scheduler_core.errors import InputError
@@ -46,7 +48,7 @@ def explain_upgrade(number: int) -> None:
             finish(upgrade, Upgrade.State.FAILED, str(error))
         except LostClaim:
             logger.warning("Upgrade preview %s was taken over by another worker", number)
-        except (OperationalError, InterfaceError) as error:
+        except DATABASE as error:
             logger.warning("Upgrade preview %s cannot be written, and is taken up again later: %s", number, error)
             holding.wait_for_the_database(upgrade)
         except Exception as error:
@@ -107,7 +109,7 @@ def teller(upgrade: Upgrade, done: int, planned: int) -> Watch:
 
 def write(upgrade: Upgrade, **values: Any) -> None:
     """Raises LostClaim if it is another worker's by now."""
-    if not Upgrade.objects.held(upgrade).update(heartbeat_at=timezone.now(), **values):
+    if not Upgrade.objects.held(upgrade).update(heartbeat_at=Now(), **values):
         raise LostClaim
 
 

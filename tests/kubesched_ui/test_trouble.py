@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import InternalError, OperationalError, connection
 from django.test import Client
 
 from kubesched_ui.models import Scenario
@@ -34,6 +34,8 @@ def upload(client: Client) -> Any:
         (OperationalError("could not extend file: No space left on device"), FULL),
         (OperationalError("attempt to write a readonly database"), READ_ONLY),
         (OperationalError("connection to server at 127.0.0.1 failed: Connection refused"), AWAY),
+        (InternalError("cannot execute INSERT in a read-only transaction"), READ_ONLY),
+        (OperationalError("canceling statement due to lock timeout"), LOCKED),
         (OperationalError("no such table: x"), None),
         (OSError(errno.ENOSPC, "No space left on device"), FULL),
         (OSError(errno.ENOENT, "No such file"), None),

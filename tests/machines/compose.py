@@ -16,17 +16,24 @@ from tests.kubesched_ui.instance import CHECKOUT, free_port, until
 from tests.machines.names import NameServer
 from tests.machines.process import Process
 from tests.machines.servers import Nginx, Postgres, Redis, listens, wait_for
+from tests.machines.slow import SlowLink
 
 PYTHON = Path(sys.executable).parent
 TEMPLATE = CHECKOUT / "deploy" / "nginx.conf.template"
 
 
 class Machines:
-    """`webs` and `workers`: how many of each. `database`: the URL that the application is told, where it is not
-    `postgres`'s own; `place`: where PostgreSQL keeps its data."""
+    """`webs` and `workers`: how many of each. `place`: where PostgreSQL keeps its data. `link`: what they reach it by;
+    `clocks`: whether theirs can be set."""
 
     def __init__(
-        self, folder: Path, webs: int = 2, workers: int = 4, place: Path | None = None, **environment: str
+        self,
+        folder: Path,
+        webs: int = 2,
+        workers: int = 4,
+        place: Path | None = None,
+        clocks: bool = False,
+        **environment: str,
     ) -> None:
         self.folder = folder
         self.services = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())["services"]
@@ -34,8 +41,10 @@ class Machines:
         self.net = f"127.{chance.randint(1, 250)}.{chance.randint(1, 250)}"  # all of 127/8 is this machine
         self.port = free_port()
         self.postgres, self.redis = Postgres(folder, place), Redis(folder)
-        self.database = self.postgres.url
-        self.extra = {"RUN_LOST_AFTER_S": "4"} | environment
+        self.link = SlowLink(self.postgres.port)
+        self.database = self.postgres.url.replace(str(self.postgres.port), str(self.link.port))
+        self.extra = {"RUN_LOST_AFTER_S": "4", "ACCOUNTS": "0"} | environment
+        self.clocks = clocks
         self.names = NameServer(f"{self.net}.1")
         self.nginx = Nginx(
             folder,
@@ -106,15 +115,29 @@ class Machines:
         """What the compose file sets, as far as it matters here."""
         var = self.folder / name
         var.mkdir(exist_ok=True)
-        return {
-            "PATH": f"{PYTHON}:{os.environ['PATH']}",
-            "PYTHONUNBUFFERED": "1",
-            "VAR_DIR": str(var),
-            "SECRET_KEY": "one for all of them, as the compose file demands",
-            "DATABASE_URL": self.database,
-            "REDIS_URL": self.redis.url,
-            "DRAIN_S": "30",
-        } | self.extra
+        return (
+            {
+                "PATH": f"{PYTHON}:{os.environ['PATH']}",
+                "PYTHONUNBUFFERED": "1",
+                "VAR_DIR": str(var),
+                "SECRET_KEY": "one for all of them, as the compose file demands",
+                "DATABASE_URL": self.database,
+                "REDIS_URL": self.redis.url,
+                "DRAIN_S": "30",
+            }
+            | (self.clock(name) if self.clocks else {})
+            | self.extra
+        )
+
+    def clock(self, name: str) -> dict[str, str]:
+        """What lets a process have a clock of its own."""
+        self.set_clock(name, 0)
+        return {"PYTHONPATH": str(Path(__file__).parent / "clock"), "CLOCK_WRONG_BY": str(self.folder / name / "clock")}
+
+    def set_clock(self, name: str, wrong_by: float) -> None:
+        """`wrong_by`: seconds."""
+        (self.folder / name / "clock.new").write_text(str(wrong_by))
+        (self.folder / name / "clock.new").replace(self.folder / name / "clock")
 
     def down(self) -> None:
         for name, process in reversed(self.processes.items()):

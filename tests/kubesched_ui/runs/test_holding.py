@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import InternalError, OperationalError
+from django.utils import timezone
 
 from kubesched_ui.models import Run
 from kubesched_ui.recording.eventlog import LostClaim, RunLog
@@ -41,13 +43,20 @@ def test_a_worker_that_leaves_hands_back_what_is_its_own(sent: list[int]) -> Non
     assert (others.worker, others.starts) == ("another:1:2", 1)
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        OperationalError("server closed the connection unexpectedly"),
+        InternalError("cannot execute UPDATE in a read-only transaction"),
+    ],
+)
 def test_trouble_with_the_database_costs_a_run_no_start(
-    sent: list[int], monkeypatch: pytest.MonkeyPatch, settings: Any
+    sent: list[int], monkeypatch: pytest.MonkeyPatch, settings: Any, trouble: Exception
 ) -> None:
     run = Run.objects.create(scenario=scenario(node("n"), pod("p")))
 
     def broken(*args: Any) -> None:
-        raise OperationalError("server closed the connection unexpectedly")
+        raise trouble
 
     with monkeypatch.context() as patch:
         patch.setattr(tasks, "record", broken)
@@ -63,3 +72,20 @@ def test_trouble_with_the_database_costs_a_run_no_start(
     tasks.execute_run(run.pk)
     run.refresh_from_db()
     assert (run.state, run.placed) == (Run.State.DONE, 1)
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_worker_whose_clock_is_wrong_takes_nothing_from_others_and_keeps_its_own(
+    hours: int, sent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = claimed("another:1:2")
+    wrong = timezone.now() + timedelta(hours=hours)
+    with monkeypatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: wrong)
+        assert Run.objects.claim(others.pk, "ours:1:2") is None
+        lifecycle.sweep()
+        ours = claimed("ours:1:2")
+        RunLog(ours).flush()
+    lifecycle.sweep()
+    assert Run.objects.claim(ours.pk, "another:3:4") is None
+    assert sent == []

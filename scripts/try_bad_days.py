@@ -1,0 +1,65 @@
+"""Bad days of a server: nothing may be lost, and what is answered meanwhile is an answer or says what is the matter.
+
+python scripts/try_bad_days.py [DAY ...]
+
+Days: slow, silent, locked, "read only" and full (the database), clocks (of two workers and a web process); all of
+them where none is named. A JSON line a day. Exit code 1: something was found. `full` needs a small file system, which
+root may mount; elsewhere it is left out, and said so. tests/machines/ has a sample.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.machines.bad_days import DAYS, live_through, on_a_small_disk  # noqa: E402
+from tests.machines.compose import Machines  # noqa: E402
+from tests.machines.servers import MISSING  # noqa: E402
+
+SECONDS, PODS, MEGABYTES = 12, 1500, 400
+
+
+@contextmanager
+def place(day: str) -> Iterator[Path | None]:
+    """Where the database may be for the day. Raises CalledProcessError where nothing can be mounted."""
+    folder = Path(tempfile.mkdtemp(prefix="kubesched-bad-day-"))
+    if day != "full":
+        yield None
+        return
+    subprocess.run(on_a_small_disk(folder, MEGABYTES), check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def main(days: list[str]) -> int:
+    if MISSING:
+        sys.exit(f"Not installed: {', '.join(MISSING)}.")
+    found = 0
+    for day in days or DAYS:
+        try:
+            with place(day) as where:
+                machines = Machines(Path(tempfile.mkdtemp(prefix="kubesched-bad-day-")), 2, 3, where, clocks=True)
+                try:
+                    machines.up()
+                    told = live_through(machines, day, SECONDS, PODS)
+                finally:
+                    machines.down()
+        except subprocess.CalledProcessError as error:
+            told = {"day": day, "left_out": str(error), "problems": []}
+        found += len(told["problems"])
+        print(json.dumps(told | {"logs": str(machines.folder)}), flush=True)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
