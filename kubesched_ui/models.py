@@ -88,6 +88,9 @@ class Scenario(models.Model):
     kubernetes = models.CharField(max_length=40, blank=True, help_text="Version of the cluster, where known.")
     config = models.TextField(blank=True, help_text="The KubeSchedulerConfiguration that came with it, if any.")
     counts = models.JSONField(default=dict, help_text="kind -> number of objects")
+    pending = models.PositiveIntegerField(
+        null=True, editable=False, help_text="Pods without a node; null: not counted."
+    )
     warnings = models.JSONField(default=list)
     time = PackedJSONField(default=dict, help_text="What a Scenario document says beside objects; {} for a snapshot.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
@@ -281,6 +284,10 @@ class Run(Work):
         ERROR = "error"
         BOUND = "bound"
 
+    class Lane(models.TextChoices):
+        SHORT = "short"
+        LONG = "long"
+
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="runs")
     owner = owned("runs")
     name = models.CharField(max_length=MAX_NAME, blank=True, help_text="As a person calls it.")
@@ -312,6 +319,12 @@ class Run(Work):
         help_text="What to take claims for that pods name and the snapshot does not hold.",
     )
     notes = models.JSONField(default=list, blank=True, help_text="What was said of the settings when it was made.")
+    # How it waits (runs/dispatch.py)
+    lane = models.CharField(
+        max_length=5, blank=True, editable=False, help_text="short or long; empty until it is queued."
+    )
+    low = models.BooleanField(default=False, help_text="Others go first.")
+    estimate_s = models.FloatField(null=True, editable=False, help_text="Seconds that it was thought to take.")
     # Of a fork. Its settings above are those that it has from there on.
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks")
     fork_at = models.PositiveIntegerField(null=True, blank=True, help_text="The cycles before are the parent's.")
@@ -344,6 +357,7 @@ class Run(Work):
     stored_bytes = models.BigIntegerField(null=True, blank=True, editable=False, help_text="None: not measured yet.")
 
     objects = Seen.from_queryset(RunQuerySet)()
+    everything = RunQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-id"]

@@ -141,6 +141,9 @@ CACHES = {
 CELERY_BROKER_URL = (
     f"redis+socket://{REDIS_URL.removeprefix('unix://')}" if REDIS_URL.startswith("unix://") else REDIS_URL
 )
+# A queue for each lane of runs (kubesched_ui/runs/dispatch.py); what is in none of them may take long.
+CELERY_TASK_DEFAULT_QUEUE = "long"
+CELERY_TASK_ROUTES = {"kubesched.take_short": {"queue": "short"}, "kubesched.explain_upgrade": {"queue": "upgrades"}}
 CELERY_TASK_IGNORE_RESULT = True  # the database holds the result
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
@@ -157,6 +160,12 @@ RUN_LOST_AFTER_S = env.number("RUN_LOST_AFTER_S", 10)  # a running run without a
 RUN_HEARTBEAT_S = RUN_LOST_AFTER_S / 5
 RUN_SWEEP_EVERY_S = RUN_LOST_AFTER_S / 2
 RUN_MAX_STARTS = 5  # a run that so many workers died of is given up
+RUN_SHORT_SECONDS = env.number("RUN_SHORT_SECONDS", 10)  # what is thought to take no longer has workers of its own
+RUN_SHORT_GRACE = 3  # so many times that; a run that is not over then goes on among the long ones
+RUN_TIME_LIMIT_S = env.number("RUN_TIME_LIMIT_S", 3600)  # of any run
+RUN_SHORT_SLOTS = env.number("RUN_SHORT_SLOTS", max(1, (os.cpu_count() or 1) - 1))  # at once, of `make run`'s workers
+RUN_LONG_SLOTS = env.number("RUN_LONG_SLOTS", max(2, os.cpu_count() or 1))
+RUN_LONG_PER_PERSON = env.number("RUN_LONG_PER_PERSON", max(1, RUN_LONG_SLOTS - 1))  # at once
 RUN_BATCH_CYCLES = 500
 RUN_BATCH_S = 0.1
 RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)

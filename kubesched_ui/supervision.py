@@ -53,17 +53,23 @@ def with_parent(signal: str, *command: str) -> str:
 
 def programs(host: str, port: int) -> dict[str, dict[str, str]]:
     """Name -> supervisord's options for each process. A broker is started unless REDIS_URL names one."""
-    processes = max(1, (os.cpu_count() or 2) - 1)
     python = sys.executable
-    found = {
-        "worker": {
+    nice = [found_nice, "-n", "5"] if (found_nice := shutil.which("nice")) else []
+
+    def worker(name: str, queues: str, slots: int, *before: str) -> dict[str, str]:
+        return {
             "command": with_parent(
-                "QUIT", python, "-m", "celery", "--quiet", "-A", "kubesched_ui", "worker",
-                "--loglevel=INFO", f"--concurrency={processes}", "--without-gossip", "--without-mingle",
+                "QUIT", *before, python, "-m", "celery", "--quiet", "-A", "kubesched_ui", "worker", "-n", f"{name}@%h",
+                "-Q", queues, "--loglevel=INFO", f"--concurrency={slots}", "--without-gossip", "--without-mingle",
             ),
             "stopsignal": "QUIT",  # at once: a run that is under way is taken up again at the next start
             "priority": "20",
-        },
+        }  # fmt: skip
+
+    found = {
+        # Long runs have a lower rank: what a person waits for comes first.
+        "worker": worker("long", "long,upgrades", settings.RUN_LONG_SLOTS, *nice),
+        "worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
         "web": {
             "command": with_parent(
                 "TERM", python, "-m", "kubesched_ui.server", "-b", host, "-p", str(port),

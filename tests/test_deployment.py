@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django.conf import settings
 
 from kubesched_ui import env, supervision
 from kubesched_ui.server import OURS
@@ -139,3 +140,21 @@ def test_a_long_path_does_not_break_the_brokers_socket(tmp_path: Path) -> None:
 
 def test_nothing_of_var_is_committed(checkout: Path) -> None:
     assert re.search(r"^var/$", (checkout / ".gitignore").read_text(), re.MULTILINE)
+
+
+def queues(command: str) -> set[str]:
+    found = re.search(r"-Q\W+([a-z,]+)", command)
+    assert found, command
+    return set(found[1].split(","))
+
+
+def test_every_queue_has_workers_and_short_runs_have_their_own(checkout: Path) -> None:
+    routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()} | {settings.CELERY_TASK_DEFAULT_QUEUE}
+    services = yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]
+    compose = {name: queues(" ".join(services[name]["command"])) for name in ("worker", "worker-short")}
+    programs = supervision.programs("127.0.0.1", 8000)
+    embedded = {name: queues(programs[name]["command"]) for name in ("worker", "worker-short")}
+    for found in (compose, embedded):
+        assert found["worker"] | found["worker-short"] == routed
+        assert found["worker-short"] == {"short"}
+    assert compose["worker"] == routed  # whoever scales but that one

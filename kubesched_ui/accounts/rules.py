@@ -80,6 +80,7 @@ API = {
     f"{SCENARIOS}/runs": Rule(SEE, START, "start"),
     f"{SCENARIOS}/upgrades": Rule(SEE, START, "start upgrade preview"),
     f"{SCENARIOS}/export": SHOWS,
+    f"{SCENARIOS}/estimate": SHOWS,
     "api/runs": Rule(VISITORS),
     RUNS: Rule(SEE, OWN, "change"),
     f"{RUNS}/fork": Rule(SEE, START, "fork"),

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
-from ninja import Field, ModelSchema, Router, Schema, Status
+from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.api.common import LIMIT, MAX_ID, NUMBER, OFFSET, REFUSALS, Flag, Text, find, sent_as
 from kubesched_ui.keeping import retention
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.reading import export, recorded
-from kubesched_ui.runs import forking, lifecycle
+from kubesched_ui.runs import dispatch, estimate, forking, lifecycle
 from scheduler_core.config import Unknown
 from scheduler_core.releases import get_release, with_gates
 
@@ -71,6 +71,7 @@ class RunIn(Schema):
     other_schedulers: Literal["leave", "take"] = Field(
         "leave", description="Pods that wait for a scheduler which is not configured: the default profile takes them."
     )
+    low: Flag = Field(False, description="Of lower priority: runs of others that wait go first.")
     absent_claims: Literal["error", "bound"] = Field(
         "error", description="Claims that pods name and the snapshot does not hold are bound, to volumes that fit."
     )
@@ -83,6 +84,7 @@ class RunChange(Schema):
         None, description="Empty: it is called by its number."
     )
     pinned: Flag | None = Field(None, description="Whether it stays, however old it is.")
+    low: Flag | None = Field(None, description="Of lower priority, while it waits.")
 
 
 class RunStarted(Schema):
@@ -126,7 +128,13 @@ class ImportedOut(Schema):
     )
 
 
+class WaitsOut(Schema):
+    behind: int = Field(description="So many runs are under way or wait before it.")
+    seconds: float = Field(description="Until it begins, if these go as they were estimated.")
+
+
 class RunDetail(RunOut):
+    waits: WaitsOut | None = Field(description="Of a queued run: where it stands.")
     pods: list[str] | None
     unbind: list[str]
     template: str
@@ -143,6 +151,10 @@ class RunDetail(RunOut):
         return retention.ends(run)
 
     @staticmethod
+    def resolve_waits(run: Run) -> dispatch.Place | None:
+        return dispatch.place(run)
+
+    @staticmethod
     def resolve_warnings(run: Run) -> list[str]:
         return recorded.warnings_of(run)
 
@@ -157,7 +169,7 @@ class RunDetail(RunOut):
     @staticmethod
     def resolve_settings(run: Run) -> dict[str, Any]:
         named = {"release": run.release_number, "feature_gates": run.feature_gates}
-        return asdict(lifecycle.settings_of(run)) | named
+        return asdict(lifecycle.settings_of(run)) | named | {"low": run.low}
 
 
 @router.post("/scenarios/{int:scenario_id}/runs", response={202: RunStarted, **REFUSALS})
@@ -170,9 +182,41 @@ def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[R
     values = wanted.model_dump() | lifecycle.defaults(scenario, given.pop("in_time", None)) | given
     values["in_time"] = bool(values["in_time"])
     values["release"] = with_gates(get_release(values["release"]), values.pop("feature_gates")).name
-    name = values.pop("name").strip()
+    name, low = values.pop("name").strip(), values.pop("low")
     with transaction.atomic():
-        return Status(202, lifecycle.create_run(scenario, lifecycle.RunSettings(**values), name=name))
+        return Status(202, lifecycle.create_run(scenario, lifecycle.RunSettings(**values), name=name, low=low))
+
+
+class EstimateOut(Schema):
+    seconds: float = Field(description="That the run is likely to take, as runs went here lately.")
+    lane: Literal["short", "long"] = Field(description="Where it would wait: short runs have workers of their own.")
+    pods: int = Field(description="To be placed.")
+    nodes: int
+    told: str = Field(description="The same as a sentence, and what it would wait behind.")
+
+    @staticmethod
+    def resolve_told(expected: estimate.Estimate) -> str:
+        return dispatch.told(expected)
+
+
+PODS = Query(None, ge=0, le=MAX_ID, description="To be placed; by default all that wait.")
+RELEASE = Query("", max_length=MAX_RELEASE, description="By default as a run would have.")
+IN_TIME = Query(None, description="By default as a run would be.")
+
+
+@router.get("/scenarios/{int:scenario_id}/estimate", response={200: EstimateOut, **REFUSALS}, url_name="estimate")
+def estimate_run(
+    request: HttpRequest,
+    scenario_id: int,
+    pods: int | None = PODS,
+    release: Text = RELEASE,
+    in_time: bool | None = IN_TIME,
+) -> estimate.Estimate:
+    """How long a run would take, before it is started."""
+    scenario = find(Scenario, scenario_id)
+    own = lifecycle.defaults(scenario, in_time)
+    wanted = get_release(release or own["release"]).name
+    return estimate.before(scenario, wanted, bool(own.get("in_time")), pods)
 
 
 class ForkSettings(Schema):
@@ -231,13 +275,15 @@ def run(request: HttpRequest, run_id: int) -> Run:
 
 @router.patch("/runs/{int:run_id}", response={200: RunDetail, **REFUSALS})
 def change_run(request: HttpRequest, run_id: int, change: RunChange) -> Run:
-    """Gives the run another name, pins it or no longer. Its settings and what was recorded stay."""
+    """Gives the run another name or priority, pins it or no longer. Its settings and what was recorded stay."""
     run = find(Run, run_id)
     if change.name is not None:
         run.name = change.name.strip()
     if change.pinned is not None:
         run.pinned = change.pinned
-    run.save(update_fields=["name", "pinned"])
+    if change.low is not None:
+        run.low = change.low
+    run.save(update_fields=["name", "pinned", "low"])
     return run
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import msgspec
 from django.db import transaction
 
 from kubesched_ui.fields import pack
 from kubesched_ui.ingest import beside, parts
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.outlook import filled_in
-from kubesched_ui.ingest.result import IngestResult
+from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.models import Scenario
 
 MAX_NAME = 200
@@ -38,6 +39,7 @@ def store(
         "kubernetes": result.kubernetes[:40],
         "config": result.config,
         "counts": result.counts,
+        "pending": pending(result.records.values()),
         "warnings": remarks(result),
         "time": result.time,
     }
@@ -48,6 +50,21 @@ def store(
         with parts.storing(begun, **columns) as scenario:
             parts.add(scenario, _rows(result))
     return scenario
+
+
+class _Spec(msgspec.Struct):
+    node: str | None = msgspec.field(name="nodeName", default=None)
+
+
+class _Pod(msgspec.Struct):
+    spec: _Spec | None = None
+
+
+def pending(records: Iterable[Record]) -> int:
+    """How many pods are without a node."""
+    decode = msgspec.json.Decoder(_Pod).decode
+    pods = (decode(record.data) for record in records if record.kind == "Pod")
+    return sum(not (pod.spec and pod.spec.node) for pod in pods)
 
 
 def _rows(result: IngestResult) -> Iterator[parts.Row]:

@@ -14,6 +14,7 @@ from kubesched_ui.asking import remedies
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import PodResult, Run
 from kubesched_ui.reading import figures, occupancy
+from kubesched_ui.runs import dispatch
 from kubesched_ui.runs.lifecycle import own_release
 from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import ClusterView, PodLine
@@ -63,6 +64,15 @@ def progress(run: Run) -> dict[str, Any]:
         "until": duration.clock(until) if run.active or run.clock < until else "",
         "left": left,
     }
+
+
+def waits(run: Run) -> str:
+    """What a run waits for that is queued: `Waits behind 2 runs, about 40 s.`"""
+    at = dispatch.place(run)
+    if at is None or not at.behind:
+        return ""
+    told = dispatch.waits(at)
+    return f"{told[0].upper()}{told[1:]}{' (lower priority)' if run.low else ''}."
 
 
 def is_old(run: Run) -> bool:

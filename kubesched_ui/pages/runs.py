@@ -50,13 +50,17 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     context |= {
         **{"counts": runpage.outcome_counts(found), "scheduler": runpage.scheduler_of(found)},
         **{"progress": runpage.progress(found), "reasons": runpage.reasons(found), "old": runpage.is_old(found)},
-        # what was filled in is no reason to worry
-        "warnings": [(told, "" if told.startswith(FILLED) else "warn") for told in recorded.warnings_of(found)],
+        **{"waits": runpage.waits(found), "warnings": toned(recorded.warnings_of(found))},
         **{"left": recorded.left_of(found), "kept": recordings.is_asked(found), "ends": retention.ends(found)},
         "fork_changes": indented(found.changes),
         "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
     }
     return render(request, "run.html", context | grouppage.listed(found, request.GET.get("groups")))
+
+
+def toned(warnings: list[str]) -> list[tuple[str, str]]:
+    """Each with its tone: what was filled in is no reason to worry."""
+    return [(told, "" if told.startswith(FILLED) else "warn") for told in warnings]
 
 
 def beside(request: HttpRequest, run_id: int) -> str:
@@ -238,7 +242,8 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             with transaction.atomic():
-                made = lifecycle.create_run(_scenario(scenario_id), form.settings(), name=form.cleaned_data["name"])
+                name, low = form.cleaned_data["name"], form.cleaned_data["low"]
+                made = lifecycle.create_run(_scenario(scenario_id), form.settings(), name=name, low=low)
                 return redirect("run", made.pk)
         except InputError as error:
             form.refuse(error)

@@ -13,11 +13,12 @@ from kubesched_ui.ingest import IngestError, outlook
 from kubesched_ui.keeping import retention
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.pages.naming import name_in, pinned
-from kubesched_ui.runs import pairs
+from kubesched_ui.runs import dispatch, estimate, pairs
 from kubesched_ui.runs.startform import StartForm
 from kubesched_ui.scenarios import clusterview, editing
 from kubesched_ui.upgrades.told import choices
 from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
 
 ROWS = 50
 
@@ -47,9 +48,25 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
         "releases": choices(scenario),
         "upgrades": scenario.upgrades.defer("steps")[:5],
         "every": not any(pod.state in ("pending", "gated") for pod in view.pods.values()),
-        "form": form or empty_form(scenario, view, request.GET.get("like", "")),
-    }
+    } | with_form(scenario, form or empty_form(scenario, view, request.GET.get("like", "")))
     return render(request, "scenario.html", context | remarks(scenario), status=status)
+
+
+def with_form(scenario: Scenario, form: StartForm) -> dict[str, Any]:
+    """The form, and how long a run would take that is started with what it holds; "" where that is not right."""
+    return {"form": form, "expected": expected(scenario, form)}
+
+
+def expected(scenario: Scenario, form: StartForm) -> str:
+    """As a sentence."""
+    which, copies = form["which"].value(), str(form["copies"].value() or "1")
+    placed = {"unbind": len(form.ticked), "template": int(copies) if copies.isdecimal() and len(copies) < 9 else 1}
+    pods = placed.get(str(which))
+    try:
+        release = get_release(str(form["release"].value())).name
+    except InputError:
+        return ""
+    return dispatch.told(estimate.before(scenario, release, form["mode"].value() == "time", pods))
 
 
 def remarks(scenario: Scenario) -> dict[str, Any]:

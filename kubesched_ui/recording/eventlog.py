@@ -6,6 +6,7 @@ as the cycle, the pod's outcome and the run's progress, so a reader sees all of 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,6 +46,10 @@ class Cancelled(Exception):
     """A person asked for the run to stop."""
 
 
+class OutOfTime(Exception):
+    """The run takes longer than it may."""
+
+
 @dataclass
 class RunLog:
     """Writes a run. Nothing reaches the database but through `flush`, which first proves that the run is still ours.
@@ -65,6 +70,7 @@ class RunLog:
     node_lists: list[NodeList] = field(default_factory=list)
     block: list[Event] = field(default_factory=list)  # of `block_pod`, of a run in time, not numbered yet
     block_pod: str = ""
+    deadline: float = math.inf  # of time.monotonic()
     recorder: Recorder | None = None  # hears what is added before it is added here
     flushed_at: float = field(default_factory=time.monotonic)
     began_at: float = field(default_factory=time.monotonic)
@@ -164,7 +170,8 @@ class RunLog:
     def flush(self, **changes: Any) -> None:
         """Writes what was added, with the run's progress and `changes`, in one transaction; then notifies.
 
-        Raises LostClaim when another worker holds the run, Cancelled (after writing) when a person asked for it.
+        Raises LostClaim when another worker holds the run; after writing Cancelled when a person asked for it,
+        OutOfTime when it is over its deadline.
         """
         run = self.run
         self.close_block()
@@ -196,6 +203,8 @@ class RunLog:
         self.notify(run.last_seq)
         if cancelled and not changes:
             raise Cancelled
+        if not changes and time.monotonic() > self.deadline:
+            raise OutOfTime
 
     def clear(self) -> None:
         """Lets go of what was added and is not written."""

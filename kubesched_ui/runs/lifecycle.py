@@ -8,7 +8,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import F
 from django.db.models.functions import Now
+from django.dispatch import Signal
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -16,7 +18,7 @@ from kubesched_ui.celery import app
 from kubesched_ui.keeping import disk, quota
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.recording.eventlog import LostClaim, RunLog
-from kubesched_ui.runs import configuring, template, typed
+from kubesched_ui.runs import configuring, estimate, template, typed
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios import intime, podgroups
 from scheduler_core.config import Unknown
@@ -28,7 +30,10 @@ from scheduler_core.snapshot.outlook import Choices
 
 logger = logging.getLogger(__name__)
 
-EXECUTE = "kubesched.execute_run"  # the task's name: who starts runs need not know who does them
+# The tasks' names, by lane: who starts runs need not know who does them.
+TAKE = {Run.Lane.SHORT.value: "kubesched.take_short", Run.Lane.LONG.value: "kubesched.take_long"}
+
+over = Signal()  # a worker is done with the run `run_id`
 
 MAX_SEED = 2**63 - 1
 
@@ -97,7 +102,7 @@ def settings_of(run: Run) -> RunSettings:
     return RunSettings(**{field.name: getattr(run, field.name) for field in fields(RunSettings)})
 
 
-def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name: str = "") -> Run:
+def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name: str = "", low: bool = False) -> Run:
     """A queued run, its message sent once the transaction is committed. Raises InputError, and
     Troubled where there is no room, before anything is stored."""
     disk.check_room()
@@ -115,7 +120,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     notes += podgroups.remarks(scenario, release, wanted.in_time)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
     told = differences(replace(wanted, config=config, release=release), RunSettings())
-    run = Run.objects.create(scenario=scenario, name=name, summary="\n".join(told), **values)
+    run = Run.objects.create(scenario=scenario, name=name, low=low, summary="\n".join(told), **values)
     if send:
         transaction.on_commit(lambda: enqueue(run.pk))
     return run
@@ -164,12 +169,39 @@ def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
 
 
 def enqueue(run_id: int) -> None:
-    """Sends the run's message. Where the broker is away the run stays queued, and `sweep` sends it again."""
-    Run.objects.filter(pk=run_id, state=Run.State.QUEUED).update(heartbeat_at=Now())
+    """Puts the run into its lane and tells the workers that there is one. Where the broker is away it stays queued, and
+    `sweep` tells them again."""
+    run = Run.everything.select_related("scenario", "parent").defer("node_names").filter(pk=run_id).first()
+    if run is None:
+        return
+    changes: dict[str, Any] = {"heartbeat_at": Now()}
+    if not run.lane:
+        estimated = estimate.of_run(run)
+        run.lane = changes["lane"] = estimated.lane
+        changes["estimate_s"] = estimated.seconds
+    Run.everything.filter(pk=run_id, state=Run.State.QUEUED).update(**changes)
+    tell(run.lane, run_id)
+
+
+def tell(lane: str, run_id: int) -> None:
+    """Tells the workers of a lane that a run waits there. Which is next they ask the database (`dispatch.take`)."""
     try:
-        app.send_task(EXECUTE, [run_id])
+        app.send_task(TAKE[lane], [run_id])
     except (OperationalError, OSError) as error:
         logger.warning("Run %s waits for the broker: %s", run_id, error)
+
+
+def put_with_long(run: Run, played_s: float) -> None:
+    """Has a run that is not as short as it was thought go on among the long ones. What is recorded of it stays."""
+    so_far = played_s * max(1.0, run.cycles_total / run.cycles_done if run.cycles_done and not run.in_time else 1.0)
+    Run.everything.held(run).update(
+        state=Run.State.QUEUED,
+        lane=Run.Lane.LONG,
+        estimate_s=round(max(so_far, run.estimate_s or 0.0, settings.RUN_SHORT_SECONDS), 1),
+        starts=F("starts") - 1,
+        worker="",
+    )
+    enqueue(run.pk)
 
 
 def cancel(run: Run) -> None:

@@ -69,6 +69,7 @@ class StartForm(forms.Form):
     take_others = forms.BooleanField(required=False)
     claims_bound = forms.BooleanField(required=False)
     percentage = forms.IntegerField(required=False, min_value=0, max_value=100)
+    low = forms.BooleanField(required=False)
 
     @staticmethod
     def defaults(scenario: Scenario, view: ClusterView) -> dict[str, Any]:
@@ -99,6 +100,7 @@ class StartForm(forms.Form):
         values |= {
             "take_others": run.other_schedulers == Run.OtherSchedulers.TAKE,
             "claims_bound": run.absent_claims == Run.AbsentClaims.BOUND,
+            "low": run.low,
         }
         return values | {"until": "" if run.until is None else f"{run.until:g}"}
 

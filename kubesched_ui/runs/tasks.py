@@ -1,6 +1,7 @@
 """Celery tasks: load, call the core, save, publish."""
 
 import logging
+import math
 import threading
 import time
 from typing import Any, Self
@@ -17,13 +18,14 @@ from kubesched_ui.ingest import parts
 from kubesched_ui.keeping import disk
 from kubesched_ui.models import Cycle, RecordingBlock, Run
 from kubesched_ui.recording.chronicle import Chronicle
-from kubesched_ui.recording.eventlog import Cancelled, LostClaim, RunLog, read_blocks
+from kubesched_ui.recording.eventlog import Cancelled, LostClaim, OutOfTime, RunLog, read_blocks
 from kubesched_ui.recording.events import Event, cycle_events, event
 from kubesched_ui.recording.notify import Notifier
 from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
-from kubesched_ui.runs import forked, forking, holding, importing, lifecycle, simulations
+from kubesched_ui.runs import dispatch, forked, forking, holding, importing, lifecycle, simulations
 from kubesched_ui.scenarios import intime
+from kubesched_ui.seeing.logs import RUN_ID
 from kubesched_ui.trouble import DATABASE, FULL, trouble_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
@@ -38,21 +40,53 @@ logger = logging.getLogger(__name__)
 ROOM_S, LONG_ROOM_S = 5.0, 60.0  # until a run that met a full disk looks again
 
 
-@shared_task(name=lifecycle.EXECUTE, acks_late=True)
+@shared_task(name=lifecycle.TAKE["short"], acks_late=True)
+def take_short(run_id: int) -> None:
+    """Takes up the short run that is next, which need not be `run_id`, and brings it to an end."""
+    take_next(Run.Lane.SHORT)
+
+
+@shared_task(name=lifecycle.TAKE["long"], acks_late=True)
+def take_long(run_id: int) -> None:
+    """The same for long ones."""
+    take_next(Run.Lane.LONG)
+
+
+def take_next(lane: str) -> None:
+    """Plays the run of the lane that is next, if there is one, and says that it is over."""
+    run = dispatch.take(lane, holding.token())
+    if run is None:
+        return
+    RUN_ID.set(run.pk)
+    try:
+        carry_out(run)
+    finally:
+        lifecycle.over.send(sender=Run, run_id=run.pk)
+        if following := next(dispatch.order(lane), None):  # its own message may have come when it was not its turn
+            lifecycle.tell(lane, following.pk)
+
+
 def execute_run(run_id: int) -> None:
     """Takes up a run and brings it to an end. A run that another worker has, or that is over, is left alone."""
     run = Run.objects.claim(run_id, holding.token())
-    if run is None:
-        return
-    with Heartbeat(Run.objects.held(run), f"run-{run_id}"), Notifier(run_id) as notify:
-        while run is not None:
-            run = play(run, notify)
+    if run is not None:
+        carry_out(run)
+
+
+def carry_out(run: Run) -> None:
+    """Brings a run to its end that is held."""
+    with Heartbeat(Run.objects.held(run), f"run-{run.pk}"), Notifier(run.pk) as notify:
+        going: Run | None = run
+        while going is not None:
+            going = play(going, notify)
 
 
 def play(run: Run, notify: Notifier) -> Run | None:
     """Brings the run to its end, and returns None. Where the disk is full, waits, and returns it to be gone on with."""
     try:
-        recorded(run, RunLog(run, notify))
+        short = run.lane == Run.Lane.SHORT
+        limit = settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE if short else settings.RUN_TIME_LIMIT_S
+        recorded(run, RunLog(run, notify, deadline=time.monotonic() + limit))
     except DATABASE as error:
         if trouble_of(error) is FULL:
             return once_there_is_room(run)
@@ -67,6 +101,8 @@ def recorded(run: Run, log: RunLog) -> None:
         (record_in_time if run.in_time else record)(run, log)
     except Cancelled:
         log.finish(Run.State.CANCELLED)
+    except OutOfTime:
+        out_of_time(run, log)
     except InputError as error:
         finish(run, log, Run.State.FAILED, str(error))
     except LostClaim:
@@ -76,6 +112,17 @@ def recorded(run: Run, log: RunLog) -> None:
     except Exception as error:
         logger.exception("Run %s failed", run.pk)
         fail(log, f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details.")
+
+
+def out_of_time(run: Run, log: RunLog) -> None:
+    """A run that is not short goes on elsewhere; one that takes too long ends."""
+    if run.lane == Run.Lane.SHORT:
+        logger.info("Run %s is not short: it goes on among the long ones", run.pk)
+        lifecycle.put_with_long(run, settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE)
+        return
+    limit = settings.RUN_TIME_LIMIT_S
+    log.deadline = math.inf
+    finish(run, log, Run.State.FAILED, f"It took longer than {limit:,} s, which is as long as a run may take.")
 
 
 def once_there_is_room(run: Run) -> Run | None:

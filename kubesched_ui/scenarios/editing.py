@@ -55,6 +55,7 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
         "kubernetes": scenario.kubernetes,
         "config": scenario.config,
         "counts": _counts(scenario, obj, record),
+        "pending": scenario.pending,  # but for one
         "time": scenario.time,
     }
     with parts.storing(**columns) as version:

@@ -9,7 +9,7 @@ from celery.signals import before_task_publish, task_postrun, task_prerun
 from kubesched_ui.seeing.logs import REQUEST_ID, RUN_ID
 
 HEADER = "kubesched_request_id"
-EXECUTE = "kubesched.execute_run"
+TAKES = ("kubesched.take_short", "kubesched.take_long")
 
 
 @before_task_publish.connect
@@ -23,7 +23,7 @@ def send_along(headers: dict[str, Any] | None = None, **_: Any) -> None:
 def take_up(task: Any, args: Any, **_: Any) -> None:
     """Its lines from here on have the ids."""
     REQUEST_ID.set(str(getattr(task.request, HEADER, "") or ""))
-    RUN_ID.set(args[0] if task.name == EXECUTE and args else None)
+    RUN_ID.set(args[0] if task.name in TAKES and args else None)  # who takes up another one says so
 
 
 @task_postrun.connect

@@ -8,18 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 from celery import shared_task
-from celery.signals import task_postrun, worker_ready
+from celery.signals import worker_ready
 from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
+from django.dispatch import receiver
 from django.utils import timezone
 
 from kubesched_ui.asking.comparisons import inputs_of
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Run, Upgrade
 from kubesched_ui.recording.eventlog import Cancelled, LostClaim
-from kubesched_ui.runs import holding
-from kubesched_ui.runs.tasks import Heartbeat, execute_run
+from kubesched_ui.runs import holding, lifecycle
+from kubesched_ui.runs.tasks import Heartbeat
 from kubesched_ui.trouble import DATABASE
 from kubesched_ui.upgrades import life
 from scheduler_core.debugger.compare.upgrade import Watch, step
@@ -117,11 +118,10 @@ def finish(upgrade: Upgrade, state: str, error: str = "") -> None:
     Upgrade.objects.held(upgrade).update(state=state, error=error, finished_at=timezone.now())
 
 
-@task_postrun.connect(sender=execute_run)
-def run_is_over(args: Any = (), **_: Any) -> None:
+@receiver(lifecycle.over)
+def run_is_over(run_id: int, **_: Any) -> None:
     """Previews that waited for the run go on."""
-    for number in args or ():
-        life.run_is_over(number)
+    life.run_is_over(run_id)
 
 
 @worker_ready.connect

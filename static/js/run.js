@@ -61,7 +61,8 @@ function live() {
   async function pace() {
     while (!over) {
       const began = performance.now();
-      if ((changed || inTime) && !document.hidden) {
+      const waits = document.querySelector("[data-waits]") !== null;
+      if ((changed || inTime || waits) && !document.hidden) {
         changed = false;
         await refresh().catch(() => {
           changed = true;

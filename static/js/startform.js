@@ -37,6 +37,27 @@ function pickList() {
   tell();
 }
 
+// How long the run would take and wait, asked anew when that may have changed.
+function tellExpected() {
+  const place = form.querySelector("#expected");
+  let last = place.textContent;
+  async function ask() {
+    const chosen = form.elements;
+    const query = new URLSearchParams({ release: chosen.release.value, in_time: String(chosen.mode.value === "time") });
+    const typed = chosen.unbind.value.split(/[\s,]+/).filter(Boolean).length;
+    const ticked = form.querySelectorAll("#picks input:checked").length;
+    if (chosen.which.value === "unbind") query.set("pods", String(typed + ticked));
+    if (chosen.which.value === "template") query.set("pods", String(Math.max(1, Number(chosen.copies.value) || 1)));
+    const answer = await fetch(`${place.dataset.ask}?${query}`).catch(() => null);
+    const told = answer?.ok ? (await answer.json()).told : "";
+    if (told !== last) place.textContent = last = told;
+  }
+  form.addEventListener("change", (event) => {
+    if (event.target.matches("#release, #copies, #unbind, [name=which], [name=mode], #picks input")) ask();
+  });
+  for (const id of ["#pick-all", "#pick-none"]) form.querySelector(id).addEventListener("click", ask);
+}
+
 // After a mistake: its field in the middle of the view and focused, whatever it is folded into.
 function showMistake() {
   const field = form.querySelector("[aria-invalid]");
@@ -50,5 +71,6 @@ if (form) {
   form.addEventListener("change", showFields);
   showFields();
   pickList();
+  tellExpected();
   showMistake();
 }

@@ -80,7 +80,7 @@ def test_an_answer_says_the_id_that_its_lines_have(client: Client, caplog: pytes
 class Task:
     """As Celery hands it to signals."""
 
-    name = carried.EXECUTE
+    name = carried.TAKES[0]
 
     def __init__(self, headers: dict[str, Any]) -> None:
         self.request = type("Request", (), headers)()

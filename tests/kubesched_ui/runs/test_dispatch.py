@@ -1,0 +1,241 @@
+"""Which run is next, how long it will take, and what happens to one that takes longer."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.runs import dispatch, estimate, lifecycle, tasks
+from kubesched_ui.runs.lifecycle import RunSettings
+from tests.kubesched_ui.clusters import as_list, node, pod
+
+SHORT, LONG = Run.Lane.SHORT, Run.Lane.LONG
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The messages that were sent."""
+    messages: list[tuple[str, int]] = []
+    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: messages.append((name, *args)))
+    return messages
+
+
+def small(pods: int = 3) -> Scenario:
+    return store(ingest_files([("a.json", as_list(node("n"), *(pod(f"p{i}") for i in range(pods))))]), "small")
+
+
+def queued(scenario: Scenario, lane: str = LONG, **columns: Any) -> Run:
+    return Run.objects.create(**{"scenario": scenario, "lane": lane, "heartbeat_at": timezone.now()} | columns)
+
+
+def running(scenario: Scenario, lane: str = LONG, **columns: Any) -> Run:
+    state = {"state": "running", "worker": "w", "started_at": timezone.now()}
+    return queued(scenario, lane, **state | columns)
+
+
+@pytest.fixture
+def people(db: None) -> list[User]:
+    return [User.objects.create(username=name) for name in ("ada", "bob", "eve")]
+
+
+def names(lane: str = LONG) -> list[str]:
+    return [Run.objects.get(pk=run.pk).name for run in dispatch.order(lane)]
+
+
+def test_people_take_turns(people: list[User]) -> None:
+    scenario, (ada, bob, eve) = small(), people
+    for number in (1, 2, 3):
+        queued(scenario, owner=ada, name=f"ada {number}")
+    queued(scenario, owner=bob, name="bob 1")
+    queued(scenario, owner=bob, name="bob 2", low=True)
+    queued(scenario, owner=eve, name="eve 1")
+    assert names() == ["ada 1", "bob 1", "eve 1", "ada 2", "ada 3", "bob 2"]
+    running(scenario, owner=ada)
+    assert names() == ["bob 1", "eve 1", "ada 1", "ada 2", "ada 3", "bob 2"]
+    Run.objects.filter(state="running").update(state="done")
+    assert names()[0] == "bob 1"  # she has begun one since
+
+
+def test_without_accounts_scenarios_take_turns(db: None) -> None:
+    first, second = small(), small()
+    for number in (1, 2):
+        queued(first, name=f"first {number}")
+    queued(second, name="second 1")
+    queued(first, name="before there were lanes", lane="")
+    assert names() == ["first 1", "second 1", "first 2", "before there were lanes"]
+
+
+def test_a_person_has_so_many_long_ones_at_once(people: list[User], settings: Any) -> None:
+    scenario, (ada, bob, _) = small(), people
+    settings.RUN_LONG_PER_PERSON = 1
+    mine, mine_too, hers = (queued(scenario, owner=who) for who in (ada, ada, bob))
+    assert dispatch.take(LONG, "a") == mine
+    assert dispatch.take(LONG, "b") == hers
+    assert dispatch.take(LONG, "c") is None
+    assert dispatch.take(SHORT, "c") is None
+    Run.objects.filter(pk=mine.pk).update(state="done")
+    assert dispatch.take(LONG, "c") == mine_too
+
+
+def test_short_ones_have_no_such_bound_and_wait_for_no_long_one(people: list[User], settings: Any) -> None:
+    scenario, (ada, *_) = small(), people
+    settings.RUN_LONG_PER_PERSON = 1
+    running(scenario, owner=ada)
+    queued(scenario, owner=ada)
+    some = [queued(scenario, SHORT, owner=ada) for _ in range(2)]
+    assert [dispatch.take(SHORT, "a"), dispatch.take(SHORT, "b")] == some
+
+
+def test_a_run_whose_worker_is_lost_is_taken_again(db: None) -> None:
+    lost = running(small(), heartbeat_at=timezone.now() - timedelta(minutes=5), worker="gone")
+    taken = dispatch.take(LONG, "new")
+    assert taken == lost
+    assert taken is not None
+    assert taken.worker == "new"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_short_run_is_played_while_a_long_one_is_held(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario, hold, began = small(), threading.Event(), threading.Event()
+    recorded = tasks.record
+
+    def record(run: Run, log: Any) -> None:
+        if run.lane == LONG:
+            began.set()
+            hold.wait(60)
+        recorded(run, log)
+
+    monkeypatch.setattr(tasks, "record", record)
+    long, short = queued(scenario, LONG), queued(scenario, SHORT)
+
+    def work() -> None:
+        tasks.take_long(long.pk)
+        connection.close()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    assert began.wait(60)
+    tasks.take_short(short.pk)
+    short.refresh_from_db()
+    long.refresh_from_db()
+    assert (short.state, long.state) == ("done", "running")
+    hold.set()
+    worker.join(60)
+    long.refresh_from_db()
+    assert long.state == "done"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_message_means_that_there_is_one_not_which(told: list[tuple[str, int]], people: list[User]) -> None:
+    scenario, (ada, bob, _) = small(), people
+    over: list[int] = []
+    lifecycle.over.connect(lambda run_id, **_: over.append(run_id), weak=False, dispatch_uid="test")
+    running(scenario, owner=ada, starts=1)
+    hers, his = queued(scenario, owner=ada), queued(scenario, owner=bob)
+    tasks.take_long(hers.pk)
+    lifecycle.over.disconnect(dispatch_uid="test")
+    hers.refresh_from_db()
+    his.refresh_from_db()
+    assert (hers.state, his.state, over) == ("queued", "done", [his.pk])
+    assert told == [("kubesched.take_long", hers.pk)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_that_is_not_short_goes_on_among_the_long_ones(told: list[tuple[str, int]], settings: Any) -> None:
+    settings.RUN_BATCH_CYCLES = 1
+    run = queued(small(5), SHORT)
+    settings.RUN_SHORT_GRACE = 0
+    tasks.take_short(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.lane, run.starts, run.error) == ("queued", "long", 0, "")
+    assert run.estimate_s is not None
+    assert ("kubesched.take_long", run.pk) in told
+    stored = run.cycles_done
+    tasks.take_long(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.cycles_done, run.placed + run.unschedulable) == ("done", 5, 5)
+    assert stored < 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_has_a_time_limit(told: Any, settings: Any) -> None:
+    settings.RUN_BATCH_CYCLES, settings.RUN_TIME_LIMIT_S = 1, 0
+    run = queued(small(5), LONG)
+    tasks.take_long(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.error) == ("failed", "It took longer than 0 s, which is as long as a run may take.")
+    assert run.finished_at is not None
+
+
+def test_the_lane_is_chosen_by_the_estimate(db: None, told: list[tuple[str, int]], settings: Any) -> None:
+    scenario = small()
+    assert scenario.pending == 3
+    run = lifecycle.create_run(scenario, RunSettings(), low=True)
+    lifecycle.enqueue(run.pk)
+    run.refresh_from_db()
+    assert (run.lane, run.low) == ("short", True)
+    assert run.estimate_s is not None
+    Scenario.objects.filter(pk=scenario.pk).update(counts={"Node": 5000, "Pod": 200_000}, pending=200_000)
+    huge = lifecycle.create_run(scenario, RunSettings())
+    lifecycle.enqueue(huge.pk)
+    huge.refresh_from_db()
+    assert huge.lane == "long"
+    assert told == [("kubesched.take_short", run.pk), ("kubesched.take_long", huge.pk)]
+
+
+def test_estimates_learn_from_what_runs_took(db: None) -> None:
+    scenario, other = small(), small()
+    expected = estimate.before(scenario, "1.34", False)
+    then = timezone.now()
+    took = timedelta(seconds=expected.seconds * 10)
+    done = {"state": "done", "starts": 1, "started_at": then, "finished_at": then + took, "cycles_done": 3}
+    queued(scenario, release="1.34", **done)
+    assert estimate.before(scenario, "1.34", False).seconds == pytest.approx(expected.seconds * 10, rel=0.5)
+    assert estimate.before(other, "1.34", False).seconds == expected.seconds  # one of another scenario is not enough
+    for _ in range(2):
+        queued(scenario, release="1.34", **done)
+    assert estimate.before(other, "1.34", False).seconds > expected.seconds
+    assert estimate.before(other, "1.34", True).pods == 3
+
+
+def test_it_is_said_before_the_start_and_while_it_waits(client: Client, db: None, settings: Any) -> None:
+    settings.RUN_SHORT_SLOTS = settings.RUN_LONG_SLOTS = 1
+    scenario = small()
+    address = f"/api/scenarios/{scenario.pk}/estimate"
+    assert client.get(address).json()["told"] == "Less than a second for 3 pods on 1 node."
+    assert client.get(f"{address}?pods=1&release=1.27&in_time=true").json()["pods"] == 1
+    assert client.get(f"{address}?release=9.9").status_code == 400
+    assert client.get(f"{address}?pods=-1").status_code == 422
+    running(scenario, LONG, estimate_s=100.0)
+    queued(scenario, LONG, estimate_s=20.0)
+    waits = queued(small(), LONG, low=True)
+    found = client.get(f"/api/runs/{waits.pk}").json()
+    assert found["waits"]["behind"] == 2
+    assert 100 < found["waits"]["seconds"] <= 120
+    page = client.get(f"/runs/{waits.pk}/").content.decode()
+    assert "Waits behind 2 runs, about 2 min (lower priority)." in page or "Waits behind 2 runs, about 1 min" in page
+    assert client.get(f"{address}?pods=1000000000").json()["told"].endswith(".")
+    assert "waits behind 3 runs" in client.get(f"{address}?pods=1000000000").json()["told"]
+    start = client.get(f"/scenarios/{scenario.pk}/").content.decode()
+    assert "Less than a second for 3 pods on 1 node." in start
+    changed = client.patch(f"/api/runs/{waits.pk}", {"low": False}, content_type="application/json")
+    assert (changed.status_code, changed.json()["low"]) == (200, False)
+    assert dispatch.figures()["long"] | {"oldest_s": 0} == {"waiting": 2, "running": 1, "oldest_s": 0}
+
+
+def test_the_start_form_takes_a_lower_priority(client: Client, db: None) -> None:
+    scenario = small()
+    form = {"which": "pending", "mode": "once", "release": "1.34", "low": "on"}
+    answer = client.post(f"/scenarios/{scenario.pk}/run/", form)
+    assert answer.status_code == 302
+    assert Run.objects.get().low
