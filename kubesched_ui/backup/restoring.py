@@ -23,22 +23,33 @@ def check(file: IO[bytes]) -> None:
     """Reads the file to its end. Raises NotReadable for one that is damaged, foreign or of another version."""
     reader = Reader(file)
     header, here, there = reader.header, tables.known(), set(reader.header.migrations)
+    if unknown := sorted(apps(there) - apps(here)):
+        raise NotReadable(
+            f"This backup holds what this installation has switched off ({', '.join(unknown)}); restore it where "
+            "people sign in as they did there (ACCOUNTS=1)."
+        )
     if missing := sorted(there - here):
         raise NotReadable(
             f"This backup is of a newer version of KubeSched ({header.program}, with {missing[-1]}); restore it there."
         )
-    if more := sorted(here - there):
+    # What was switched off there stays empty here.
+    if more := sorted(name for name in here - there if apps({name}) <= apps(there)):
         raise NotReadable(
             f"This backup is of an older version of KubeSched ({header.program}, without {more[0]}); restore it with "
             "that version into an empty installation, then start this version, which brings it up to date."
         )
     known = {label: [field.attname for field in tables.columns(model)] for label, model in tables.kept().items()}
-    if header.tables != known:
+    if header.tables != {label: names for label, names in known.items() if apps({label}) <= apps(there)}:
         raise NotReadable("This backup holds other tables than this version of KubeSched has.")
     for batch in reader.batches():
         width = len(known.get(batch.table, ()))
         if not width or any(len(row) != width for row in batch.rows):
             raise NotReadable("This backup is damaged: rows in it are not as wide as their table.")
+
+
+def apps(names: set[str]) -> set[str]:
+    """The first part of the names of migrations, or of tables."""
+    return {name.partition(".")[0] for name in names}
 
 
 def restore(file: IO[bytes], replace: bool = False, using: str = "default") -> dict[str, int]:

@@ -43,6 +43,7 @@ class Command(BaseCommand):
                     raise CommandError(f"{used} {RUNS}")
                 call_command("migrate", verbosity=0)
                 done = restore(backup, replace)
+                call_command("migrate", verbosity=0)  # notes the tables of what was switched off there
         except (CannotStart, NotReadable, NotEmpty) as problem:
             raise CommandError(f"{problem} Nothing was changed.") from None
         except (OSError, DatabaseError) as error:
