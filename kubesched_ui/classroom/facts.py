@@ -200,6 +200,15 @@ def looked(facts: Facts, pod: str, attempt: int | None = None) -> int:
 
 
 @function
+def looked_at(facts: Facts, pod: str, node: str, attempt: int | None = None) -> bool:
+    """Whether the cycle looked at a node."""
+    cycle = facts.cycle(pod, attempt)
+    if node not in cycle.nodes:
+        raise Unknown(f"there is no node {node[:253]!r} then")
+    return cycle.trace.has_looked(cycle.nodes.index(node))
+
+
+@function
 def plugins(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
     """Filter plugins in the order asked."""
     return list(facts.cycle(pod, attempt).told["filter_order"])
@@ -350,6 +359,13 @@ def pods_on(facts: Facts, node: str, before: str | None = None) -> list[str]:
 
 
 @function
+def pods_labelled(facts: Facts, node: str, key: str, value: str, before: str | None = None) -> int:
+    """How many pods of a node have a label."""
+    infos = [facts.info(pod) for pod in facts.node(node, before)["pods"]]
+    return sum(info.labels.get(key) == value for info in infos)
+
+
+@function
 def taints(facts: Facts, node: str, before: str | None = None) -> list[str]:
     """The taints of a node."""
     return list(facts.node(node, before)["taints"])
@@ -475,6 +491,15 @@ def when(facts: Facts, what: str, pod: str) -> Seconds:
 
 
 @function
+def evictions(facts: Facts) -> list[Seconds]:
+    """When pods of a run in time were evicted, in order."""
+    found = [event for event in facts.run.events if event["type"] == "pod.evicted"]
+    if facts.hides and any(event["seq"] >= facts.focused.seq for event in found):
+        raise Untold("tells when pods were evicted")
+    return [Seconds(event["t"]) for event in found]
+
+
+@function
 def bound_to(facts: Facts, pod: str) -> str:
     """Where a pod of a run in time was bound at last, or `nowhere`."""
     key = facts.pod_key(pod)
@@ -491,6 +516,34 @@ def step_at(facts: Facts, number: int) -> Seconds:
     if not found:
         raise Unknown(f"the scenario has no step {number}")
     return Seconds(found[0]["t"])
+
+
+@function
+def planned(facts: Facts, *path: str | int) -> Any:
+    """What the scenario says of time, such as `planned('binding', 'seconds')`"""
+    found: Any = facts.run.given.time
+    for step in path:
+        try:
+            found = found[step]
+        except (KeyError, IndexError, TypeError):
+            raise Unknown(f"the scenario has no {step!r} there") from None
+    return found
+
+
+@function
+def argument(facts: Facts, plugin: str, name: str) -> Any:
+    """An argument of a plugin in the run's configuration."""
+    given = facts.run.configuration.profiles[0].given.get(plugin)
+    value = given.get(name) if isinstance(given, dict) else getattr(given, name, None)
+    if value is None:
+        raise Unknown(f"{plugin} is not given {name!r}")
+    return value
+
+
+@function
+def extender_weight(facts: Facts, number: int) -> int:
+    """The weight of an extender of the run's configuration; the first has the number 0."""
+    return int(facts.run.configuration.extenders[number].weight)
 
 
 # ---- beside runs

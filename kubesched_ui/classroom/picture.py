@@ -16,6 +16,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.provenance.tree import Tree
 
 MAX_LINES = 60  # of a tree
+MAX_NODES = 24
 HIDDEN_LABELS = ("kubernetes.io/hostname",)
 # What an API server fills in, which says nothing of the pod.
 DEFAULTS = {"restartPolicy": "Always", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": 30}
@@ -29,7 +30,9 @@ def given(facts: Facts) -> dict[str, Any]:
     """The cluster before the cycle in focus, the pod as it was written down, and what was planned: no outcome of it."""
     moment = _moment(facts)
     state = facts.run.state(moment)
-    picture: dict[str, Any] = {"nodes": [_node(facts, found, moment) for found in state.nodes().values()]}
+    there = list(state.nodes().values())
+    picture: dict[str, Any] = {"nodes": [_node(facts, found, moment) for found in there[:MAX_NODES]]}
+    picture["more"] = max(0, len(there) - MAX_NODES)
     picture["extended"] = sorted({name for node in picture["nodes"] for name in node["extended"]})
     if facts.focus.pod:
         key = facts.pod_key(facts.focus.pod)
@@ -148,13 +151,19 @@ def pod_yaml(facts: Facts, key: str) -> str:
 
 def plan(facts: Facts) -> list[str]:
     """What the scenario does and when, in sentences."""
-    told = []
+    told = [_arrivals(one) for one in facts.run.given.time.get("arrivals", ())]
     for event in facts.run.events:
         if event["type"] == "scenario.step":
             data = event["data"]
             taint = f", {data['taint']}" if data.get("taint") else ""
             told.append(f"{shown(Seconds(event['t']))}: {data['operation']} {_about(data, event)}{taint}")
     return told
+
+
+def _arrivals(one: dict[str, Any]) -> str:
+    often = f"one every {one['every']}" if one.get("every") else f"one every {one.get('mean')} on average"
+    many = f", {one['count']} in all" if one.get("count") else ""
+    return f"pods {one['name']}-0 and so on: {often} from {one.get('start', 0)} s on{many}"
 
 
 def _about(data: dict[str, Any], event: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
 from kubesched_ui.classroom.errors import Unknown
-from kubesched_ui.classroom.expressions import Facts, evaluate
+from kubesched_ui.classroom.expressions import Facts, evaluate, parse
 from kubesched_ui.classroom.values import WORDS, shown
 
 FIGURE = re.compile(r"\{\{(.*?)\}\}", re.S)
@@ -21,6 +22,9 @@ _CODE = re.compile(r"```.*?```|`([^`]*)`", re.S)
 PLAIN = re.compile(r"\b(v1|v1beta1|v1beta2|v1beta3|v1alpha1|v1alpha2|k8s)\b")
 _NUMBER = re.compile(rf"\d|\b({'|'.join(WORDS[2:])}|hundred|thousand)\b", re.I)
 _QUANTITY = re.compile(r"[\d.,]+[a-zA-Z%]*")
+
+# Functions that only give a value another shape.
+SHAPING = frozenset(("word", "ordinal", "cut", "rounded", "smallest", "root", "amount", "plain", "count"))
 
 _markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "html_block", "html_inline"])
 
@@ -94,10 +98,22 @@ def _is_name(code: str, words: set[str]) -> bool:
     return all(part in words and not _QUANTITY.fullmatch(part) for part in parts)
 
 
+def by_hand(expression: str) -> bool:
+    """Whether an expression asks nothing of run, scenario or core, so that somebody wrote its value by hand."""
+    called = {
+        part.func.id
+        for part in ast.walk(parse(expression))
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
+    }
+    return not called - SHAPING
+
+
 def checked(text: str, facts: Facts) -> int:
     """Computes every figure of a text; how many there are. Raises Unknown with the line in front of it."""
     for expression, line in figures(text):
         try:
+            if by_hand(expression):
+                raise Unknown("is computed from nothing; a figure must ask for something")
             shown(evaluate(expression, facts))
         except Unknown as problem:
             raise type(problem)(f"{line}\0{{{{ {expression} }}}} {problem}") from None

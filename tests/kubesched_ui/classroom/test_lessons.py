@@ -83,6 +83,8 @@ def test_the_small_one_holds() -> None:
         # what is asked, told before
         ('{{ allocatable("n1", "cpu") }}', '{{ feasible("web") }}', "which is what is asked"),
         ("kind: passes}", "kind: passes, hint: \"{{ node_of('web') }}\"}", "which is what is asked"),
+        ("goes to {{", "goes to {{ plain(1) }} {{", "line 22: {{ plain(1) }} is computed from nothing"),
+        ("title: A small one", "title: '{{ count(nodes()) }} small'", "line 2: title: has a figure"),
         # expressions
         ('{{ node_of("web") }}', "{{ __import__('os') }}", "there is no function '__import__'"),
         ('{{ node_of("web") }}', "{{ ().__class__ }}", "has a Attribute in it, which lessons do not have"),
@@ -90,9 +92,9 @@ def test_the_small_one_holds() -> None:
         ('{{ node_of("web") }}', "{{ [x for x in nodes()] }}", "which lessons do not have"),
         ('{{ node_of("web") }}', "{{ " + "(" * 300 + " }}", "is no expression"),
         ('{{ node_of("web") }}', "{{ " + "1+" * 300 + "1 }}", "has more than 400 characters"),
-        ('{{ node_of("web") }}', "{{ 1 / 0 }}", "cannot be computed: division by zero"),
+        ('{{ node_of("web") }}', "{{ priority('web') / 0 }}", "cannot be computed: division by zero"),
         ('{{ node_of("web") }}', "{{ node_of() }}", "node_of: node_of() missing 1 required"),
-        ('{{ node_of("web") }}', '{{ "a" * 9 }}', "counts with 'a', which is no number"),
+        ('{{ node_of("web") }}', "{{ node_of('web') * 9 }}", "counts with 'n1', which is no number"),
         # heads
         ("title: A", "titel: A", "line 2: Object contains unknown field `titel`"),
         ("kind: passes", "kind: guess", "line 12: steps[0].ask.kind: Invalid enum value 'guess'"),
