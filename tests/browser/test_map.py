@@ -64,6 +64,28 @@ def test_playing_stops_at_breakpoints_in_both_directions(page: Page, site: Insta
     expect_place(page, "cycle 1 of 12")
 
 
+DRAWN = "document.querySelector('#map canvas').toDataURL()"
+ANEW = """new Promise((drawn) => {
+  document.dispatchEvent(new Event("themechange"));
+  requestAnimationFrame(() => requestAnimationFrame(drawn));
+})"""
+
+
+@pytest.mark.parametrize(("cycle", "speed"), [(1, "30"), (9, "5")])  # at 5 a second pods fly
+def test_what_was_drawn_in_parts_is_as_if_drawn_at_once(page: Page, mapped: int, cycle: int, speed: str) -> None:
+    open_at(page, mapped, f"?cycle={cycle}", f"cycle {cycle} of 12")
+    began = page.evaluate(DRAWN)
+    page.locator("#map [data-speed]").select_option(speed)
+    page.get_by_role("button", name="Play forward").click()
+    expect_place(page, "after 12 cycles")
+    expect(page.get_by_role("button", name="Play forward")).to_have_attribute("aria-pressed", "false")
+    page.wait_for_timeout(600)  # the last one has landed
+    parts = page.evaluate(DRAWN)
+    page.evaluate(ANEW)
+    assert parts == page.evaluate(DRAWN)
+    assert parts != began
+
+
 def test_a_step_is_in_the_address(page: Page, mapped: int) -> None:
     open_at(page, mapped, "?cycle=5&point=filter&plugin=NodeResourcesFit", "cycle 5 of 12")
     expect(page.locator("#map .steps .here")).to_contain_text("NodeResourcesFit decides against 3 of 3 nodes")

@@ -59,7 +59,6 @@ export class Choices {
     fill(this.selects.colour, Object.entries(BY), by.colour);
     this.views.forEach((view, index) => {
       view.arrange(worlds[index]);
-      view.show(view.picture);
     });
   }
 }

@@ -9,6 +9,7 @@ import { Source } from "./source.js";
 import { Stops } from "./stops.js";
 import { View } from "./view.js";
 
+const WORDS = 100; // milliseconds between two changes of what is said around the map while it plays
 const box = document.getElementById("map");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const inTime = box.dataset.inTime !== undefined;
@@ -20,6 +21,7 @@ const choices = new Choices(box, [view], shown);
 const legend = new Legend(part("shades"), view);
 const aside = new Aside(box, player, view);
 const stops = new Stops(part("stops"), source, player);
+let written = { playing: 0, at: 0 }; // when what is said around the map was said last
 let table = null; // made when it is asked for
 let world = null;
 
@@ -32,6 +34,9 @@ function shown() {
   const victims = new Set(player.told?.victims ?? []);
   if (view.by.colour === "verdict" && `${[...victims]}` !== `${[...(view.victims ?? [])]}`) view.recolour(victims);
   view.mark(player.focus.node ?? "");
+  const now = performance.now();
+  if (player.playing && player.playing === written.playing && now - written.at < WORDS) return;
+  written = { playing: player.playing, at: now };
   hand();
   controls.show();
   legend.show();

@@ -9,6 +9,8 @@ export const OPEN = 12; // pixels from box to box from which on a group shows it
 const NAMED = 58; // ... a box shows its name
 const TOLD = 104; // ... and how much of the resource is requested
 const LETTERED = 22; // ... blocks show their letters
+const GLOW = 24; // how far a box's marks reach beyond it
+const MOST_AREAS = 60; // that are drawn one by one
 const STRIP = 15; // height of a box's name
 const PATTERNS = [
   "M-2 2l4-4M0 8l8-8M6 10l4-4",
@@ -61,6 +63,8 @@ export class Painter {
     this.canvas = canvas;
     this.context = canvas.getContext("2d", { alpha: false });
     this.widths = new Map();
+    this.flown = []; // where pods flew that were drawn last
+    this.view = null; // its size, when it was drawn last
     this.restyle();
     this.context.fillStyle = this.colour.paper; // it would be black until there is something to draw
     this.context.fillRect(0, 0, canvas.width, canvas.height);
@@ -82,29 +86,78 @@ export class Painter {
     if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
       this.canvas.width = Math.round(width * ratio);
       this.canvas.height = Math.round(height * ratio);
+      this.view = null; // there is nothing on it
     }
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     return { width, height };
   }
 
-  // `look`: { layout, camera, scene, picture, chosen, flights, differing, now }.
-  draw(look) {
-    const { width, height } = this.fit();
-    const { context, colour } = this;
-    context.fillStyle = colour.paper;
-    context.fillRect(0, 0, width, height);
+  // `look`: { layout, camera, scene, picture, chosen, flights, differing, now }. `changed`: names of nodes if nothing
+  // else is other than it was drawn last, beside pods that fly; null for all of it.
+  draw(look, changed = null) {
+    const view = this.fit();
+    const fresh = !this.view;
+    this.view = view;
     this.look = look;
-    this.view = { width, height };
+    this.pitch = look.layout.pitch * look.camera.zoom;
+    const flights = look.flights.map((flight) => this.flying(flight, look.now));
+    let areas = [{ x: 0, y: 0, ...view }];
+    if (changed && !fresh && changed.size < MOST_AREAS) {
+      const some = [...this.areasOf(changed), ...this.flown, ...flights.map(({ area }) => area)];
+      if (some.length <= MOST_AREAS) areas = some;
+    }
+    for (const area of areas) this.paint(area);
+    for (const flight of flights) this.fly(flight);
+    this.flown = flights.map(({ area }) => area);
+  }
+
+  // What lies in a part of the view.
+  paint({ x, y, width, height }) {
+    const { context } = this;
+    context.save();
+    context.beginPath();
+    context.rect(x, y, width, height);
+    context.clip();
+    context.fillStyle = this.colour.paper;
+    context.fillRect(x, y, width, height);
+    this.seen = { left: x - GLOW, top: y - GLOW, right: x + width + GLOW, bottom: y + height + GLOW };
     this.batches = new Map();
     this.words = [];
     this.special = [];
-    this.pitch = look.layout.pitch * look.camera.zoom;
-    for (const tile of look.layout.tiles) this.tile(tile);
+    for (const tile of this.look.layout.tiles) this.tile(tile);
     const styles = [...this.batches.keys()].sort((a, b) => rankOf(a) - rankOf(b));
     for (const style of styles) this.fillAll(style, this.batches.get(style));
     for (const { box, verdict } of this.special) this.mark(box, verdict);
     for (const word of this.words) this.write(...word);
-    for (const flight of look.flights) this.fly(flight, look.now);
+    context.restore();
+  }
+
+  // Where nodes are drawn: their boxes and the heads of their groups; all of a group that is closed.
+  areasOf(names) {
+    const { camera, layout } = this.look;
+    const found = [];
+    for (const tile of layout.tiles) {
+      const { x, y } = toView(camera, tile.x, tile.y);
+      const [width, high] = [Math.ceil(tile.width * camera.zoom) + 2, Math.ceil(tile.height * camera.zoom) + 2];
+      const inside = [...names].map((name) => tile.nodes.indexOf(name)).filter((index) => index >= 0);
+      if (!inside.length) continue;
+      const [left, top] = [Math.floor(x), Math.floor(y)];
+      if (this.closed) {
+        found.push({ x: left, y: top, width, height: high });
+        continue;
+      }
+      found.push({ x: left, y: Math.max(top, 0), width, height: Math.ceil(HEAD * 1.4) + 1 });
+      for (const index of inside) {
+        const place = placeOf(layout, tile, index);
+        const corner = toView(camera, place.x, place.y);
+        const size = { width: Math.ceil(this.pitch) + 2, height: Math.ceil(layout.tall * camera.zoom) + 2 };
+        found.push({ x: Math.floor(corner.x) - 1, y: Math.floor(corner.y) - 1, ...size });
+      }
+    }
+    const { width, height } = this.view;
+    return found.filter(
+      (area) => area.x < width && area.y < height && area.x + area.width > 0 && area.y + area.height > 0,
+    );
   }
 
   get closed() {
@@ -116,7 +169,8 @@ export class Painter {
     const { camera, layout } = look;
     const { x, y } = toView(camera, tile.x, tile.y);
     const [wide, high] = [tile.width * camera.zoom, tile.height * camera.zoom];
-    if (x > this.view.width || y > this.view.height || x + wide < 0 || y + high < 0) return;
+    const { seen } = this;
+    if (x > seen.right || y > seen.bottom || x + wide < seen.left || y + high < seen.top) return;
     this.context.fillStyle = this.colour.surface;
     this.context.fillRect(Math.round(x), Math.round(y), Math.round(wide), Math.round(high));
     this.head(tile, x, y, wide);
@@ -135,10 +189,10 @@ export class Painter {
     const [pitch, tall] = [this.pitch, layout.tall * camera.zoom];
     const [left, top] = [x + PAD * camera.zoom, y + HEAD * camera.zoom];
     const rows = Math.ceil(tile.nodes.length / tile.columns);
-    const first = Math.max(0, Math.floor(-top / tall));
-    const last = Math.min(rows - 1, Math.floor((this.view.height - top) / tall));
-    const begin = Math.max(0, Math.floor(-left / pitch));
-    const end = Math.min(tile.columns - 1, Math.floor((this.view.width - left) / pitch));
+    const first = Math.max(0, Math.floor((seen.top - top) / tall));
+    const last = Math.min(rows - 1, Math.floor((seen.bottom - top) / tall));
+    const begin = Math.max(0, Math.floor((seen.left - left) / pitch));
+    const end = Math.min(tile.columns - 1, Math.floor((seen.right - left) / pitch));
     for (let row = first; row <= last; row += 1)
       for (let column = begin; column <= end; column += 1) {
         const name = tile.nodes[row * tile.columns + column];
@@ -432,19 +486,25 @@ export class Painter {
     return `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
   }
 
-  // A pod on its way, `flight`: {from, to, began, lasts, colour, leaves}, places in pixels of the map.
-  fly({ from, to, began, lasts, colour, leaves }, now) {
+  // Where a pod on its way is, `flight`: {from, to, began, lasts, colour, leaves}, places in pixels of the map.
+  flying({ from, to, began, lasts, colour, leaves }, now) {
     const part = Math.min(1, Math.max(0, (now - began) / lasts));
     const eased = 1 - (1 - part) ** 3;
     const { camera } = this.look;
     const [a, b] = [from, to].map((end) => (end.view ? end : toView(camera, end.x, end.y)));
+    const size = Math.max(8, Math.min(26, this.pitch * 0.6));
+    const [x, y] = [a.x + (b.x - a.x) * eased - size / 2, a.y + (b.y - a.y) * eased - size / 2];
+    const around = Math.ceil(size) + 5;
+    const area = { x: Math.floor(x) - 2, y: Math.floor(y) - 2, width: around, height: around };
+    return { x, y, size, area, colour, leaves, seen: leaves ? 1 - part : 1 };
+  }
+
+  fly({ x, y, size, colour, leaves, seen }) {
     const { context } = this;
-    context.globalAlpha = leaves ? 1 - part : 1;
+    context.globalAlpha = seen;
     context.fillStyle = colour;
     context.strokeStyle = leaves ? this.colour.bad : this.colour.accent;
     context.lineWidth = 2;
-    const size = Math.max(8, Math.min(26, this.pitch * 0.6));
-    const [x, y] = [a.x + (b.x - a.x) * eased - size / 2, a.y + (b.y - a.y) * eased - size / 2];
     context.fillRect(x, y, size, size);
     context.strokeRect(x, y, size, size);
     context.globalAlpha = 1;

@@ -33,6 +33,7 @@ export class View {
     this.flights = [];
     this.by = { group: "", fill: "cpu", colour: "namespace" };
     this.chosen = "";
+    this.touched = null; // nodes that changed since the last frame; null for everything
     this.pointers = new Map();
     this.listen();
   }
@@ -94,7 +95,7 @@ export class View {
     this.flights = [];
     if (animate && !calm.matches && moved.length <= MOST_FLIGHTS)
       this.flights = moved.map((move) => this.flight(move)).filter(Boolean);
-    this.draw();
+    this.draw(this.by.colour === "verdict" ? null : nodes);
   }
 
   flight({ pod, from, to }) {
@@ -106,17 +107,22 @@ export class View {
   }
 
   show(picture) {
+    if ((picture ?? NOTHING) === this.picture) return;
     this.picture = picture ?? NOTHING;
     this.draw();
   }
 
   mark(name, differing = this.differing) {
+    if (this.chosen === name && this.differing === differing) return;
     this.chosen = name;
     this.differing = differing;
     this.draw();
   }
 
-  draw() {
+  // `nodes`: what changed, null for everything.
+  draw(nodes = null) {
+    if (nodes && this.touched) for (const name of nodes) this.touched.add(name);
+    else this.touched = null;
     if (this.due || !this.layout) return;
     this.due = requestAnimationFrame((now) => {
       this.due = 0;
@@ -133,9 +139,11 @@ export class View {
     }
     this.flights = this.flights.filter(({ began, lasts }) => now < began + lasts);
     const { layout, camera, scene, picture, chosen, flights, differing } = this;
-    this.painter.draw({ layout, camera, scene, picture, chosen, flights, differing, now });
+    const changed = glide ? null : this.touched;
+    this.touched = new Set();
+    this.painter.draw({ layout, camera, scene, picture, chosen, flights, differing, now }, changed);
     this.box.classList.toggle("closed", this.painter.closed);
-    if (this.flights.length || this.eye.glide) this.draw();
+    if (this.flights.length || this.eye.glide) this.draw([]);
   }
 
   // ---- moving over the map
