@@ -83,9 +83,9 @@ def carried(name: str) -> bool:
 
 
 def main(names: list[str]) -> int:
-    with postgres_server() as url:
+    with postgres_server() as server:
         var = tempfile.mkdtemp(prefix="kubesched-kept-")
-        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "VAR_DIR": var, "DATABASE_URL": url}
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "VAR_DIR": var, "DATABASE_URL": server.url}
         import django
 
         django.setup()
