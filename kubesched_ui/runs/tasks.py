@@ -25,7 +25,7 @@ from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
 from kubesched_ui.runs import dispatch, forked, forking, holding, importing, lifecycle, simulations
 from kubesched_ui.scenarios import intime
-from kubesched_ui.seeing.logs import RUN_ID
+from kubesched_ui.seeing.logs import REQUEST_ID, RUN_ID
 from kubesched_ui.trouble import DATABASE, FULL, trouble_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
@@ -43,21 +43,24 @@ ROOM_S, LONG_ROOM_S = 5.0, 60.0  # until a run that met a full disk looks again
 @shared_task(name=lifecycle.TAKE["short"], acks_late=True)
 def take_short(run_id: int) -> None:
     """Takes up the short run that is next, which need not be `run_id`, and brings it to an end."""
-    take_next(Run.Lane.SHORT)
+    take_next(Run.Lane.SHORT, run_id)
 
 
 @shared_task(name=lifecycle.TAKE["long"], acks_late=True)
 def take_long(run_id: int) -> None:
     """The same for long ones."""
-    take_next(Run.Lane.LONG)
+    take_next(Run.Lane.LONG, run_id)
 
 
-def take_next(lane: str) -> None:
-    """Plays the run of the lane that is next, if there is one, and says that it is over."""
+def take_next(lane: str, told: int = 0) -> None:
+    """Plays the run of the lane that is next, if there is one, and says that it is over. `told`: the run that the
+    message is about; what is logged of another one is not of its request."""
     run = dispatch.take(lane, holding.token())
     if run is None:
         return
     RUN_ID.set(run.pk)
+    if run.pk != told:
+        REQUEST_ID.set("")
     try:
         carry_out(run)
     finally:

@@ -21,7 +21,7 @@ from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from kubesched_ui.models import Run, Scenario, Upgrade, Work
+from kubesched_ui.models import Run, RunQuerySet, Scenario, Upgrade, UpgradeQuerySet, Work
 from kubesched_ui.seeing.bounded import Bounded
 from kubesched_ui.seeing.sources import Sample, of_this_process
 
@@ -32,7 +32,6 @@ KEPT_S = 5
 FILES = 10_000  # of var/, looked at
 LATELY = timedelta(minutes=5)
 LATEST = 1000  # works, looked at for how long they waited
-KINDS: dict[str, type[Run] | type[Upgrade]] = {"run": Run, "upgrade": Upgrade}
 
 
 def samples() -> list[Sample]:
@@ -46,28 +45,35 @@ def samples() -> list[Sample]:
 def work() -> Iterator[Sample]:
     """What workers have done and have to do, by kind."""
     now = timezone.now()
-    for kind, model in KINDS.items():
+    for kind, rows in kinds().items():
         labels = {"kind": kind}
-        counts = dict(model.objects.order_by().values_list("state").annotate(Count("pk")))
+        counts = dict(rows.order_by().values_list("state").annotate(Count("pk")))
         for state in Work.State.values:
             yield Sample("work", "By kind and state.", counts.get(state, 0), {**labels, "state": state})
-        queued = model.objects.filter(state=Work.State.QUEUED)
+        queued = rows.filter(state=Work.State.QUEUED)
         oldest = queued.aggregate(oldest=Min("created_at"))["oldest"]
         waits = (now - oldest).total_seconds() if oldest else 0
         yield Sample("queue_length", "Work that waits for a worker.", counts.get("queued", 0), labels)
         yield Sample("queue_oldest_seconds", "How long the one that waits longest has.", max(waits, 0), labels)
-        waited = waited_lately(model)
+        waited = waited_lately(rows)
         yield Sample("queue_waited_seconds_max", "Longest wait of what began in 5 minutes.", max(waited), labels)
         mean = sum(waited) / len(waited)
         yield Sample("queue_waited_seconds_mean", "Mean wait of what began in 5 minutes.", mean, labels)
-        silent = model.objects.lost().count() + model.objects.forgotten().count()
+        silent = rows.lost().count() + rows.forgotten().count()
         yield Sample("work_stalled", "Work that no worker gave a sign of lately.", silent, labels)
 
 
-def waited_lately(model: type[Run] | type[Upgrade]) -> list[float]:
+def kinds() -> dict[str, RunQuerySet | UpgradeQuerySet]:
+    """Of work: runs wait in a lane each, the short and the long ones; upgrade previews."""
+    short = {"lane": Run.Lane.SHORT}
+    runs = Run.objects.all()
+    return {"short": runs.filter(**short), "long": runs.exclude(**short), "upgrade": Upgrade.objects.all()}
+
+
+def waited_lately(rows: RunQuerySet | UpgradeQuerySet) -> list[float]:
     """Seconds in the queue of what began lately; [0] where nothing did."""
-    newest = model.objects.order_by("-pk").values("pk")[:LATEST]
-    began = model.objects.filter(pk__in=newest, started_at__gte=timezone.now() - LATELY)
+    newest: Any = rows.order_by("-pk").values("pk")[:LATEST]
+    began = rows.filter(pk__in=newest, started_at__gte=timezone.now() - LATELY)
     times = began.values_list("created_at", "started_at")
     return [max((started - made).total_seconds(), 0.0) for made, started in times if started] or [0.0]
 

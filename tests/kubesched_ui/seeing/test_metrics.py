@@ -114,6 +114,7 @@ def test_the_database_tells_of_work_and_sizes(client: Client) -> None:
     scenario = Scenario.objects.create(name="s")
     Run.objects.create(scenario=scenario, created_at=now - timedelta(seconds=90), heartbeat_at=now)
     Run.objects.create(scenario=scenario, created_at=now)
+    Run.objects.create(scenario=scenario, lane="short", created_at=now, heartbeat_at=now)
     Run.objects.create(
         scenario=scenario,
         state="running",
@@ -123,11 +124,12 @@ def test_the_database_tells_of_work_and_sizes(client: Client) -> None:
         cycles_done=40,
         heartbeat_at=now - timedelta(days=1),
     )
-    found, run = read(client), (("kind", "run"),)
+    found, run = read(client), (("kind", "long"),)
     assert found["kubesched_database_up"] == {(): 1}
     assert found["kubesched_work"][(*run, ("state", "queued"))] == 2
     assert found["kubesched_work"][(*run, ("state", "done"))] == 0
     assert found["kubesched_queue_length"][run] == 2
+    assert found["kubesched_queue_length"][(("kind", "short"),)] == 1
     assert 90 <= found["kubesched_queue_oldest_seconds"][run] < 150
     assert found["kubesched_queue_waited_seconds_max"][run] == pytest.approx(10)
     assert found["kubesched_queue_waited_seconds_mean"][(("kind", "upgrade"),)] == 0
