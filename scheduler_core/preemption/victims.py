@@ -3,7 +3,7 @@
 Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode), pkg/scheduler/util (MoreImportantPod).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scheduler_core.api import selectors
@@ -45,41 +45,35 @@ class Budgets:
         violating: list[PodInfo] = []
         others: list[PodInfo] = []
         for pod in pods:
-            violates = False
-            for i, (budget, selector) in enumerate(self.compiled):
-                if budget.namespace != pod.namespace or not pod.labels or not selector.key:
-                    continue
-                if not selector.matches(pod.labels) or pod.name in budget.status.disrupted_pods:
-                    continue
-                left[i] -= 1
-                violates = violates or left[i] < 0
-            (violating if violates else others).append(pod)
+            (violating if self._breaks(pod, left) else others).append(pod)
         return violating, others
+
+    def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
+        """Whether evicting the pod violates a budget. `left`: of each budget; what the pod takes is taken off."""
+        broken = False
+        for i, budget in self._of(pod):
+            if pod.name not in budget.status.disrupted_pods:
+                left[i] -= 1
+                broken = broken or left[i] < 0
+        return broken
+
+    def _of(self, pod: PodInfo) -> Iterator[tuple[int, PodDisruptionBudget]]:
+        """The budgets that count the pod, by number."""
+        for i, (budget, selector) in enumerate(self.compiled):
+            if budget.namespace == pod.namespace and pod.labels and selector.key and selector.matches(pod.labels):
+                yield i, budget
 
 
 class FirstBudgets(Budgets):
     """As 1.18 counted: a pod breaks the first budget that has nothing left, and takes nothing off those after it; that
     it is being evicted already is not looked at."""
 
-    def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
-        if not self.compiled:
-            return [], list(pods)
-        left = [budget.status.disruptions_allowed for budget, _ in self.compiled]
-        violating: list[PodInfo] = []
-        others: list[PodInfo] = []
-        for pod in pods:
-            violates = False
-            for i, (budget, selector) in enumerate(self.compiled):
-                if budget.namespace != pod.namespace or not pod.labels or not selector.key:
-                    continue
-                if not selector.matches(pod.labels):
-                    continue
-                violates = left[i] <= 0
-                if violates:
-                    break
-                left[i] -= 1
-            (violating if violates else others).append(pod)
-        return violating, others
+    def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
+        for i, _ in self._of(pod):
+            if left[i] <= 0:
+                return True
+            left[i] -= 1
+        return False
 
 
 def no_victims(pod: PodInfo, node: str) -> Status:

@@ -1,60 +1,19 @@
 """The kube-scheduler releases whose behaviour is reproduced. What differs between them is data and switches here."""
 
 import re
+from importlib import import_module
+from pkgutil import iter_modules
 
 from scheduler_core.errors import InputError
-from scheduler_core.releases import (
-    v1_16,
-    v1_17,
-    v1_18,
-    v1_19,
-    v1_20,
-    v1_21,
-    v1_22,
-    v1_23,
-    v1_24,
-    v1_25,
-    v1_26,
-    v1_27,
-    v1_28,
-    v1_29,
-    v1_30,
-    v1_31,
-    v1_32,
-    v1_33,
-    v1_34,
-    v1_35,
-    v1_36,
-)
 from scheduler_core.releases.gates import numbered, parse, with_gates
 from scheduler_core.releases.release import Release
 
 __all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
 
-_PAGES = (
-    v1_16,
-    v1_17,
-    v1_18,
-    v1_19,
-    v1_20,
-    v1_21,
-    v1_22,
-    v1_23,
-    v1_24,
-    v1_25,
-    v1_26,
-    v1_27,
-    v1_28,
-    v1_29,
-    v1_30,
-    v1_31,
-    v1_32,
-    v1_33,
-    v1_34,
-    v1_35,
-    v1_36,
-)
-RELEASES: dict[str, Release] = {page.RELEASE.name: page.RELEASE for page in _PAGES}
+_PAGES = sorted(module.name for module in iter_modules(__path__) if module.name.startswith("v1_"))
+RELEASES: dict[str, Release] = {
+    page.RELEASE.name: page.RELEASE for page in (import_module(f"{__name__}.{name}") for name in _PAGES)
+}
 FRAMEWORK: dict[str, Release] = {name: release for name, release in RELEASES.items() if not release.predicates}
 """Those in which plugins of a framework decide."""
 
