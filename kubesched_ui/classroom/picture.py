@@ -39,6 +39,8 @@ def given(facts: Facts) -> dict[str, Any]:
         picture["pod"] = {"name": key.removeprefix("default/"), "yaml": pod_yaml(facts, key)}
         picture["cycle"] = facts.focused.number
         picture["attempt"] = facts.focused.attempt
+    config = facts.run.settings.config or facts.run.given.config
+    picture["config"] = to_yaml(config) if isinstance(config, dict) else config
     if facts.run.in_time:
         picture["t"] = shown(Seconds(facts.focused.t)) if facts.focus.pod and not _asks_when(facts) else ""
         picture["plan"] = plan(facts)
@@ -134,7 +136,8 @@ def _node(facts: Facts, node: dict[str, Any], moment: int) -> dict[str, Any]:
 
 def _named(facts: Facts, key: str) -> dict[str, Any]:
     info = facts.info(key)
-    return {"name": key.removeprefix("default/"), "cpu": shown(Amount.of("cpu", info.requests.get("cpu", 0)))}
+    cpu = shown(Amount.of("cpu", info.requests.get("cpu", 0)))
+    return {"name": key.removeprefix("default/"), "cpu": cpu, "priority": info.priority}
 
 
 def pod_yaml(facts: Facts, key: str) -> str:
