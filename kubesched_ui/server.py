@@ -41,6 +41,7 @@ from zope.interface import implementer
 from kubesched_ui import env
 from kubesched_ui.bodies import Body
 from kubesched_ui.machines.draining import drain
+from kubesched_ui.machines.keeper import AGAIN, READY
 
 HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
 FILES = 65_536
@@ -249,6 +250,9 @@ class Server(daphne_server.Server):
     def listen_success(self, port: Any) -> None:
         self.ports = [*getattr(self, "ports", ()), port]
         super().listen_success(port)
+        if ready := os.environ.pop(READY, ""):  # who keeps this process waits for it
+            os.write(int(ready), b".")
+            os.close(int(ready))
 
     def kill_all_applications(self) -> defer.Deferred[Any]:
         """Asked before the reactor stops, which waits: what is under way gets DRAIN_S to come to its end."""
@@ -289,7 +293,8 @@ class CommandLine(CommandLineInterface):
 
             for warning in env.warnings():
                 logging.getLogger(__name__).warning(warning)
-            static_files.collect()
+            if not (os.environ.get(AGAIN) and static_files.collected()):
+                static_files.collect()
             Server.hands_over = True
             if settings.LOG_FORMAT == "json":
                 args = ["-v", "0", *args]  # without Daphne's own line a request, which is not JSON; ours is logged

@@ -6,7 +6,9 @@ a test or `DEBUG=1`, hands out the files as they are in the checkout, under thei
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -66,6 +68,17 @@ def collect() -> None:
     """Gathers the files of this version in STATIC_ROOT; those of another version go."""
     if not settings.DEBUG:
         call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=NOT_SERVED)
+
+
+def collected() -> bool:
+    """Takes the files as the process before this one gathered them; False if it did not."""
+    storage: Any = staticfiles_storage
+    if settings.DEBUG or not isinstance(storage, HashedFiles):
+        return False
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        text = Path(settings.STATIC_ROOT, storage.manifest_name).read_text()
+        storage.hashed_files = json.loads(text)["paths"]
+    return bool(storage.hashed_files)
 
 
 def sheets(name: str) -> list[str]:

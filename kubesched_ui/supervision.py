@@ -72,7 +72,7 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
         "worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
         "web": {
             "command": with_parent(
-                "TERM", python, "-m", "kubesched_ui.server", "-b", host, "-p", str(port),
+                "TERM", python, "-m", "kubesched_ui.machines.keeper", "-b", host, "-p", str(port),
                 "--application-close-timeout", "2", "kubesched_ui.asgi:application",
             ),
             "priority": "30",

@@ -28,7 +28,8 @@ FLOORS = {
         ("__main__",),
     ),
     "kubesched_ui": (
-        ("env", "celery", "fields", "machines", "origins", "static_files", "trouble", "viewing"),
+        ("env",),
+        ("celery", "fields", "machines", "origins", "static_files", "trouble", "viewing"),
         ("bodies",),
         ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),

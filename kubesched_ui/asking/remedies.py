@@ -12,6 +12,7 @@ from django.http import Http404
 
 from kubesched_ui.asking.comparisons import fetcher
 from kubesched_ui.asking.recordings import key_of, recording_of
+from kubesched_ui.beside.routes import LARGE
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.reading import recorded
 from kubesched_ui.runs.simulations import unknown_of
@@ -86,7 +87,7 @@ def _at(run: Run, moment: int, start_index: int) -> Simulation:
     key = key_of(run), moment
     found = _clusters.get(key)
     if found is None:
-        while len(_clusters) >= KEPT_CLUSTERS:
+        while len(_clusters) >= (1 if run.cycles_done > LARGE else KEPT_CLUSTERS):
             _clusters.popitem(last=False)
         found = rewind(recording_of(run), fetcher(run), moment, maker(run), get_release(run.release))
         _clusters[key] = found

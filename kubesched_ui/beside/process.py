@@ -85,7 +85,7 @@ class Answering:
 
     def serve(self) -> None:
         """Answers until nobody asks any more, or it has become too large to be kept."""
-        while not self.starved and resident() < self.most // 2:
+        while not self.starved and resident() < self.most * 3 // 4:
             try:
                 variables = msgspec.msgpack.decode(self.asking.recv_bytes())
             except EOFError:
@@ -99,7 +99,7 @@ class Answering:
         close_old_connections()
         request = WSGIRequest(variables | {"wsgi.input": BytesIO()})
         response = self.handler.get_response(request)
-        last = self.starved or resident() >= self.most // 2
+        last = self.starved or resident() >= self.most * 3 // 4
         whole = b"" if response.streaming or self.starved else response.content
         more = response.streaming or len(whole) > PIECE
         told = {
