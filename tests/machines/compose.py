@@ -80,7 +80,7 @@ class Machines:
         for address in self.webs.values():
             wait_for(address, 8000)
         wait_for("127.0.0.1", self.port)
-        until(lambda: all("ready." in self.processes[name].said() for name in self.workers), "the workers' start")
+        until(lambda: all("ready." in self.processes[name].said() for name in self.workers), "the workers' start", 180)
 
     def add(self, name: str, process: Process) -> None:
         self.processes[name] = process

@@ -28,7 +28,7 @@ def listens(host: str, port: int) -> bool:
         return probe.connect_ex((host, port)) == 0
 
 
-def wait_for(host: str, port: int, seconds: float = 60) -> None:
+def wait_for(host: str, port: int, seconds: float = 180) -> None:
     """Raises TimeoutError."""
     end = time.monotonic() + seconds
     while not listens(host, port):

@@ -19,6 +19,7 @@ import pytest
 
 from tests.kubesched_ui.instance import until
 from tests.kubesched_ui.test_processes import cluster
+from tests.machines.bad_days import live_through
 from tests.machines.client import Browser, Watcher, decisions
 from tests.machines.compose import Machines
 from tests.machines.kills import Trial
@@ -43,6 +44,8 @@ def test_many_machines_are_one_address(tmp_path: Path) -> None:
         a_rolling_restart(machines, visitor)
         nobody_there(machines)
         four_kills(machines)
+        # A sample of scripts/try_bad_days.py.
+        assert live_through(machines, "read only", seconds=2, size=300, clients=2)["problems"] == []
     finally:
         machines.down()
 
