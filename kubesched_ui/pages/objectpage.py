@@ -24,6 +24,8 @@ Step = str | int
 def context(run: Run, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Everything run_object.html needs; None if there is no such object then. Raises NotRecorded, InputError."""
     kind, namespace, name = (query.get(key, "") for key in ("kind", "namespace", "name"))
+    if not namespace:  # as the API names it
+        namespace, _, name = name.rpartition("/")
     path = query.get("path", "")[:1000]
     page: dict[str, Any] = {"run": run, "kind": kind, "namespace": namespace, "name": name, "path": path}
     if kind == CONFIGURATION:

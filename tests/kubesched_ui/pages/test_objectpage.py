@@ -44,6 +44,7 @@ def test_the_line_of_a_field(run: Run) -> None:
     assert hits(run, kind="Node", name="n1", path="metadata.labels['kubernetes.io/hostname']") == [
         "kubernetes.io/hostname: n1"
     ]
+    assert hits(run, kind="Pod", name="default/p", path=requests, cycle=1) == ["cpu: '1'"]
     assert hits(run, kind="Node", name="n1", path="spec.unschedulable") == ["spec: {}"]
     assert hits(run, kind="Pod", namespace="default", name="p", path="spec.nodeName") != []
 
@@ -74,3 +75,8 @@ def test_wrong_addresses_are_answered(run: Run) -> None:
 def test_paths_and_text_that_is_no_yaml() -> None:
     assert steps_of("spec.containers[0].x['a.b/c']") == ["spec", "containers", 0, "x", "a.b/c"]
     assert [line["hit"] for line in lines("a: [", ["a"])] == [False]
+
+
+@pytest.mark.parametrize("asked", ["kind=Pod&name=p", "kind=Pod&name=", "kind=Pod&name=/p", "kind=&name=a/b/c", ""])
+def test_what_is_not_there_is_not_found(run: Run, asked: str) -> None:
+    assert Client(headers={"host": "localhost"}).get(f"/runs/{run.pk}/object/?{asked}").status_code == 404
