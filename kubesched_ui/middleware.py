@@ -1,11 +1,19 @@
-"""Request checks that hold for pages and API alike."""
+"""Request checks that hold for pages and API alike, and how answers are compressed."""
 
-from collections.abc import Callable
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware, re_accepts_gzip
+from django.utils.cache import patch_vary_headers
 
 from kubesched_ui.origins import is_ours
 
+GZIP = 31  # zlib's window bits of a gzip stream
+PACKED = {"application/zip"}
 READING = {"GET", "HEAD", "OPTIONS"}
 API = "/api/"
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -53,3 +61,33 @@ def same_origin_writes(get_response: Answer) -> Answer:
         return JsonResponse({"error": f"Writes from pages of another site ({origin[:200]}) are refused."}, status=403)
 
     return middleware
+
+
+class Compression(GZipMiddleware):
+    """Answers are compressed; one that is sent while it is being made is one stream of gzip from begin to end.
+
+    Django compresses each piece of such an answer for itself: browsers and curl take the first for the whole.
+    """
+
+    def process_response(self, request: HttpRequest, response: Any) -> HttpResponseBase:
+        if not (response.streaming and response.is_async):
+            answer: HttpResponseBase = super().process_response(request, response)
+            return answer
+        if response.has_header("Content-Encoding") or response["Content-Type"] in PACKED:
+            return response
+        patch_vary_headers(response, ("Accept-Encoding",))
+        if re_accepts_gzip.search(request.headers.get("Accept-Encoding", "")):
+            response.streaming_content = compressed(response.streaming_content)
+            del response.headers["Content-Length"]
+            response.headers["Content-Encoding"] = "gzip"
+        return response
+
+
+async def compressed(parts: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+    """The parts as one gzip stream. What goes wrong in making them goes on to who reads: no end is written then."""
+    packing = zlib.compressobj(6, zlib.DEFLATED, GZIP)
+    async with aclosing(parts):
+        async for part in parts:
+            if data := packing.compress(part):
+                yield data
+    yield packing.flush()

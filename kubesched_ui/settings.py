@@ -48,7 +48,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "kubesched_ui.static_files.StaticFiles",  # before what only pages need to be told
     "csp.middleware.CSPMiddleware",
-    "django.middleware.gzip.GZipMiddleware",
+    "kubesched_ui.middleware.Compression",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -100,11 +100,11 @@ def main(name: str, folder: Path) -> None:
     call_command("migrate", verbosity=0)
     said = {"shape": shape(full_trace().encode()), "runs": {run.pk: told(run) for run in runs()}}
     connection.close()
-    with sqlite3.connect(Path(var) / "kubesched.sqlite3") as database:
-        database.execute("PRAGMA journal_mode=DELETE")
-        database.execute("VACUUM")
+    whole = Path(var) / "whole.sqlite3"
+    database = sqlite3.connect(Path(var) / "kubesched.sqlite3")
+    database.execute("VACUUM INTO ?", [str(whole)])  # threads that made exports may have it open yet
     database.close()
-    files = {".json.gz": json.dumps(said).encode(), ".sqlite3.gz": (Path(var) / "kubesched.sqlite3").read_bytes()}
+    files = {".json.gz": json.dumps(said).encode(), ".sqlite3.gz": whole.read_bytes()}
     for suffix, data in files.items():
         path = folder / (name + suffix)
         path.write_bytes(gzip.compress(data, 9, mtime=0))

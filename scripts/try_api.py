@@ -1,9 +1,10 @@
 """The whole API under Schemathesis: all of its checks, over requests that the documentation allows and refuses.
 
-python scripts/try_api.py URL [EXAMPLES [SEED [TOKEN]]]
+python scripts/try_api.py URL [EXAMPLES [SEED [TOKEN [PHASES]]]]
 
 URL: where KubeSched runs, with data that may be lost. A few runs of samples are started first, so that there is
-something to ask about. EXAMPLES: requests an operation at most (default 100). Exit code 1: something was found.
+something to ask about. EXAMPLES: requests an operation at most (default 100). PHASES: of
+Schemathesis' examples, coverage, fuzzing, stateful (default all). Exit code 1: something was found.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ def start_runs(url: str, token: str) -> None:
             time.sleep(0.2)
 
 
-def main(url: str, examples: str = "100", seed: str = "1", token: str = "") -> int:
+def main(url: str, examples: str = "100", seed: str = "1", token: str = "", phases: str = "") -> int:
     start_runs(url.rstrip("/"), token)
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run", f"{url}/api/openapi.json"),
         *("--checks", "all", "--max-examples", examples, "--seed", seed, "--no-shrink", "--continue-on-failure"),
         *("--request-timeout", "60", "--warnings", "off"),
+        *(["--phases", phases] if phases else []),
         *(["--header", f"Authorization: Bearer {token}"] if token else []),
     ]
     return subprocess.run(command).returncode

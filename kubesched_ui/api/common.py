@@ -33,7 +33,7 @@ class Refusal(Schema):
     error: str = Field(description="What is wrong, a sentence naming file, object and field.")
 
 
-REFUSALS = {400: Refusal, 404: Refusal, 413: Refusal, 422: Refusal}
+REFUSALS = {400: Refusal, 404: Refusal, 413: Refusal, 422: Refusal, 503: Refusal}
 
 
 def sent_as(*kinds: str) -> dict[str, Any]:

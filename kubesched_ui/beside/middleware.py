@@ -126,7 +126,8 @@ def answered(request: HttpRequest, pool: Pool, run: str) -> HttpResponseBase:
     """What a process beside this one answers."""
     variables = {name: value for name, value in request.META.items() if isinstance(value, str)}
     variables.pop("HTTP_ACCEPT_ENCODING", None)  # compressed here, where it is known how it leaves
-    variables |= {"wsgi.url_scheme": request.scheme or "http", "SCRIPT_NAME": "", "PATH_INFO": request.path_info}
+    path = request.path_info.encode().decode("latin-1")  # as WSGI has it
+    variables |= {"wsgi.url_scheme": request.scheme or "http", "SCRIPT_NAME": "", "PATH_INFO": path}
     try:
         process = pool.take(run)
     except NoAnswer as problem:

@@ -85,7 +85,7 @@ def scenario(instance: Instance) -> int:
 
 def test_generated_requests_find_nothing_wrong_with_the_api(instance: Instance) -> None:
     """A sample of what scripts/try_api.py does."""
-    command = [sys.executable, "scripts/try_api.py", f"http://127.0.0.1:{instance.port}", "2"]
+    command = [sys.executable, "scripts/try_api.py", f"http://127.0.0.1:{instance.port}", "1", "1", "", "fuzzing"]
     tried = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=300)
     assert tried.returncode == 0, tried.stdout[-5000:] + tried.stderr[-1000:]
 
@@ -177,7 +177,7 @@ def test_ten_clients_at_once(instance: Instance, scenario: int) -> None:
 def crowd(instance: Instance, run: int, query: str = "", *options: str) -> subprocess.Popen[str]:
     """Thirty viewers in a process of their own."""
     url = f"ws://127.0.0.1:{instance.port}/ws/runs/{run}?since=0{query}"
-    command = [sys.executable, "benchmarks/crowd.py", url, "30", "--seconds", "120", *options]
+    command = [sys.executable, "benchmarks/watchers.py", url, "30", "--seconds", "120", *options]
     return subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
 
 
