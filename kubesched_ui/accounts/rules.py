@@ -32,6 +32,7 @@ POD, PODS = "pods/<str:namespace>/<str:name>/", "/pods/<namespace>/<name>"
 
 PAGES = {
     "": Rule(PEOPLE),
+    "start/": Rule(PEOPLE, PEOPLE, "start"),
     "upload/": Rule(PEOPLE, PEOPLE, "upload"),
     "upload/<str:token>/": Rule(PEOPLE),
     "scenarios/": Rule(VISITORS),

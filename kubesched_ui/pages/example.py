@@ -1,24 +1,36 @@
-"""A result to look at before anything was done: a sample's pods against its nodes, on the first page."""
+"""A result to look at before anything was done: what a sample's pods came to, as pictures, on the first page."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import ClusterObject, Run, Scenario
+from kubesched_ui.reading import vessels
 from kubesched_ui.reading.recorded import on_node
+from kubesched_ui.reading.vessels import Shelf
 from kubesched_ui.runs import simulations
+from kubesched_ui.scenarios.clusterview import ClusterView, cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
+from scheduler_core.debugger.state import State
 from scheduler_core.explain import explain
 from scheduler_core.releases import NEWEST
 
 NODES, PODS = 6, 8  # at most: it is a glance, and must cost none
+WORDS = {"fits": "fits", "chosen": "chosen", "unseen": "not looked at"}
+LACKS = "Insufficient"
 
 
 @lru_cache(maxsize=2)
 def of(sample_id: int) -> dict[str, Any] | None:
-    """{release, nodes: names, pods: [{name, result, node, sentence, cells}]}: a cell is what `on_node` says.
+    """{release, telling: name, pods: [{namespace, name, result, node, sentence, shelf}]}.
+
+    A pod's shelf is the cluster before it was tried, each node with what it was to the pod. `telling`: the pod to begin
+    with, one that found no node.
 
     The sample is run in one pass, with the default configuration, and nothing is stored. None for one that is too
     large to be looked at here or has no pending pods. A changed sample is another scenario, so this may be kept.
@@ -28,12 +40,56 @@ def of(sample_id: int) -> dict[str, Any] | None:
         return None
     begun = simulations.begin(Run(scenario=sample, release=NEWEST))
     simulation, pods = begun.simulation, {obj.key: obj for obj in begun.prepared.objects if isinstance(obj, Pod)}
-    names, told = list(simulation.nodes), []
+    names, told, recorder = list(simulation.nodes), [], Recorder(simulation)
     for trace in simulation.run():
-        name = trace.pod.partition("/")[2]
+        recorder.cycle(trace)
         why = explain(trace, simulation, PodInfo(pods[trace.pod], simulation.cluster.release))
-        cells = [on_node(trace, row) for row in range(len(names))]
-        for cell, node in zip(cells, names, strict=True):
-            cell["node"] = node
-        told.append({"name": name, "result": trace.result, "sentence": why.sentence, "cells": cells})
-    return {"release": NEWEST, "nodes": names, "pods": told} if 0 < len(told) <= PODS else None
+        told.append((trace, why.sentence))
+    recorder.rest()
+    recording = Recording([block.data for block in recorder.drain() if block.part == MOVES_PART])
+    if not 0 < len(told) <= PODS:
+        return None
+    shown = [_shown(recording, number, trace, names, said) for number, (trace, said) in enumerate(told, 1)]
+    nowhere = [pod["name"] for pod in shown if pod["result"] == "unschedulable"]
+    return {"release": NEWEST, "telling": (nowhere or [shown[-1]["name"]])[-1], "pods": shown}
+
+
+def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str], said: str) -> dict[str, Any]:
+    state = State(recording, recording.before_cycle(number))
+    nodes, asks = vessels.nodes_of(state), vessels.asked_of(state, trace.pod)
+    short = vessels.short_of(nodes, asks)
+    marks = {name: mark_of(on_node(trace, row), short.get(name, "")) for row, name in enumerate(names)}
+    namespace, _, name = trace.pod.partition("/")
+    shelf = vessels.shelf(nodes, asks).marked(marks)
+    told = {"namespace": namespace, "name": name, "result": trace.result, "node": trace.node}
+    return told | {"sentence": said, "shelf": shelf}
+
+
+def mark_of(verdict: dict[str, Any], short: str) -> tuple[str, str]:
+    """What `on_node` says as a mark and its words. `short`: how much is missing there, "" for nothing."""
+    kind, total = verdict["kind"], verdict["total"]
+    if kind == "refused":
+        reason = (verdict["reasons"] or [verdict["plugin"]])[0]
+        return kind, f"{short} short" if short and reason.startswith(LACKS) else reason
+    said = WORDS.get(kind, "")
+    return kind, f"{said}, {total:,} points" if total is not None else said
+
+
+def maps(samples: list[Scenario]) -> dict[int, tuple[Shelf, int]]:
+    """Number of a sample -> its cluster as a small picture, and how many pods wait for a node."""
+    return _maps(tuple((sample.pk, sample.created_at) for sample in samples))
+
+
+@lru_cache(maxsize=2)
+def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, tuple[Shelf, int]]:
+    # The times belong to the key because a database may give the number of a deleted scenario to another.
+    objects: dict[int, list[Any]] = {number: [] for number, _ in samples}
+    rows = ClusterObject.objects.filter(scenario__in=objects, kind__in=("Node", "Pod")).order_by("position")
+    for number, data in rows.values_list("scenario_id", "data"):
+        objects[number].append(data)
+    views = {number: cluster_view(found) for number, found in objects.items()}
+    return {number: (vessels.shelf(vessels.nodes_in(view)), _waiting(view)) for number, view in views.items()}
+
+
+def _waiting(view: ClusterView) -> int:
+    return sum(pod.state in ("pending", "gated") for pod in view.pods.values())

@@ -11,6 +11,7 @@ from kubesched_ui.keeping import disk
 # First part of an address -> the section of the navigation that it belongs to.
 SECTIONS = {
     "": "home",
+    "start": "home",
     "upload": "home",
     "scenarios": "scenarios",
     "runs": "runs",

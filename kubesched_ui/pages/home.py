@@ -2,19 +2,26 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from kubesched_ui import viewing
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.pages import example
 from kubesched_ui.runs import importing
+from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
 from kubesched_ui.trouble import Troubled
 from scheduler_core.errors import InputError
+from scheduler_core.releases import NEWEST
+
+STARTED = "Start here"  # the name of the run of the example
+FAILED = (Run.State.FAILED, Run.State.CANCELLED)
 
 
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
@@ -31,13 +38,37 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
         "podgroups": GROUP_KINDS,
     }
     if samples:
-        context |= {"sample": samples[0], "example": example.of(samples[0].pk)}
+        context |= {"sample": samples[0], "maps": example.maps(samples)} | shown(samples[0], request.GET.get("pod", ""))
     return render(request, "home.html", context, status=status)
+
+
+def shown(sample: Scenario, pod: str) -> dict[str, Any]:
+    """The example, and which of its pods it is about: the one asked for, else the most telling."""
+    found = example.of(sample.pk)
+    if found is None:
+        return {}
+    pods = {one["name"]: one for one in found["pods"]}
+    return {"example": found, "about": pods.get(pod) or pods[found["telling"]]}
 
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
     return front(request)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def start_here(request: HttpRequest) -> HttpResponse:
+    """The example as a run of whoever looks, at the decision about `pod`; the one that they have, if there is one."""
+    samples = Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id")
+    sample = samples.first() if request.method == "POST" else None
+    about = shown(sample, request.POST.get("pod", "")).get("about") if sample else None
+    if sample is None or about is None:
+        return redirect("home")
+    wanted = RunSettings(**defaults(sample, in_time=False) | {"release": NEWEST})
+    with transaction.atomic():
+        known = Run.objects.filter(scenario=sample, name=STARTED, owner=viewing.owner_id(), release=wanted.release)
+        run = known.exclude(state__in=FAILED).order_by("-pk").first() or create_run(sample, wanted, name=STARTED)
+    return redirect("pod", run.pk, about["namespace"], about["name"])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -6,6 +6,7 @@ from kubesched_ui.pages import compare, home, learn, lists, runs, scenarios, upg
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("start/", home.start_here, name="start-here"),
     path("learn/", learn.all_lessons, name="learn"),
     path("learn/<slug:name>/", learn.lesson, name="lesson"),
     path("learn/<slug:name>/<int:step>/", learn.lesson, name="lesson-step"),

@@ -51,6 +51,18 @@ def said(point: str, cycle: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @register.filter
+def glyph(mark: str) -> str:
+    """The sign of what a step says of a node (reading/vessels.py)."""
+    return {"chosen": "★", "fits": "✓", "refused": "✕", "unseen": "–", "made": "⇢"}.get(mark, "")
+
+
+@register.filter
+def dots(number: int) -> range:
+    """So many things to draw, at most nine."""
+    return range(min(number, 9))
+
+
+@register.filter
 def of(mapping: dict[str, Any], key: str) -> Any:
     """mapping[key], or nothing."""
     return mapping.get(key)

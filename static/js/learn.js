@@ -1,15 +1,7 @@
 // Lessons: an answer is checked without leaving the page, and what is done is remembered in this browser alone.
-import { done, finished, note, summary } from "./progress.js";
+import { done, finished, KEY, kept, note, summary } from "./progress.js";
 
-const KEY = "kubesched.lessons";
-
-function remembered() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null; // a browser may keep nothing
-  }
-}
+const remembered = () => kept(KEY);
 
 function remember(text) {
   try {

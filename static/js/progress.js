@@ -1,6 +1,17 @@
 // @ts-check
 // What somebody has done of the course, as text that a browser keeps: {"01-name": [2, 3]}, the steps answered rightly.
 
+export const KEY = "kubesched.lessons";
+
+/** What the browser keeps under a key; null where there is nothing or it keeps nothing. @param {string} key */
+export function kept(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
 /** @param {string | null} text @returns {Record<string, number[]>} */
 function read(text) {
   try {

@@ -10,7 +10,7 @@ from django.test import Client
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.pages import example
 from kubesched_ui.scenarios.samples import GROUPS, OTHERS, grouped, load_samples
-from tests.kubesched_ui.pages.test_pages import get
+from tests.kubesched_ui.pages.test_pages import Page, get
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db
@@ -21,28 +21,86 @@ def forget() -> None:
     example.of.cache_clear()  # of another test's database
 
 
-def test_an_example_is_there_at_once(client: Client) -> None:
+def hero(page: Page) -> str:
+    return page.flat.partition('id="example"')[2].partition("</section>")[0]
+
+
+def test_a_result_is_there_at_once_at_its_most_telling_step(client: Client) -> None:
+    load_samples()
+    told = hero(get(client, "/"))
+    assert Run.objects.count() == 0
+    assert "“large” asks for 6 CPU. Where does it go?" in told
+    assert "No node fits: 3 lack cpu" in told
+    assert re.findall(r">(\S+) of 4 free", told) == ["1", "1.5", "750m"]
+    assert re.findall(r"</span> (\S+) short", told) == ["5", "4.5", "5.25"]
+    assert re.findall(r'class="mono">([\w-]+)</span> <span class="badge (\w+)', told) == [
+        ("small", "ok"),
+        ("medium", "ok"),
+        ("large", "bad"),
+    ]
+
+
+def test_another_pod_of_it(client: Client) -> None:
+    load_samples()
+    told = hero(get(client, "/?pod=medium"))
+    assert "“medium” asks for 2 CPU" in told
+    assert told.count("★") == 1
+    assert told.count("✕") == 2 + 1  # nodes, and the badge of large
+    assert "“large” asks for" in hero(get(client, "/?pod=nobody"))
+
+
+def test_one_thing_comes_first(client: Client) -> None:
     load_samples()
     page = get(client, "/")
-    assert Run.objects.count() == 0
-    table = page.source.partition('id="example"')[2].partition("</table>")[0]
-    assert re.findall(r'<th scope="row" class="mono">\s*([\w-]+)', table) == ["small", "medium", "large"]
-    assert "No node fits: 3 lack cpu" in table
-    assert table.count("★") == 2
-    assert table.count("Insufficient cpu") == 5
+    assert page.source.index("Start here") < page.source.index("Then drop a snapshot")
+    assert page.source.count('button class="primary big"') == 1
+    assert "Continue the course" not in page.source  # that only the browser knows
 
 
-def test_the_example_is_run_by_its_button(client: Client) -> None:
+def test_start_here_makes_one_run_and_leads_to_the_decision(client: Client) -> None:
     load_samples()
-    form = get(client, "/").source.partition('id="example"')[2].partition("<form")[2].partition("</form>")[0]
-    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([\w.]+)"', form))
-    hidden.pop("csrfmiddlewaretoken", None)
-    action = re.search(r'action="([^"]+)"', form)
-    assert action
-    answer = client.post(action[1], hidden)
+    answer = client.post("/start/", {"pod": "medium"})
     run = Run.objects.get()
-    assert answer["Location"] == f"/runs/{run.pk}/"
-    assert (run.pods, run.preemption, run.in_time) == (None, True, False)
+    assert answer["Location"] == f"/runs/{run.pk}/pods/default/medium/"
+    assert (run.pods, run.preemption, run.in_time, run.name) == (None, True, False, "Start here")
+    assert client.post("/start/", {"pod": "large"})["Location"] == f"/runs/{run.pk}/pods/default/large/"
+    assert client.post("/start/", {"pod": "<script>"})["Location"] == f"/runs/{run.pk}/pods/default/large/"
+    Run.objects.update(state=Run.State.FAILED)
+    client.post("/start/")
+    assert Run.objects.count() == 2
+    assert client.get("/start/")["Location"] == "/"
+
+
+def test_without_samples_and_runs_it_says_what_to_do(client: Client) -> None:
+    page = get(client, "/")
+    assert "Start here: drop a snapshot of your cluster" in page.flat
+    assert "No samples are loaded" in page.source
+    assert "Nothing has run yet" in page.source
+    assert 'id="example"' not in page.source
+    assert client.post("/start/")["Location"] == "/"
+
+
+def test_runs_come_before_samples_once_there_are_some(client: Client) -> None:
+    load_samples()
+    assert (page := get(client, "/").source).index('id="samples"') < page.index('id="recent"')
+    client.post("/start/")
+    assert (page := get(client, "/").source).index('id="recent"') < page.index('id="samples"')
+
+
+def test_a_refused_upload_is_what_the_page_is_about(client: Client) -> None:
+    load_samples()
+    page = Page(client.post("/upload/", {"text": "{kind: Node"}))
+    assert 'role="alert"' in page.source
+    assert 'id="example"' not in page.source
+
+
+def test_each_sample_has_its_map(client: Client) -> None:
+    load_samples()
+    page = get(client, "/")
+    assert page.source.count("data-map") == Scenario.objects.count()
+    fit = page.source.partition("Fit: requests")[0].rpartition("data-map")[2]
+    assert fit.count('class="glass"') == 3
+    assert len(re.findall("<i></i>", fit)) == 3, "pods that wait"
 
 
 def test_samples_are_grouped_and_each_has_a_picture_of_its_own(client: Client) -> None:

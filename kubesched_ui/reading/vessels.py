@@ -1,0 +1,183 @@
+"""Nodes as vessels at one scale: how full each is of one resource, and as tall as it what a pod asks for.
+
+What small pictures of a cluster are made of: on the first page, in present mode, beside lessons. Pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kubesched_ui.scenarios.clusterview import ZONES, ClusterView
+from scheduler_core.cluster.resources import CPU, MEMORY
+from scheduler_core.debugger.state import State
+from scheduler_core.explain.words import amount
+
+NAMED = 12  # vessels that have room for their words; more are small and have none
+DRAWN = 600  # at most
+UNITS = {CPU: "CPU", MEMORY: "memory"}
+
+Amounts = Mapping[str, int]
+
+
+class Node(NamedTuple):
+    """What is drawn of a node. `pods`: (namespace/name, requests) in order of arrival."""
+
+    name: str
+    zone: str
+    taints: Sequence[str]
+    cordoned: bool
+    allocatable: Amounts
+    pods: Sequence[tuple[str, Amounts]]
+
+
+class Block(NamedTuple):
+    """A pod in a vessel; `height` in percent of the vessel."""
+
+    pod: str
+    height: float
+
+
+@dataclass(frozen=True)
+class Vessel:
+    """A node. `tall`: percent of the tallest; `told`: how much is free of how much; `mark`: what a step says of it
+    (fits, refused, chosen, unseen, made: room is made there; "" for nothing), `said`: that in words. `comes`: what the
+    pod asks for in percent of the vessel."""
+
+    name: str
+    zone: str
+    taints: Sequence[str]
+    cordoned: bool
+    tall: float
+    blocks: list[Block]
+    told: str
+    comes: float = 0.0
+    mark: str = ""
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """`resource`: its name for a person. `asks`: what the pod asks of it, `tall`: that in percent of the tallest, None
+    without a pod. `more`: nodes that are not drawn."""
+
+    resource: str
+    vessels: list[Vessel]
+    more: int = 0
+    asks: str = ""
+    tall: float | None = None
+
+    @property
+    def named(self) -> bool:
+        """Whether there is room for names and words."""
+        return len(self.vessels) <= NAMED
+
+    @property
+    def zones(self) -> list[tuple[str, list[Vessel]]]:
+        """The vessels by zone, zones in the order in which they are met."""
+        found: dict[str, list[Vessel]] = {}
+        for vessel in self.vessels:
+            found.setdefault(vessel.zone, []).append(vessel)
+        return list(found.items())
+
+    def marked(self, marks: Mapping[str, tuple[str, str]]) -> Shelf:
+        """With marks: node -> (mark, what is said of it); other nodes lose theirs."""
+        return replace(self, vessels=[replace(v, mark=m, said=s) for v in self.vessels for m, s in [_of(marks, v)]])
+
+
+def _of(marks: Mapping[str, tuple[str, str]], vessel: Vessel) -> tuple[str, str]:
+    return marks.get(vessel.name, ("", ""))
+
+
+def shelf(nodes: Sequence[Node], asks: Amounts | None = None) -> Shelf:
+    """The nodes in their order, drawn by the resource that matters to the pod that `asks`."""
+    resource = resource_of(nodes, asks or {})
+    wanted = (asks or {}).get(resource, 0)
+    most = max([1, wanted, *(node.allocatable.get(resource, 0) for node in nodes)])
+    drawn = [_vessel(node, resource, most, wanted) for node in nodes[:DRAWN]]
+    made = Shelf(UNITS.get(resource, resource), drawn, max(0, len(nodes) - DRAWN))
+    if asks is None:
+        return made
+    return replace(made, asks=amount(resource, wanted) if wanted else "nothing", tall=100 * wanted / most)
+
+
+def resource_of(nodes: Sequence[Node], asks: Amounts) -> str:
+    """An extended resource that is asked for; else memory where the pod asks a larger part of it than of cpu."""
+    if extended := [name for name, number in asks.items() if "/" in name and number]:
+        return extended[0]
+
+    def share(resource: str) -> float:
+        has = sum(node.allocatable.get(resource, 0) for node in nodes)
+        return asks.get(resource, 0) / has if has else 0.0
+
+    return MEMORY if share(MEMORY) > share(CPU) else CPU
+
+
+def _vessel(node: Node, resource: str, most: int, wanted: int) -> Vessel:
+    has = node.allocatable.get(resource, 0)
+    taken = [(key, requests.get(resource, 0)) for key, requests in node.pods]
+    free = has - sum(number for _, number in taken)
+    blocks = [Block(key, 100 * number / has) for key, number in taken if number and has]
+    told = f"{amount(resource, max(0, free))} of {amount(resource, has)} free"
+    comes = 100 * wanted / has if has else 0.0
+    return Vessel(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, told, comes)
+
+
+def nodes_of(state: State) -> list[Node]:
+    """The nodes of a cluster at a moment of a recording."""
+    tables = state.recording.tables
+    asked, kinds = tables["pods"].distinct("requests"), tables["pods"]["requests"]
+    keys, texts = tables["pods"]["key"], tables["pods"].texts["key"]
+    pods: list[list[tuple[str, Amounts]]] = [[] for _ in range(len(state.rows))]
+    for pod, row in zip(state.placed.tolist(), state.of_row.tolist(), strict=True):
+        if row >= 0:
+            pods[row].append((texts[keys[pod]], asked[kinds[pod]]))
+    told, names = tables["nodes"], state.recording.names
+    return [
+        Node(
+            names[name],
+            zone_of(told.at("labels", version)),
+            told.at("taints", version),
+            bool(told["unschedulable"][version]),
+            told.at("allocatable", version),
+            pods[row],
+        )
+        for row, (name, version) in enumerate(zip(state.rows.tolist(), state.versions.tolist(), strict=True))
+    ]
+
+
+def short_of(nodes: Sequence[Node], asks: Amounts) -> dict[str, str]:
+    """Node -> how much of the resource that is drawn it lacks for the pod; nodes that have it are not there."""
+    resource = resource_of(nodes, asks)
+    wanted = asks.get(resource, 0)
+    free = {n.name: n.allocatable.get(resource, 0) - sum(a.get(resource, 0) for _, a in n.pods) for n in nodes}
+    return {name: amount(resource, wanted - left) for name, left in free.items() if left < wanted}
+
+
+def zone_of(labels: Mapping[str, str]) -> str:
+    """The zone that a node's labels name, "" for none."""
+    return next((labels[key] for key in ZONES if labels.get(key)), "")
+
+
+def nodes_in(view: ClusterView) -> list[Node]:
+    """The nodes of a scenario, with the pods that are on them."""
+    on: dict[str, list[tuple[str, Amounts]]] = {}
+    for pod in view.pods.values():
+        if pod.state == "bound":
+            on.setdefault(pod.node, []).append((pod.key, pod.requests))
+    return [
+        Node(node.name, node.zone, node.taints, node.cordoned, node.allocatable, on.get(node.name, []))
+        for node in view.nodes.values()
+    ]
+
+
+def asked_of(state: State, pod: str) -> Amounts:
+    """What a pod requested at that moment; {} for one that is not known then."""
+    table = state.recording.tables["pods"]
+    if pod not in table.texts["key"]:
+        return {}
+    number = table.texts["key"].index(pod)
+    rows = [row for row in (table["key"] == number).nonzero()[0].tolist() if state.state[row]]
+    found: Amounts = table.at("requests", rows[-1]) if rows else {}
+    return found
