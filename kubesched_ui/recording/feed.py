@@ -122,9 +122,11 @@ class Feed:
             counted.failures += 1
             logger.warning("Run %s cannot be read: %s", place[0], error or "no answer", exc_info=not trouble_of(error))
             problem = Unreadable()
-        for form, message in made.items():
-            self.keep(place, form, message)
-        for form, future in self.waiting.pop(place):
+        waiting = self.waiting.pop(place)
+        if not all(future.cancelled() for _, future in waiting):  # else they went, and may have been the run's last
+            for form, message in made.items():
+                self.keep(place, form, message)
+        for form, future in waiting:
             self.turns.call([future], problem or made.get(form))
 
     def keep(self, place: Place, form: Form, message: Message) -> None:

@@ -98,7 +98,15 @@ def addresses(recorded: dict[str, Any], untried: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("scheme", "width"), [*[("light", n) for n in (390, 800, 1440, 2560)], ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 390),
+        ("dark", 390),
+        ("light", 1440),
+        *[pytest.param("light", width, marks=pytest.mark.long) for width in (800, 2560)],
+    ],
+)
 def test_every_page(
     browser: Browser, site: Instance, recorded: dict[str, Any], untried: int, width: int, scheme: Any
 ) -> None:

@@ -278,6 +278,7 @@ def busy(site: Instance) -> int:
     return number
 
 
+@pytest.mark.long
 def test_a_long_run_is_followed_and_then_looked_at_in_stretches(page: Page, site: Instance, busy: int) -> None:
     run = site.api("POST", f"/scenarios/{busy}/runs", {})["id"]
     page.goto(f"/runs/{run}/")

@@ -57,7 +57,7 @@ def needs(found: object, what: str) -> pytest.MarkDecorator:
 @pytest.fixture(
     scope="module",
     params=[
-        "embedded",
+        pytest.param("embedded", marks=pytest.mark.long),  # as the tests in a browser have it
         pytest.param("services", marks=[needs(POSTGRES, "PostgreSQL 15"), needs(REDIS, "redis-server")]),
     ],
 )
@@ -336,6 +336,7 @@ def test_a_second_instance_on_the_same_data_is_refused(instance: Instance) -> No
     assert "already runs" in second.stderr
 
 
+@pytest.mark.long
 def test_everything_killed_at_once_starts_again(tmp_path: Path) -> None:
     instance = Instance(tmp_path)
     instance.start()

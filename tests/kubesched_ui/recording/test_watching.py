@@ -17,6 +17,7 @@ from kubesched_ui.asgi import application
 from kubesched_ui.models import Run
 from kubesched_ui.recording import consumers, counted, feed, watching
 from kubesched_ui.recording.eventlog import read_blocks
+from kubesched_ui.recording.turns import Turns
 from tests.kubesched_ui.recording.viewing import LAST, connect, frames, new_run, seqs, write_run
 
 pytestmark = [
@@ -194,6 +195,16 @@ async def test_sockets_that_vanish_leave_nothing_behind() -> None:
             break
         await asyncio.sleep(0.01)
     assert len(asyncio.all_tasks()) < 10
+
+
+async def test_what_nobody_waits_for_any_more_is_not_kept() -> None:
+    run = await written()
+    here = feed.Feed(Turns())
+    gone = asyncio.create_task(here.after((run.pk, "", 0), None, LAST, ()))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.gather(*here.tasks)
+    assert (here.kept, here.size) == ({}, 0)
 
 
 async def test_who_is_one_too_many_is_told_so(settings: Any) -> None:
