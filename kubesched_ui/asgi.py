@@ -37,9 +37,15 @@ from kubesched_ui.accounts import first  # noqa: E402
 from kubesched_ui.accounts.sockets import Doors  # noqa: E402
 from kubesched_ui.origins import OwnPages  # noqa: E402
 from kubesched_ui.recording.consumers import nothing_here, run_socket  # noqa: E402  (needs the apps loaded)
+from kubesched_ui.rooms.consumers import room_socket  # noqa: E402
 from kubesched_ui.seeing.middleware import Identified  # noqa: E402
 
-sockets: dict[str, Any] = {r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket, r"": nothing_here}
+sockets: dict[str, Any] = {
+    r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket,
+    r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": room_socket,
+    r"^ws/rooms/teach/(?P<key>[\w-]{43})$": room_socket,
+    r"": nothing_here,
+}
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
 application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(Doors(websocket)))})
 first.tell()

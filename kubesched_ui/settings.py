@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "ninja",  # serves the API documentation's own assets instead of a CDN's
     "kubesched_ui",
     "kubesched_ui.accounts",
+    "kubesched_ui.rooms",
 ]
 MIDDLEWARE = [
     "kubesched_ui.seeing.middleware.operators",
@@ -181,6 +182,12 @@ BESIDE_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for an answer, or 
 
 # Sockets
 SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # websockets of a web process
+
+# Rooms (docs/rooms.md)
+ROOM_HOURS = env.number("ROOM_HOURS", 12)  # so long students may join and answer
+ROOM_KEEP_DAYS = env.number("ROOM_KEEP_DAYS", 7)  # so long names and answers stay after that
+ROOM_STUDENTS_MAX = env.number("ROOM_STUDENTS_MAX", 500)
+ROOMS_MAX = env.number("ROOMS_MAX", 200)  # open at the same time
 
 # What is kept (docs/operations.md); 0 is without a limit
 DISK_MIN_FREE_BYTES = env.number("DISK_MIN_FREE_BYTES", 10**9 if env.accounts() else 0)

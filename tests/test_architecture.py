@@ -42,6 +42,7 @@ FLOORS = {
         ("reading",),
         ("asking",),
         ("upgrades", "classroom"),
+        ("rooms",),
         ("pages", "api"),
         ("urls", "asgi", "management"),
     ),

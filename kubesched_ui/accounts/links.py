@@ -27,10 +27,14 @@ def open_link(session: Any, secret: str) -> Share | None:
     share = Share.objects.live().filter(digest=secrets.digest(secret)).first()
     if share is None:
         return None
-    known = [pk for pk in of(session) if pk != share.pk]
-    session[KEY] = [*known, share.pk][-MOST:]
+    remember(session, share.pk)
     Share.objects.filter(pk=share.pk).update(visited_at=timezone.now())
     return share
+
+
+def remember(session: Any, number: int) -> None:
+    """From now on the session sees what the share of that number shows."""
+    session[KEY] = [*(pk for pk in of(session) if pk != number), number][-MOST:]
 
 
 def share_by_link(thing: Scenario | Run, by: User, note: str = "", until: datetime | None = None) -> tuple[Share, str]:

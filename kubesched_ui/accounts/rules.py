@@ -52,6 +52,7 @@ PAGES = {
     "runs/": Rule(VISITORS),
     RUN: SHOWS,
     f"{RUN}fork/": Rule(SEE, START, "fork"),
+    f"{RUN}room/": Rule(SEE, START, "open room"),
     f"{RUN}cancel/": Rule(SEE, OWN, "cancel"),
     f"{RUN}rename/": Rule(SEE, OWN, "rename"),
     f"{RUN}delete/": Rule(SEE, OWN, "delete"),
@@ -66,6 +67,10 @@ PAGES = {
     "learn/<slug:name>/": Rule(OPEN, OPEN),
     "learn/<slug:name>/<int:step>/": Rule(OPEN, OPEN),
     "learn/<slug:name>/<int:step>/open/": Rule(PEOPLE, PEOPLE, "open lesson"),
+    # A room's right is its key, or its code and what joining gave.
+    "learn/<slug:name>/<int:step>/room/": Rule(PEOPLE, PEOPLE, "open room"),
+    **{f"rooms/<str:key>/{part}": Rule(OPEN, OPEN) for part in ("", "move/", "results/", "answers.csv")},
+    **{f"join/{part}": Rule(OPEN, OPEN) for part in ("", "<str:code>/", "<str:code>/part/", "<str:code>/answer/")},
     "compare/": Rule(VISITORS),
     "compare/<int:a>/<int:b>/": SHOWS,
     "upgrades/<int:number>/": SHOWS,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from celery import shared_task
 from celery.signals import worker_ready
@@ -19,10 +20,22 @@ logger = logging.getLogger(__name__)
 TIDY = "kubesched.tidy"
 
 
+class Also(NamedTuple):
+    """What others have to tidy up: whether there is something, and doing it."""
+
+    due: Callable[[], bool]
+    sweep: Callable[[], None]
+
+
+also: list[Also] = []
+
+
 @shared_task(name=TIDY)
 def tidy() -> None:
     """Deletes what is over, and gives the room of deleted runs back."""
     retention.sweep()
+    for one in also:
+        one.sweep()
     if freed := room.give_back():
         logger.info("%s MB that deleted runs had left were given back", freed >> 20)
 
@@ -36,7 +49,7 @@ def look_regularly(sender: Any, **_: Any) -> None:
 def look() -> None:
     """Sends a task where there is something to do: not the timer's thread does it, which hears the broker."""
     try:
-        if room.worth() or retention.due():
+        if room.worth() or retention.due() or any(one.due() for one in also):
             app.send_task(TIDY, expires=settings.TIDY_EVERY_S)
     except (OperationalError, OSError) as error:
         logger.warning("Could not tidy up: %s", error)

@@ -18,6 +18,8 @@ SECTIONS = {
     "compare": "runs",
     "upgrades": "scenarios",
     "learn": "learn",
+    "rooms": "learn",
+    "join": "learn",
     "account": "account",
 }
 

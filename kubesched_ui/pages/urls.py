@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kubesched_ui.pages import compare, home, learn, lists, runs, scenarios, upgrades
+from kubesched_ui.pages import compare, home, join, learn, lists, rooms, runs, scenarios, upgrades
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -11,6 +11,15 @@ urlpatterns = [
     path("learn/<slug:name>/", learn.lesson, name="lesson"),
     path("learn/<slug:name>/<int:step>/", learn.lesson, name="lesson-step"),
     path("learn/<slug:name>/<int:step>/open/", learn.open_run, name="lesson-open"),
+    path("learn/<slug:name>/<int:step>/room/", rooms.open_on_lesson, name="lesson-room"),
+    path("rooms/<str:key>/", rooms.room, name="room"),
+    path("rooms/<str:key>/move/", rooms.move, name="room-move"),
+    path("rooms/<str:key>/results/", rooms.results, name="room-results"),
+    path("rooms/<str:key>/answers.csv", rooms.answers, name="room-answers"),
+    path("join/", join.join, name="join"),
+    path("join/<str:code>/", join.room, name="join-room"),
+    path("join/<str:code>/part/", join.part, name="join-part"),
+    path("join/<str:code>/answer/", join.answer, name="join-answer"),
     path("upload/", home.upload, name="upload"),
     path("upload/<str:token>/", home.upload_progress, name="upload-progress"),
     path("scenarios/", lists.scenarios, name="scenarios"),
@@ -31,6 +40,7 @@ urlpatterns = [
     path("scenarios/<int:scenario_id>/delete/", scenarios.delete, name="scenario-delete"),
     path("runs/", lists.runs, name="runs"),
     path("runs/<int:run_id>/", runs.run, name="run"),
+    path("runs/<int:run_id>/room/", rooms.open_on_run, name="run-room"),
     path("runs/<int:run_id>/fork/", compare.fork, name="fork"),
     path("scenarios/<int:scenario_id>/pair/", compare.pair, name="pair"),
     path("scenarios/<int:scenario_id>/upgrade/", upgrades.start, name="upgrade-start"),

@@ -1,4 +1,5 @@
-"""Hears what workers tell of the runs that this process watches, through one channel. Only a hint, as in notify.py."""
+"""Hears what is told of the runs that this process watches, through one channel. Only a hint, as in notify.py. Of what
+else is watched, it is the same."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ AGAIN_S = 1.0  # until the broker is asked again; meanwhile polling does
 
 
 class Notices:
-    """`heard(run)` is called for each notice; with None for one that does not say which run it is about."""
+    """`heard(run)` is called for each notice; with None for one that does not say which run it is about. `of`: what is
+    watched, if no runs."""
 
-    def __init__(self, heard: Callable[[int | None], None]) -> None:
-        self.heard = heard
+    def __init__(self, heard: Callable[[int | None], None], of: str = "run") -> None:
+        self.heard, self.of = heard, of
         self.runs: set[int] = set()
         self.layer: Any = None
         self.channel: str | None = None
@@ -33,13 +35,13 @@ class Notices:
         """Listens for a run, too."""
         self.runs.add(run_id)
         if self.channel is not None:
-            self.later(self.layer.group_add(group(run_id), self.channel))
+            self.later(self.layer.group_add(group(run_id, self.of), self.channel))
 
     def discard(self, run_id: int) -> None:
         """Listens no longer."""
         self.runs.discard(run_id)
         if self.channel is not None:
-            self.later(self.layer.group_discard(group(run_id), self.channel))
+            self.later(self.layer.group_discard(group(run_id, self.of), self.channel))
 
     def stop(self) -> None:
         self.listening.cancel()
@@ -59,9 +61,9 @@ class Notices:
                 self.layer = layer = get_channel_layer()
                 self.channel = channel = await layer.new_channel()
                 for run_id in list(self.runs):
-                    await layer.group_add(group(run_id), channel)
+                    await layer.group_add(group(run_id, self.of), channel)
                 while True:
-                    self.heard((await layer.receive(channel)).get("run"))
+                    self.heard((await layer.receive(channel)).get(self.of))
             except Exception as error:  # whatever the layer's backend raises
                 logger.debug("No notices: %s", error)
                 self.channel = None

@@ -11,9 +11,9 @@ from channels.layers import get_channel_layer
 logger = logging.getLogger(__name__)
 
 
-def group(run_id: int) -> str:
-    """The channel layer's group for a run."""
-    return f"run-{run_id}"
+def group(number: int, of: str = "run") -> str:
+    """The channel layer's group for a run, or for what else is watched."""
+    return f"{of}-{number}"
 
 
 class Notifier:

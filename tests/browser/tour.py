@@ -59,6 +59,7 @@ def stops(
         Stop("scenario, objects", f"{scene}objects/"),
         Stop("object", f"{scene}object/Node/delta/"),
         Stop("object, text refused", f"{scene}object/Node/delta/", _wrong_object),
+        Stop("join a class", "/join/"),
         Stop("runs", "/runs/"),
         Stop("run", f"/runs/{run}/"),
         Stop("run, no pod found", f"/runs/{run}/?q=nothing-has-this-name"),

@@ -1,0 +1,115 @@
+"""A student's pages of a room: coming in by the code, what the class sees, an answer. No account is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kubesched_ui.accounts import links
+from kubesched_ui.accounts.address import address_of
+from kubesched_ui.pages.errors import too_many
+from kubesched_ui.pages.rooms import answer as answered
+from kubesched_ui.pages.rooms import refusal
+from kubesched_ui.rooms import answering, codes, joining, seen
+from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.rooms.models import Room, Student
+
+WRONG = "There is no room of this code now. Look at it again, or ask whoever teaches."
+COME_IN = "Join the room first."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest) -> HttpResponse:
+    """Where a code is typed."""
+    if request.method != "POST":
+        return render(request, "room_join.html")
+    code = codes.typed(request.POST.get("code", ""))
+    return redirect("join-room", code) if code else wrong(request, request.POST.get("code", ""))
+
+
+def wrong(request: HttpRequest, code: str) -> HttpResponse:
+    """The code is of no room; that it was tried is counted."""
+    codes.TRIES.count(address_of(request))
+    return render(request, "room_join.html", {"problem": WRONG, "code": code[:40]}, status=404)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def room(request: HttpRequest, code: str) -> HttpResponse:
+    """The room for who is in it; for others the form for a nickname."""
+    code = codes.typed(code)
+    student = joining.student_of(code, request.COOKIES)
+    if student is not None:
+        return inside(request, student)
+    if codes.TRIES.reached(address_of(request)):
+        return too_many(request)
+    found = Room.objects.live().filter(code=code).first() if code else None
+    if found is None:
+        return wrong(request, code)
+    return (
+        enter(request, found) if request.method == "POST" else render(request, "room_name.html", {"classroom": found})
+    )
+
+
+def enter(request: HttpRequest, found: Room) -> HttpResponse:
+    """Somebody comes in; a cookie says who they are from now on."""
+    name = request.POST.get("name", "")
+    try:
+        _, secret = joining.join(found, name)
+    except Refused as refused:
+        context = {"classroom": found, "problem": str(refused), "name": joining.nickname(name)}
+        return render(request, "room_name.html", context, status=refused.status)
+    if found.share_id and found.opens_run:
+        links.remember(request.session, found.share_id)
+    response = redirect("join-room", found.code)
+    secure = bool(settings.SESSION_COOKIE_SECURE)
+    age = settings.ROOM_HOURS * 3600
+    response.set_cookie(
+        joining.cookie_of(found.code), secret, max_age=age, httponly=True, samesite="Lax", secure=secure
+    )
+    return response
+
+
+def inside(request: HttpRequest, student: Student) -> HttpResponse:
+    """What the class sees, or an earlier step of it."""
+    try:
+        context = seen.by_student(student, request.GET.get("step", ""))
+    except Refused as refused:
+        return refusal(request, refused)
+    template = "room_student.html" if student.room.lesson else "room_run_student.html"
+    return render(request, template, context)
+
+
+def of_request(request: HttpRequest, code: str) -> Student:
+    """Who asks. Raises Refused, the same for a room that is not there."""
+    student = joining.student_of(codes.typed(code), request.COOKIES)
+    if student is None:
+        raise Refused(COME_IN, 403)
+    return student
+
+
+@require_GET
+def part(request: HttpRequest, code: str) -> HttpResponse:
+    """A step as JSON, for the page's script: the class's, or an earlier one."""
+    try:
+        told: dict[str, Any] = seen.told(of_request(request, code), request.GET.get("step", ""))
+    except Refused as refused:
+        return JsonResponse({"error": str(refused)}, status=refused.status)
+    return JsonResponse(told)
+
+
+@require_POST
+def answer(request: HttpRequest, code: str) -> HttpResponse:
+    """Takes an answer. When this is answered with 200 it counts."""
+    try:
+        student = of_request(request, code)
+        step = request.POST.get("step", "")
+        number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
+        answering.take(student, number, request.POST.getlist("answer"))
+    except Refused as refused:
+        return refusal(request, refused)
+    told = {"ok": True} | seen.own_of(student, number)
+    return answered(request, told, "join-room", student.room.code)

@@ -1,0 +1,137 @@
+"""The teacher's pages of a room. Their address holds the key; who has it moves the class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import segno
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+from django.views.decorators.http import require_GET, require_POST
+
+from kubesched_ui.pages.learn import lesson_of as lesson_at
+from kubesched_ui.pages.runs import find
+from kubesched_ui.rooms import counting, focus, moving, opening, seen
+from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.rooms.models import Room
+from kubesched_ui.rooms.parts import lesson_of
+
+GONE = "There is no such room, or it was deleted: rooms stay some days only."
+
+
+def room_of(key: str) -> Room:
+    """The room of a teacher's key. Raises Http404."""
+    found = opening.by_key(key)
+    if found is None:
+        raise Http404(GONE)
+    return found
+
+
+@require_POST
+def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
+    """A new room at a lesson's step."""
+    lesson = lesson_at(name, step)
+    try:
+        _, key = opening.on_lesson(lesson.name, step)
+    except Refused as refused:
+        return refusal(request, refused)
+    return redirect("room", key)
+
+
+@require_POST
+def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
+    """A new room on a run, at the page that `address` names, else the run's own."""
+    run = find(run_id)
+    try:
+        _, key = opening.on_run(run, focus.start_of(run, request.POST.get("address", "")))
+    except Refused as refused:
+        return refusal(request, refused)
+    return redirect("room", key)
+
+
+@require_GET
+def room(request: HttpRequest, key: str) -> HttpResponse:
+    """The teacher's view: the code, what the class sees, what was answered, and the controls."""
+    found = room_of(key)
+    join = request.build_absolute_uri(reverse("join-room", args=[found.code]))
+    context: dict[str, Any] = {"key": key, "join": join, "qr": qr(join)}
+    try:
+        context |= seen.by_teacher(found)
+    except Refused as refused:
+        raise Http404(str(refused)) from None
+    return render(request, "room.html" if found.lesson else "room_run.html", context)
+
+
+def qr(address: str) -> str:
+    """An address as an SVG, dark on light in any look: phones read that."""
+    code = segno.make(address, error="m", micro=False)
+    return mark_safe(code.svg_inline(scale=5, border=3, dark="#000", light="#fff", omitsize=True))
+
+
+@require_POST
+def move(request: HttpRequest, key: str) -> HttpResponse:
+    """`step`: the class goes there; `reveal`: that step's answer is shown; `address`: a page of the run is shown;
+    `close`: it is over."""
+    found, form = room_of(key), request.POST
+    try:
+        if "close" in form:
+            moving.close(found)
+        elif "reveal" in form:
+            moving.reveal(found, step_in(found, form["reveal"]))
+        elif found.run and "address" in form:
+            moving.look_at(found, focus.address_in(found.run, form["address"]))
+        elif "step" in form:
+            moving.go(found, step_in(found, form["step"]))
+    except Refused as refused:
+        return refusal(request, refused)
+    return answer(request, {"ok": True}, "room", key)
+
+
+def step_in(room: Room, text: str) -> int:
+    """The number of a step that there is. Raises Refused."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    if not room.lesson or not 1 <= number <= len(lesson_of(room.lesson).steps):
+        raise Refused("There is no such step.", 404)
+    return number
+
+
+@require_GET
+def results(request: HttpRequest, key: str) -> HttpResponse:
+    """Which questions were hard."""
+    found = room_of(key)
+    try:
+        lesson = lesson_of(found.lesson)
+        context = {"classroom": found, "key": key, "lesson": lesson, "questions": counting.results(found, lesson)}
+    except Refused as refused:
+        raise Http404(str(refused)) from None
+    return render(request, "room_results.html", context | {"students": found.students.count()})
+
+
+@require_GET
+def answers(request: HttpRequest, key: str) -> HttpResponse:
+    """All answers as CSV."""
+    found = room_of(key)
+    try:
+        told = counting.table(found, lesson_of(found.lesson))
+    except Refused as refused:
+        raise Http404(str(refused)) from None
+    name = f"room-{found.code}-answers.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(told.encode("utf-8-sig"), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def answer(request: HttpRequest, told: dict[str, Any], to: str, *args: Any) -> HttpResponse:
+    """For our scripts JSON, else the page again."""
+    if request.headers.get("X-Requested-With") == "fetch":
+        return JsonResponse(told)
+    return redirect(to, *args)
+
+
+def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """Why not: as JSON for our scripts, else as a page."""
+    if request.headers.get("X-Requested-With") == "fetch":
+        return JsonResponse({"error": str(refused)}, status=refused.status)
+    context = {"status": refused.status, "title": "That cannot be done now", "detail": str(refused)}
+    return render(request, "error.html", context, status=refused.status)

@@ -1,0 +1,52 @@
+"""An answer comes in: judged, and stored once. Whoever sends it again, because no word came back, hears the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import F
+
+from kubesched_ui.rooms import telling
+from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.rooms.models import Answer, Room, Student
+from kubesched_ui.rooms.moving import OVER
+from kubesched_ui.rooms.parts import Given, judged, lesson_of
+
+TWICE = "You have answered this question already; the first answer counts."
+LATE = "The answer was shown before yours came."
+NOT_YET = "The class has not come to this question yet."
+NOTHING = "This step asks nothing."
+
+
+def take(student: Student, step: int, answers: Sequence[str]) -> Given:
+    """Stores the answer; when this returns it counts. Raises Refused."""
+    room = student.room
+    if not room.lesson:
+        raise Refused(NOTHING, 404)
+    lesson = lesson_of(room.lesson)
+    if not 1 <= step <= len(lesson.steps) or lesson.steps[step - 1].ask is None:
+        raise Refused(NOTHING, 404)
+    if step > room.step:  # before it is judged: not even what would be an answer is told
+        raise Refused(NOT_YET)
+    return _store(student, step, judged(lesson, step, answers))
+
+
+@transaction.atomic
+def _store(student: Student, step: int, answer: Given) -> Given:
+    room = Room.objects.select_for_update().get(pk=student.room_id)  # so that nothing is revealed meanwhile
+    known = Answer.objects.filter(student=student, step=step).first()
+    if known is not None:
+        if known.given != answer.given:
+            raise Refused(TWICE)
+        return answer
+    if not room.live:
+        raise Refused(OVER, 410)
+    if step > room.step:
+        raise Refused(NOT_YET)
+    if step in room.revealed:
+        raise Refused(LATE)
+    Answer.objects.create(student=student, step=step, given=answer.given, right=answer.right)
+    Room.objects.filter(pk=room.pk).update(heard=F("heard") + 1)
+    telling.tell_after_commit(room.pk)
+    return answer

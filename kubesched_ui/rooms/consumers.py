@@ -1,0 +1,143 @@
+"""The websocket of a room: where the class is, what is one's own, and to whoever teaches what was answered.
+
+/ws/rooms/CODE?version=N for a student, whom a cookie names; /ws/rooms/teach/KEY?version=N for whoever teaches. Text
+frames {"room": ...}, {"mine": ...}, {"counts": ...}, {"over": "a sentence"}; docs/rooms.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.http import parse_cookie
+
+from kubesched_ui.recording import counted
+from kubesched_ui.recording.consumers import FRAMES, LATER, OVER, Receive, Send, close, gone
+from kubesched_ui.recording.feed import in_thread
+from kubesched_ui.recording.rights import Scope
+from kubesched_ui.recording.watching import FAILED, NOT_FOUND, Ending
+from kubesched_ui.rooms import joining, opening
+from kubesched_ui.rooms.watching import Lookout, Viewer, Words
+
+logger = logging.getLogger(__name__)
+
+CROWDED = "Too many people are on this server now."
+NO_ROOM = "There is no such room, or you have not joined it."
+BUSY = "This server cannot be asked at present."
+
+lookout: Lookout | None = None
+
+
+def lookout_here() -> Lookout:
+    """The process's one; a new one where there is a new event loop, as in tests."""
+    global lookout
+    if lookout is None or lookout.loop is not asyncio.get_running_loop():
+        lookout = Lookout()
+    return lookout
+
+
+async def room_socket(scope: Scope, receive: Receive, send: Send) -> None:
+    """As the module says. Raises what goes wrong in closing; the server then ends the connection itself."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    serving = asyncio.create_task(serve(scope, send))
+    listening = asyncio.create_task(gone(receive))
+    try:
+        await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            serving.result()
+            await listening
+    finally:
+        serving.cancel()
+        listening.cancel()
+        await asyncio.gather(serving, listening, return_exceptions=True)
+
+
+def who(scope: Scope) -> tuple[int, int | None] | None:
+    """The room's number, and the student's, None of whoever teaches. None for nobody."""
+    named = scope["url_route"]["kwargs"]
+    if "key" in named:
+        room = opening.by_key(named["key"])
+        return (room.pk, None) if room else None
+    cookies = "; ".join(value.decode("latin1") for name, value in scope["headers"] if name == b"cookie")
+    student = joining.student_of(named["code"], parse_cookie(cookies))
+    return (student.room_id, student.pk) if student else None
+
+
+async def serve(scope: Scope, send: Send) -> None:
+    """Sends what there is to send. Whatever ends it ends the socket."""
+    if len(counted.sockets) >= settings.SOCKETS_MAX:
+        counted.refused += 1
+        await close(send, Ending(LATER, CROWDED))
+        return
+    here, window = lookout_here(), scope.get("extensions", {}).get(FRAMES)
+    version = parse_qs(scope["query_string"].decode("utf-8", "replace")).get("version", ["0"])[0]
+    known = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
+    viewer: Viewer | None = None
+    counted.sockets.add(waiting := Waiting())
+    try:
+        found = await in_thread(who, scope)
+        if found is None:
+            await close(send, Ending(NOT_FOUND, NO_ROOM))
+            return
+        viewer = Viewer(found[0], found[1], known, window() if window else None, here.watch(found[0]))
+        viewer.task = asyncio.current_task()
+        ending = await stream(here, viewer, send)
+    except asyncio.CancelledError:
+        if viewer is None or not viewer.failed:  # the socket is gone
+            raise
+        ending = Ending(FAILED)
+    except Exception:
+        logger.exception("The websocket of a room failed")
+        ending = Ending(FAILED)
+    finally:
+        counted.sockets.discard(waiting)
+        if viewer is not None:
+            here.leave(viewer)
+    await close(send, ending)
+
+
+class Waiting:
+    """A socket as it is counted among those of this process."""
+
+    lag = 0
+
+
+async def stream(here: Lookout, viewer: Viewer, send: Send) -> Ending:
+    """Until the room is over."""
+    await here.join(viewer)
+    watch = viewer.watch
+    while True:
+        seen = watch.seen
+        if seen is None or watch.gone:
+            return Ending(NOT_FOUND, NO_ROOM)
+        if seen.over:
+            await tell(viewer, send, Words({"over": seen.over}))
+            return Ending(OVER)
+        if viewer.version != seen.version or not viewer.told:
+            await here.turns.mine()
+            if viewer.version != seen.version and seen.shown is not None:
+                await tell(viewer, send, seen.shown)
+            if viewer.student is not None:
+                own = seen.mine.get(viewer.student, seen.none)
+                if own is not None:
+                    await tell(viewer, send, own)
+            viewer.version, viewer.told = seen.version, True
+        if viewer.student is None and seen.counts is not None and viewer.counts is not seen.counts:
+            await tell(viewer, send, seen.counts)
+            viewer.counts = seen.counts
+        if watch.seen is seen and not watch.gone:
+            await here.news(viewer)
+
+
+async def tell(viewer: Viewer, send: Send, words: Words) -> None:
+    """Returns when the connection has room for more."""
+    made = words.frames(viewer.form)
+    if viewer.form is None:
+        await send({"type": "websocket.send", "text": made[0].decode()})
+    else:
+        await send({"type": "websocket.send", "frames": made})
+    counted.messages += 1
+    counted.octets += sum(map(len, made))

@@ -1,0 +1,146 @@
+"""Answers counted: bars for the teacher, what was hard, and a table to take away."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kubesched_ui.classroom import course, prose, questions
+from kubesched_ui.classroom.course import Lesson
+from kubesched_ui.rooms.models import Answer, Room
+from kubesched_ui.rooms.parts import Given, option_text, told
+
+MOST = 10  # different answers that are shown, the most common ones
+WRONG = 3
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # a spreadsheet would compute these
+
+
+class Bar(NamedTuple):
+    """`number`: how many gave an answer, or chose an option; `share`: in per cent of those who answered. `right`: None
+    before the step is revealed."""
+
+    text: str
+    number: int
+    share: int
+    right: bool | None
+
+
+class Hard(NamedTuple):
+    """How a question went. `share`: of right answers, in per cent; None without answers."""
+
+    step: int
+    title: str
+    text: str
+    answered: int
+    right: int
+    share: int | None
+    wrong: list[Bar]
+
+
+def bars(lesson: Lesson, step: int, answers: Sequence[Given], revealed: bool) -> list[Bar]:
+    """The answers to a step's question: of options each one that there is, else the most common ones."""
+    with course.lock:
+        question = lesson.question(step)
+        if question is None:
+            return []
+        if question.form not in ("choice", "set"):
+            return _given(lesson, step, answers, revealed)
+        known = questions.options(question)
+        texts = {option: option_text(question, option) for option in known}
+        right = _right_options(question.form, questions.answer(question)) if revealed else None
+    chosen = Counter(one for answer in answers for one in _listed(answer.given))
+    total = len(answers)
+    return [
+        Bar(texts[one], chosen[one], _per_cent(chosen[one], total), None if right is None else one in right)
+        for one in known
+    ]
+
+
+def _right_options(form: str, answer: Any) -> set[str]:
+    return {answer} if form == "choice" else set(answer)
+
+
+def _listed(given: Any) -> list[str]:
+    return given if isinstance(given, list) else [given]
+
+
+def _given(lesson: Lesson, step: int, answers: Iterable[Given], revealed: bool, most: int = MOST) -> list[Bar]:
+    answers = list(answers)
+    found: Counter[tuple[str, bool]] = Counter((told(lesson, step, one.given), one.right) for one in answers)
+    total = len(answers)
+    common = found.most_common(most)
+    made = [
+        Bar(text, number, _per_cent(number, total), right if revealed else None) for (text, right), number in common
+    ]
+    if rest := total - sum(number for _, number in common):
+        made.append(Bar("others", rest, _per_cent(rest, total), None))
+    return made
+
+
+def _per_cent(part: int, whole: int) -> int:
+    return round(100 * part / whole) if whole else 0
+
+
+def results(room: Room, lesson: Lesson) -> list[Hard]:
+    """How the questions went that the class has come to, the hardest first."""
+    rows = Answer.objects.filter(student__room=room).values_list("step", "given", "right")
+    by_step: dict[int, list[Given]] = {}
+    for step, given, right in rows:
+        by_step.setdefault(step, []).append(Given(given, right))
+    asked = [step for step, one in enumerate(lesson.steps, 1) if one.ask and (step <= room.step or step in by_step)]
+    found = [_hard(lesson, step, by_step.get(step, [])) for step in asked]
+    return sorted(found, key=lambda one: (one.share is None, one.share or 0, one.step))
+
+
+def _hard(lesson: Lesson, step: int, answers: list[Given]) -> Hard:
+    right = sum(one.right for one in answers)
+    wrong = _given(lesson, step, (one for one in answers if not one.right), True, WRONG)
+    wrong = [one._replace(share=_per_cent(one.number, len(answers))) for one in wrong]
+    share = _per_cent(right, len(answers)) if answers else None
+    return Hard(step, lesson.steps[step - 1].title, asked(lesson, step, True), len(answers), right, share, wrong)
+
+
+def asked(lesson: Lesson, step: int, as_html: bool = False) -> str:
+    """The text of a step's question."""
+    with course.lock:
+        question = lesson.question(step)
+        assert question is not None
+        if as_html:
+            return prose.render_line(question.text, question.facts)
+        return prose.plain(question.text, question.facts).replace("`", "")
+
+
+def table(room: Room, lesson: Lesson) -> str:
+    """CSV: a line for each student and question, of who did not answer too. No cell is a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["nickname", "step", "question", "answer", "right", "answered at (UTC)"])
+    writer.writerows([safe(cell) for cell in row] for row in _rows(room, lesson))
+    return out.getvalue()
+
+
+def _rows(room: Room, lesson: Lesson) -> Iterator[list[str]]:
+    found = {
+        (one.student_id, one.step): one for one in Answer.objects.filter(student__room=room).order_by("step", "pk")
+    }
+    steps = {step for _, step in found}
+    steps |= {step for step, one in enumerate(lesson.steps, 1) if one.ask and step <= room.step}
+    steps = {step for step in steps if step <= len(lesson.steps) and lesson.steps[step - 1].ask}
+    texts = {step: asked(lesson, step) for step in steps}
+    for student in room.students.order_by("pk"):
+        for step in sorted(steps):
+            one = found.get((student.pk, step))
+            row = _cells(lesson, one) if one else [""] * 3
+            yield [student.name, str(step), texts[step], *row]
+
+
+def _cells(lesson: Lesson, one: Answer) -> list[str]:
+    return [told(lesson, one.step, one.given), "yes" if one.right else "no", f"{one.at:%Y-%m-%d %H:%M:%S}"]
+
+
+def safe(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(FORMULA) else cell

@@ -1,0 +1,69 @@
+"""Students come in: by the code, with a nickname. From then on a secret in a cookie says who they are."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from kubesched_ui.accounts import secrets
+from kubesched_ui.rooms import telling
+from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.rooms.models import MAX_NICKNAME, Room, Student
+from kubesched_ui.rooms.moving import OVER
+
+READ = 200  # characters of what was sent
+MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{2})"
+                   r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")  # fmt: skip
+
+
+def cookie_of(code: str) -> str:
+    """The name of the cookie that says who somebody is in a room."""
+    return f"room-{code}"
+
+
+def student_of(code: str, cookies: Mapping[str, str]) -> Student | None:
+    """Who has come in before. Whether there is such a room is not told to others: None for both."""
+    secret = cookies.get(cookie_of(code), "")
+    if not secret:
+        return None
+    return Student.objects.select_related("room__run").filter(digest=secrets.digest(secret), room__code=code).first()
+
+
+def nickname(text: str) -> str:
+    """What somebody wants to be called: on one line, of characters that are seen, none a tower of marks."""
+    seen = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", text[:READ]))
+    return " ".join(MARKS.sub(r"\1", seen).split())[:MAX_NICKNAME].strip()
+
+
+@transaction.atomic
+def join(room: Room, name: str) -> tuple[Student, str]:
+    """Somebody new, and the secret of their cookie. Raises Refused."""
+    name = nickname(name)
+    if not name:
+        raise Refused("Say how you want to be called.", 400)
+    now = Room.objects.select_for_update().get(pk=room.pk)
+    if not now.live:
+        raise Refused(OVER, 410)
+    names = {one.casefold() for one in Student.objects.filter(room=now).values_list("name", flat=True)}
+    if len(names) >= settings.ROOM_STUDENTS_MAX:
+        raise Refused(f"There are {settings.ROOM_STUDENTS_MAX} in this room, which is as many as it takes.", 409)
+    secret = secrets.new()
+    student = Student.objects.create(room=now, name=distinct(name, names), digest=secrets.digest(secret))
+    Room.objects.filter(pk=now.pk).update(heard=F("heard") + 1)
+    telling.tell_after_commit(now.pk)
+    return student, secret
+
+
+def distinct(name: str, taken: set[str]) -> str:
+    """The name, with a number where somebody has it."""
+    found, number = name, 1
+    while found.casefold() in taken:
+        number += 1
+        end = f" {number}"
+        found = name[: MAX_NICKNAME - len(end)].rstrip() + end
+    return found

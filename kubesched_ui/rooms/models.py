@@ -1,0 +1,94 @@
+"""What is stored of rooms: where the class is, who is in it, what was answered. Sockets and pages only read it."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from kubesched_ui.accounts.models import DIGEST, Share
+from kubesched_ui.models import Run, owned
+
+CODE = 8  # letters of a code
+MAX_NICKNAME = 32
+
+
+class RoomQuerySet(models.QuerySet["Room"]):
+    """The rooms there are."""
+
+    def live(self) -> RoomQuerySet:
+        """Those that are open."""
+        return self.filter(closed_at=None, expires_at__gt=timezone.now())
+
+
+class Room(models.Model):
+    """A class at a lesson or at a run. `version` counts what is shown, `heard` what came from students."""
+
+    code = models.CharField(max_length=CODE, unique=True, help_text="What students type.")
+    digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Of the teacher's key.")
+    owner = owned("rooms")
+    lesson = models.CharField(max_length=200, blank=True, help_text="The name of a lesson's file.")
+    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="rooms")
+    share = models.ForeignKey(
+        Share, null=True, blank=True, on_delete=models.SET_NULL, help_text="By which students see the run."
+    )
+    step = models.PositiveSmallIntegerField(default=1)
+    revealed = models.JSONField(default=list, help_text="Steps whose answer was shown.")
+    address = models.TextField(blank=True, help_text="Of a run's room: the page that the class looks at.")
+    version = models.PositiveIntegerField(default=1)
+    heard = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(db_index=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = RoomQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=(Q(run=None) & ~Q(lesson="")) | Q(run__isnull=False, lesson=""), name="room_is_of_one_thing"
+            )
+        ]
+
+    @property
+    def live(self) -> bool:
+        """Whether it is open."""
+        return self.closed_at is None and self.expires_at > timezone.now()
+
+    @property
+    def opens_run(self) -> bool:
+        """Whether students may look around in the run by themselves: where it is the teacher's own to show."""
+        return self.run is not None and self.run.owner_id == self.owner_id
+
+    @property
+    def spaced(self) -> str:
+        """The code as it is read out."""
+        return f"{self.code[: CODE // 2]} {self.code[CODE // 2 :]}"
+
+
+class Student(models.Model):
+    """Somebody in a room, known by a secret in a cookie."""
+
+    room = models.ForeignKey(Room, on_delete=models.CASCADE, related_name="students")
+    name = models.CharField(max_length=MAX_NICKNAME)
+    digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Of the cookie's secret.")
+    joined_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["room", "name"], name="name_once_per_room")]
+
+
+class Answer(models.Model):
+    """What a student answered to a step's question: the first counts, and nothing can be counted twice."""
+
+    student = models.ForeignKey(Student, on_delete=models.CASCADE, related_name="answers")
+    step = models.PositiveSmallIntegerField()
+    given = models.JSONField(help_text="A text, a list of texts, or a number.")
+    right = models.BooleanField()
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["student", "step"], name="answer_once_per_step")]

@@ -1,0 +1,122 @@
+"""What pages and sockets show of a room: to a student never more than the class has come to, to whoever teaches what
+was answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.template.loader import render_to_string
+
+from kubesched_ui.classroom.course import Lesson
+from kubesched_ui.rooms import counting, focus
+from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.rooms.models import Answer, Room, Student
+from kubesched_ui.rooms.moving import OVER
+from kubesched_ui.rooms.parts import Given, lesson_of, mine, parts
+
+CHANGED = "The lesson has changed since the room was opened; open another one."
+
+
+def state(room: Room, at: int = 0) -> dict[str, Any]:
+    """A step of the room's lesson, the class's where none is said, as everybody sees it; of a run's room the page that
+    the class looks at. Raises Refused."""
+    if room.run_id:
+        return focus.state(room)
+    lesson, step = _lesson(room), at or room.step
+    revealed = step in room.revealed
+    asks = lesson.steps[step - 1].ask is not None
+    told = {"version": room.version, "step": step, "class": room.step, "of": len(lesson.steps), "asks": asks}
+    return told | {"revealed": revealed, "parts": parts(lesson, step, revealed)}
+
+
+def own(room: Room, step: int, given: Given | None) -> dict[str, Any]:
+    """What a student is told of an answer of theirs: `mine`, HTML. Raises Refused."""
+    if room.run_id:
+        return {"step": step, "mine": "", "answered": False}
+    told = mine(_lesson(room), step, step in room.revealed, given)
+    return {"step": step, "mine": told, "answered": given is not None}
+
+
+def own_of(student: Student, step: int) -> dict[str, Any]:
+    """The same of what they answered. Raises Refused."""
+    found = Answer.objects.filter(student=student, step=step).first()
+    return own(student.room, step, Given(found.given, found.right) if found else None)
+
+
+def _lesson(room: Room) -> Lesson:
+    lesson = lesson_of(room.lesson)
+    if room.step > len(lesson.steps):
+        raise Refused(CHANGED, 410)
+    return lesson
+
+
+# ---- a student
+
+
+def told(student: Student, step: str) -> dict[str, Any]:
+    """A step as a student's page has it, `step` as its address says. Raises Refused."""
+    room = student.room
+    if not room.live:
+        raise Refused(OVER, 410)
+    at = chosen(room, step)
+    return state(room, at) | (own_of(student, at) if room.lesson else {})
+
+
+def chosen(room: Room, step: str) -> int:
+    """The step that is asked for, no further than the class is; the class's where none is."""
+    number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
+    return number if 1 <= number <= room.step else room.step
+
+
+def by_student(student: Student, step: str) -> dict[str, Any]:
+    """The context of a student's page: `state`, as the page's script has it. Raises Refused."""
+    room = student.room
+    found: dict[str, Any] = {"classroom": room, "student": student, "state": told(student, step)}
+    if room.run_id:
+        return found
+    steps = range(1, room.step + 1)
+    return found | {"lesson": _lesson(room), "steps": steps, "wanders": found["state"]["step"] != room.step}
+
+
+# ---- whoever teaches
+
+
+def by_teacher(room: Room) -> dict[str, Any]:
+    """The context of the teacher's page: `state`, as the page's script has it, and `counts`. Raises Refused."""
+    told = {"classroom": room, "state": state(room)} | ({"lesson": _lesson(room)} if room.lesson else {})
+    return told | counts(room, answers_of(room))
+
+
+def answers_of(room: Room) -> dict[int, Given]:
+    """Student -> what they answered to the class's step."""
+    rows = Answer.objects.filter(student__room=room, step=room.step).values_list("student", "given", "right")
+    return {student: Given(given, right) for student, given, right in rows}
+
+
+def counts(room: Room, given: dict[int, Given]) -> dict[str, Any]:
+    """How many are there and have answered, who has not, and the bars. Raises Refused."""
+    names = list(room.students.order_by("pk").values_list("pk", "name"))
+    if room.run_id:
+        return {"asks": False, "students": len(names), "answered": 0, "names": [name for _, name in names], "bars": []}
+    lesson, step = _lesson(room), room.step
+    asks = lesson.steps[step - 1].ask is not None
+    return {
+        "asks": asks,
+        "students": len(names),
+        "answered": len(given),
+        "names": [name for pk, name in names if not (asks and pk in given)],
+        "bars": counting.bars(lesson, step, list(given.values()), step in room.revealed) if asks else [],
+    }
+
+
+def counted(room: Room, given: dict[int, Given]) -> dict[str, Any]:
+    """The same for the page's script, with the parts as HTML. Raises Refused."""
+    found = counts(room, given)
+    html = {part: render_to_string(f"parts/room_{part}.html", found) for part in ("bars", "names")}
+    return {
+        "step": room.step,
+        "students": found["students"],
+        "answered": found["answered"],
+        "asks": found["asks"],
+        **html,
+    }

@@ -1,0 +1,37 @@
+"""Rooms that are over are deleted some days later, with the names and answers in them."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from kubesched_ui.keeping import tidying
+from kubesched_ui.rooms.models import Room, RoomQuerySet
+
+logger = logging.getLogger(__name__)
+AT_ONCE = 100
+
+
+def over() -> RoomQuerySet:
+    """Those whose days are over."""
+    before = timezone.now() - timedelta(days=settings.ROOM_KEEP_DAYS)
+    return Room.objects.filter(Q(closed_at__lt=before) | Q(expires_at__lt=before))
+
+
+def due() -> bool:
+    """Whether there is one."""
+    return over().exists()
+
+
+def sweep() -> None:
+    """Deletes them."""
+    for room in over().order_by("pk")[:AT_ONCE]:
+        room.delete()
+        logger.info("Room %s is deleted: its days were over", room.code)
+
+
+tidying.also.append(tidying.Also(due, sweep))

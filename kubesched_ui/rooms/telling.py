@@ -1,0 +1,71 @@
+"""Tells processes that there is more to read of a room. Only a hint: sockets look again each second without it.
+
+Who listens in this process hears it at once; other processes through the channel layer, from a thread that nobody
+waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from channels.layers import get_channel_layer
+from django.db import transaction
+
+from kubesched_ui.recording.notify import group
+
+logger = logging.getLogger(__name__)
+
+OF = "room"
+listeners: list[Callable[[int], None]] = []  # of this process, called from whichever thread
+
+
+class Teller:
+    """Sends notices one after the other; what comes up meanwhile about the same room is told once."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.pending: dict[int, None] = {}
+        self.sending: asyncio.Task[None] | None = None
+        threading.Thread(target=self.loop.run_forever, name="rooms", daemon=True).start()
+
+    def tell(self, room_id: int) -> None:
+        """From any thread."""
+        self.loop.call_soon_threadsafe(self._add, room_id)
+
+    def _add(self, room_id: int) -> None:
+        self.pending[room_id] = None
+        if self.sending is None or self.sending.done():
+            self.sending = self.loop.create_task(self._send())
+
+    async def _send(self) -> None:
+        while self.pending:
+            room_id = next(iter(self.pending))
+            del self.pending[room_id]
+            try:
+                notice = {"type": "room.changed", OF: room_id}
+                await asyncio.wait_for(get_channel_layer().group_send(group(room_id, OF), notice), timeout=2)
+            except Exception as error:  # whatever the layer's backend raises
+                logger.debug("No notice for room %s: %s", room_id, error)
+
+
+_lock = threading.Lock()
+_teller: Teller | None = None
+
+
+def tell(room_id: int) -> None:
+    """There is more to read of this room."""
+    global _teller
+    for hear in list(listeners):
+        hear(room_id)
+    with _lock:
+        _teller = _teller or Teller()
+    _teller.tell(room_id)
+
+
+def tell_after_commit(room_id: int) -> None:
+    """As `tell`, once what is being written can be read."""
+    transaction.on_commit(partial(tell, room_id))

@@ -1,0 +1,105 @@
+"""A room in browsers: a teacher and two students, one on a narrow phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from kubesched_ui.classroom import checking, course
+from tests.browser.test_axe import complaints
+from tests.browser.test_lessons import kinds, question_of
+from tests.kubesched_ui.instance import Instance
+
+
+def student(site: Instance, page: Page, code: str, name: str, width: int) -> Page:
+    """Another browser that joins by its code."""
+    assert page.context.browser is not None
+    context: BrowserContext = page.context.browser.new_context(
+        base_url=f"http://127.0.0.1:{site.port}", viewport={"width": width, "height": 740}
+    )
+    context.set_default_timeout(20_000)
+    other = context.new_page()
+    other.goto("/join/")
+    other.get_by_label("The code that whoever teaches shows").fill(code.lower())
+    other.keyboard.press("Enter")
+    other.get_by_label("Your nickname").fill(name)
+    other.keyboard.press("Enter")
+    expect(other.locator("#t-step")).to_be_visible()
+    return other
+
+
+def test_a_class_at_a_lesson(page: Page, site: Instance) -> None:
+    name, step = kinds()["lands"]
+    right = checking.right_answers(question_of(name, step))[0]
+    lesson = course.lesson(name)
+    assert lesson is not None
+    page.goto(f"/learn/{name}/{step}/")
+    page.get_by_role("button", name="Teach this in a room").click()
+    code = page.locator(".room-code").inner_text()
+    ada, bob = (student(site, page, code, nick, width) for nick, width in (("Ada <b>", 360), ("Bob", 1000)))
+    expect(page.locator("[data-summary]")).to_have_text("0 of 2 students answered")
+    ada.locator(f"#question input[value={right!r}]").check()
+    ada.get_by_role("button", name="Answer").click()
+    expect(ada.locator("#mine")).to_contain_text("Counted")
+    expect(page.locator("[data-summary]")).to_have_text("1 of 2 students answered")
+    expect(page.locator(".names")).to_have_text("Bob")
+    expect(ada.locator("#revealed")).to_have_count(0)
+    assert complaints(page) == []
+    assert complaints(ada) == []
+    page.get_by_role("button", name="Reveal").click()
+    expect(ada.locator("#mine")).to_contain_text("Right")
+    expect(bob.locator("#mine")).to_contain_text("You did not answer")
+    for one in (ada, bob):
+        expect(one.locator("#revealed")).to_be_visible()
+    assert ada.evaluate("document.documentElement.scrollWidth") <= 360
+    back = page.locator("#controls [data-to='-1']")
+    expect(back).to_be_enabled()
+    page.keyboard.press("ArrowLeft")
+    for one in (page, ada, bob):
+        expect(one.locator("#t-step")).to_have_text(lesson.steps[step - 2].title)
+    wander(ada, step)
+    page.get_by_role("link", name="How it went").click()
+    expect(page.get_by_role("main")).to_contain_text("100 % right")
+    page.go_back()
+    page.get_by_role("button", name="Close the room").click()
+    page.locator("#confirm button[value=yes]").click()
+    expect(bob.locator("[data-link]")).to_have_text("This room is closed.")
+    for one in (ada, bob):
+        one.context.close()
+
+
+def wander(page: Page, step: int) -> None:
+    """Steps back and comes back, without leaving the page."""
+    if step < 3:
+        return
+    page.locator("[data-steps] a").first.click()
+    expect(page.locator("[data-live]")).to_contain_text("The class is at step")
+    page.get_by_role("link", name="Back to the class").click()
+    expect(page.locator("[data-back]")).to_be_hidden()
+
+
+def test_a_class_at_a_run(page: Page, site: Instance, recorded: dict[str, Any]) -> None:
+    page.goto(f"/runs/{recorded['run']}/")
+    page.get_by_role("button", name="Show in a room").click()
+    ada = _join_run(site, page)
+    page.locator("#seen").get_by_role("link", name="search-1").first.click()
+    for one in (page, ada):
+        expect(one.locator("#seen h1")).to_contain_text("search-1")
+    page.locator("#seen #stepper a").nth(2).click()
+    expect(ada.locator("#seen #stepper [aria-current=step]")).to_have_count(1)
+    assert ada.evaluate("document.documentElement.scrollWidth") <= 360
+    ada.context.close()
+
+
+def _join_run(site: Instance, page: Page) -> Page:
+    assert page.context.browser is not None
+    context = page.context.browser.new_context(
+        base_url=f"http://127.0.0.1:{site.port}", viewport={"width": 360, "height": 740}
+    )
+    other = context.new_page()
+    other.goto(f"/join/{page.locator('.room-code').inner_text().replace(' ', '')}/")
+    other.get_by_label("Your nickname").fill("Ada")
+    other.keyboard.press("Enter")
+    expect(other.locator("#seen")).to_be_visible()
+    return other

@@ -1,0 +1,58 @@
+"""Rooms where people sign in: who may open one, and that students need no account."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from kubesched_ui.accounts import links
+from kubesched_ui.accounts.models import Entry, Share
+from tests.kubesched_ui.accounts.conftest import World, client_of
+from tests.kubesched_ui.rooms.conftest import FIRST, Class
+
+pytestmark = pytest.mark.django_db
+
+
+def opened(client: Client, address: str) -> Class:
+    answer = client.post(address)
+    assert answer.status_code == 302, answer.status_code
+    return Class(answer.headers["Location"].split("/")[2], client)
+
+
+def test_who_opens_a_lesson_s_room_is_signed_in_and_students_are_not(world: World) -> None:
+    address = reverse("lesson-room", args=[FIRST, 1])
+    assert client_of().post(address).headers["Location"].startswith("/account/login/")
+    room = opened(client_of(world.ada), address)
+    assert room.room.owner == world.ada
+    student = room.join("Eve", client_of())
+    assert student.get(f"/join/{room.room.code}/").status_code == 200
+    assert client_of().get(f"/rooms/{room.key}/").status_code == 200, "the key is the right"
+    assert Entry.objects.filter(did="open room", user=world.ada).exists()
+
+
+def test_students_see_the_run_of_their_room_and_nothing_else_until_it_is_closed(world: World) -> None:
+    room = opened(client_of(world.ada), reverse("run-room", args=[world.run.pk]))
+    student, stranger = room.join("Eve", client_of()), client_of()
+    assert "undercover run" in room.page(student)
+    run = f"/runs/{world.run.pk}/"
+    assert (student.get(run).status_code, stranger.get(run).status_code) == (200, 302)
+    assert student.get(f"/runs/{world.other.pk}/").status_code == 302
+    assert student.post(f"{run}delete/").status_code == 403
+    room.move(close=1)
+    assert student.get(run).status_code == 302
+    assert Share.objects.count() == 0
+
+
+def test_a_room_on_a_run_is_opened_by_who_may_start_something_of_it(world: World) -> None:
+    address = reverse("run-room", args=[world.run.pk])
+    assert client_of(world.eve).post(address).status_code == 404
+    assert world.holder(world.run).post(address).status_code == 403
+    links.share_with(world.scenario, world.ada, world.group)
+    room = opened(client_of(world.bob), address)
+    student = room.join("Student", client_of())
+    assert "undercover run" in room.page(student)
+    assert student.get(f"/runs/{world.run.pk}/").status_code == 302, "it is not Bob's to hand out"
+    world.group.members.remove(world.bob)
+    assert "undercover run" not in room.page(student)
+    assert "does not see the run any more" in room.page(student)
