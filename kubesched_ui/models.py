@@ -79,6 +79,7 @@ class Scenario(models.Model):
         SAMPLE = "sample"
         EDIT = "edit"
         API = "api"
+        COMPOSED = "composed"
 
     name = models.CharField(max_length=MAX_NAME)
     description = models.TextField(blank=True, help_text="What to look for.")

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import dj_database_url
+import djangocodemirror
 import plotly
 from csp.constants import NONE, SELF, UNSAFE_INLINE
 
@@ -217,7 +218,14 @@ FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
-STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(plotly.__file__).parent / "package_data")]
+CODEMIRROR = Path(djangocodemirror.__file__).parent / "static" / "CodeMirror"
+STATICFILES_DIRS = [
+    BASE_DIR / "static",
+    ("plotly", Path(plotly.__file__).parent / "package_data"),
+    ("codemirror/lib", CODEMIRROR / "lib"),
+    ("codemirror/yaml", CODEMIRROR / "mode" / "yaml"),
+    ("codemirror/hint", CODEMIRROR / "addon" / "hint"),
+]
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # nobody else's pages use these files
 WHITENOISE_USE_FINDERS = (
     True  # what a process has not gathered it takes from the checkout (kubesched_ui/static_files.py)

@@ -41,7 +41,7 @@ FLOORS = {
         ("runs",),
         ("reading",),
         ("asking",),
-        ("upgrades", "classroom"),
+        ("upgrades", "classroom", "composing"),
         ("rooms",),
         ("pages", "api"),
         ("urls", "asgi", "management"),

@@ -20,7 +20,7 @@ from kubesched_ui.accounts import access, audit, links, tokens
 from kubesched_ui.accounts.access import OWN, SEE, START, Viewer
 from kubesched_ui.accounts.address import address_of
 from kubesched_ui.accounts.models import named
-from kubesched_ui.accounts.rules import ADMIN, ADMINS, CLOSED, OPEN, VISITORS, Rule, rule_of, things_of
+from kubesched_ui.accounts.rules import ADMIN, ADMINS, ASKS, CLOSED, OPEN, VISITORS, Rule, rule_of, things_of
 
 READING = {"GET", "HEAD", "OPTIONS"}
 API = "/api/"
@@ -57,7 +57,7 @@ class Doors:
         route, who = request.resolver_match.route, request.viewer  # type: ignore[attr-defined]
         rule = rule_of(route)
         said = asked(request, who, route, rule, kwargs)
-        if said is None and request.method not in READING and rule.does:
+        if said is None and request.method not in READING and rule.does not in ("", ASKS):
             request.doing = doing(request, route, rule, kwargs)  # type: ignore[attr-defined]
         return said
 

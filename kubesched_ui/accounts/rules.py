@@ -13,6 +13,8 @@ from kubesched_ui.models import Run, Scenario, Upgrade
 
 # Who may come in at all. SEE, START and OWN ask for the things that the address names.
 OPEN, VISITORS, PEOPLE, ADMINS, CLOSED = "open", "visitors", "people", "admins", "closed"
+# What changes nothing, though something is sent to it: the audit log says nothing of it.
+ASKS = "ask"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,13 @@ PAGES = {
     "learn/<slug:name>/<int:step>/room/": Rule(PEOPLE, PEOPLE, "open room"),
     **{f"rooms/<str:key>/{part}": Rule(OPEN, OPEN) for part in ("", "move/", "results/", "answers.csv")},
     **{f"join/{part}": Rule(OPEN, OPEN) for part in ("", "<str:code>/", "<str:code>/part/", "<str:code>/answer/")},
+    # What is being composed is stored nowhere until it is run or saved.
+    "compose/": Rule(PEOPLE, PEOPLE, ASKS),
+    "compose/read/": Rule(CLOSED, PEOPLE, ASKS),
+    "compose/change/": Rule(CLOSED, PEOPLE, ASKS),
+    "compose/fields.json": Rule(PEOPLE),
+    "compose/run/": Rule(CLOSED, PEOPLE, "start"),
+    "compose/save/": Rule(CLOSED, PEOPLE, "upload"),
     "compare/": Rule(VISITORS),
     "compare/<int:a>/<int:b>/": SHOWS,
     "upgrades/<int:number>/": SHOWS,

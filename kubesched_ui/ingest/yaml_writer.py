@@ -35,6 +35,6 @@ def _reads_as_other(text: str) -> bool:
 _Dumper.add_representer(str, _text)
 
 
-def to_yaml(value: Any) -> str:
-    """`value` (JSON types) as YAML in block style, members in their order."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=False)
+def to_yaml(value: Any, flow: bool = False) -> str:
+    """`value` (JSON types) as YAML, members in their order, in block style; `flow`: in flow style, 120 columns wide."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=flow)

@@ -16,6 +16,7 @@ SECTIONS = {
     "scenarios": "scenarios",
     "runs": "runs",
     "compare": "runs",
+    "compose": "scenarios",
     "upgrades": "scenarios",
     "learn": "learn",
     "rooms": "learn",

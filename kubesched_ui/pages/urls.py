@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kubesched_ui.pages import compare, home, join, learn, lists, rooms, runs, scenarios, upgrades
+from kubesched_ui.pages import compare, compose, home, join, learn, lists, rooms, runs, scenarios, upgrades
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -20,6 +20,12 @@ urlpatterns = [
     path("join/<str:code>/", join.room, name="join-room"),
     path("join/<str:code>/part/", join.part, name="join-part"),
     path("join/<str:code>/answer/", join.answer, name="join-answer"),
+    path("compose/", compose.compose, name="compose"),
+    path("compose/read/", compose.read, name="compose-read"),
+    path("compose/change/", compose.change, name="compose-change"),
+    path("compose/fields.json", compose.fields, name="compose-fields"),
+    path("compose/run/", compose.run, name="compose-run"),
+    path("compose/save/", compose.save, name="compose-save"),
     path("upload/", home.upload, name="upload"),
     path("upload/<str:token>/", home.upload_progress, name="upload-progress"),
     path("scenarios/", lists.scenarios, name="scenarios"),

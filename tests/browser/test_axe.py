@@ -20,6 +20,7 @@ SOME = frozenset({
     "home",
     "scenario",
     "object, text refused",
+    "composer",
     "run, fork form",
     "comparison, a pod",
     "upgrade",

@@ -60,6 +60,7 @@ def stops(
         Stop("object", f"{scene}object/Node/delta/"),
         Stop("object, text refused", f"{scene}object/Node/delta/", _wrong_object),
         Stop("join a class", "/join/"),
+        Stop("composer", f"/compose/?scenario={scenario}", _compose),
         Stop("runs", "/runs/"),
         Stop("run", f"/runs/{run}/"),
         Stop("run, no pod found", f"/runs/{run}/?q=nothing-has-this-name"),
@@ -107,6 +108,16 @@ def stops(
         Stop("no such run", "/runs/999999/"),
         Stop("API", "/api/docs"),
     ]
+
+
+def _compose(page: Page) -> None:
+    """Every card open, and a line that is wrong."""
+    expect(page.locator("details.thing").first).to_be_visible()
+    page.evaluate(
+        "document.querySelector('.CodeMirror').CodeMirror.replaceRange('kindd: Pod\\n---\\n', {line: 0, ch: 0})"
+    )
+    expect(page.locator("[data-problems] li").first).to_be_visible()
+    page.evaluate("for (const one of document.querySelectorAll('details.thing')) one.open = true")
 
 
 def _paste(page: Page) -> None:

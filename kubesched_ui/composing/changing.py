@@ -1,0 +1,185 @@
+"""What a form asks for, done to a text: objects changed, added, removed; the scenario and the configuration set."""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+from typing import Any
+
+from kubesched_ui.composing.limits import MAX_CHANGES
+from kubesched_ui.composing.text import Path, Text, read
+from kubesched_ui.composing.things import Things, is_scenario, list_of, things_of
+from kubesched_ui.composing.writing import edits, new_document, rewritten
+from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
+from scheduler_core.errors import InputError
+
+WHERE = "the change"
+Change = dict[str, Any]
+
+
+class _Working:
+    """The values of a text's documents while they are being changed; None for one that is gone."""
+
+    def __init__(self, text: Text, things: Things) -> None:
+        self.text, self.things = text, things
+        self.values = [copy.deepcopy(document.value) for document in text.documents]
+        self.gone: set[int] = set()
+        self.removed: dict[int, list[int]] = {}  # document -> elements of its list
+        self.added: dict[int, list[Any]] = {}  # after which document, -1 for before the first -> values
+        self.more: dict[int, list[tuple[int, Any]]] = {}  # document -> (after which element of its list, value)
+
+    def set(self, document: int, path: Path, value: Any) -> None:
+        if not path:
+            self.values[document] = value
+            return
+        held = self.values[document]
+        for step in path[:-1]:
+            held = held[step]
+        held[path[-1]] = value
+
+    def add(self, value: Any, after: int | None) -> None:
+        """Behind an object, or at the end: into the list that the others are in, or as a document of its own."""
+        objects = self.things.objects
+        thing = objects[after] if after is not None else (objects[-1] if objects else None)
+        if thing is not None and thing.path:
+            index = thing.path[-1]
+            assert isinstance(index, int)
+            self.more.setdefault(thing.document, []).append((index, value))
+        elif thing is not None and after is not None:
+            self.added.setdefault(thing.document, []).append(value)
+        else:
+            self.added.setdefault(len(self.values) - 1, []).append(value)
+
+    def remove(self, number: int) -> None:
+        thing = self.things.objects[number]
+        if not thing.path:
+            self.gone.add(thing.document)
+        else:
+            index = thing.path[-1]
+            assert isinstance(index, int)
+            self.removed.setdefault(thing.document, []).append(index)
+
+    def lines(self) -> list[list[str]]:
+        """Of each document, and of what comes between."""
+        found: list[list[str]] = []
+        for value in self.added.get(-1, ()):
+            found.append(new_document(value, first=not found))
+        for number, document in enumerate(self.text.documents):
+            if number not in self.gone:
+                lines = list(rewritten(document, self._finished(number)))
+                begins = not lines or not lines[0].startswith("---")
+                if found and begins and document.value is not None:
+                    lines = ["---", *lines]
+                found.append(lines)
+            for value in self.added.get(number, ()):
+                found.append(new_document(value, first=not any(line.strip() for lines in found for line in lines)))
+        return self._tidied(found)
+
+    def _finished(self, number: int) -> Any:
+        value = self.values[number]
+        more, removed = self.more.get(number, []), self.removed.get(number, [])
+        if not more and not removed:
+            return value
+        at = list_of(value)
+        held = value
+        for step in at or ():
+            held = held[step]
+        items = []
+        for index, item in enumerate(held):
+            if index not in removed:
+                items.append(item)
+            items += [one for after, one in more if after == index]
+        held[:] = items
+        return value
+
+    @staticmethod
+    def _tidied(found: list[list[str]]) -> list[list[str]]:
+        """Without blank lines where a document begins right behind them at the end of the text."""
+        for lines, after in pairwise(found):
+            while after and after[0].startswith("---") and len(lines) > 1 and not lines[-1].strip():
+                lines.pop()
+        if found and not any(line.strip() for line in found[0]) and len(found) > 1:
+            found.pop(0)
+        if found and found[-1] and found[-1][-1].strip():
+            found[-1].append("")
+        return found
+
+
+def changed(text: str, changes: Any) -> dict[str, Any] | None:
+    """The lines that a text gets by `changes`, as `writing.edits` tells them; None if it stays as it is.
+
+    A change is one of {"thing": number, "value": object}, {"thing": number, "remove": true},
+    {"add": object, "after": number or null}, {"scenario": document or null}, {"config": document or null}; numbers are
+    those of `reading` of the same text. Raises InputError.
+    """
+    before = read(text)
+    things = things_of(before)
+    if not isinstance(changes, list) or not 1 <= len(changes) <= MAX_CHANGES:
+        raise InputError(WHERE, "", f"must be a list of 1 to {MAX_CHANGES:,} changes")
+    if any(document.problem for document in before.documents):
+        raise InputError(WHERE, "", "waits until the text can be read")
+    working = _Working(before, things)
+    for change in changes:
+        _apply(change, working)
+    return edits(before, working.lines())
+
+
+def _apply(change: Any, working: _Working) -> None:
+    objects = working.things.objects
+    if not isinstance(change, dict):
+        raise InputError(WHERE, "", "must be an object")
+    number = change.get("thing")
+    if number is not None:
+        if not isinstance(number, int) or not 0 <= number < len(objects):
+            raise InputError(WHERE, "thing", "is no number of an object")
+        if change.get("remove") is True:
+            working.remove(number)
+        else:
+            working.set(objects[number].document, objects[number].path, _object(change.get("value"), "value"))
+    elif "add" in change:
+        after = change.get("after")
+        if after is not None and (not isinstance(after, int) or not 0 <= after < len(objects)):
+            raise InputError(WHERE, "after", "is no number of an object")
+        working.add(_object(change["add"], "add"), after)
+    elif "scenario" in change:
+        _scenario(change["scenario"], working)
+    elif "config" in change:
+        _config(change["config"], working)
+    else:
+        raise InputError(WHERE, "", "says neither thing, add, scenario nor config")
+
+
+def _object(value: Any, field: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(WHERE, field, "must be an object")
+    return value
+
+
+def _scenario(value: Any, working: _Working) -> None:
+    """Sets what the scenario says beside its objects; they stay. One that says nothing more is taken away."""
+    at = working.things.scenario
+    value = _object(value, "scenario")
+    value = {"apiVersion": OUR_API, "kind": SCENARIO_KIND, **value}
+    if not is_scenario(value) or not isinstance(value.get("spec", {}), dict):
+        raise InputError(WHERE, "scenario", f"must be of kind {SCENARIO_KIND} and have a spec")
+    value.setdefault("spec", {})
+    if at < 0:
+        working.added.setdefault(-1, []).insert(0, value)
+        return
+    spec = working.values[at].get("spec")
+    if isinstance(spec, dict) and "objects" in spec:
+        value["spec"]["objects"] = spec["objects"]
+    working.values[at] = {key: value[key] for key in (*working.values[at], *value) if key in value}
+    order = [*(spec if isinstance(spec, dict) else ()), *value["spec"]]
+    working.values[at]["spec"] = {key: value["spec"][key] for key in order if key in value["spec"]}
+
+
+def _config(value: Any, working: _Working) -> None:
+    """Sets the configuration that is a document of its own, or takes it away."""
+    configs = working.things.configs
+    if value is None:
+        working.gone.update(configs)
+    elif configs:
+        working.values[configs[-1]] = _object(value, "config")
+    else:
+        working.added.setdefault(len(working.values) - 1, []).append(_object(value, "config"))

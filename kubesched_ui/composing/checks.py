@@ -1,0 +1,179 @@
+"""One object against Kubernetes' schema: what kubectl would refuse is an error, what would be left out a warning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesched_ui.composing import rules, schema
+from kubesched_ui.composing.problems import Found
+from kubesched_ui.composing.text import Path
+from kubesched_ui.ingest.errors import shown
+from scheduler_core.api import objects as core
+from scheduler_core.api import quantity
+from scheduler_core.api.fields import LIKELY
+from scheduler_core.controllers import workload
+from scheduler_core.errors import InputError
+from scheduler_core.snapshot import defaults
+
+MOST = 40  # problems of one object
+NAMES = {"text": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
+IS = {"text": str, "integer": int, "number": int | float, "boolean": bool}
+
+
+def check(obj: dict[str, Any], path: Path = ()) -> Found:
+    """What is wrong with an object that stands at `path` of its document."""
+    found = Found()
+    kind, api = obj.get("kind"), obj.get("apiVersion")
+    if not _is_kind(kind, api, path, found):
+        return found
+    name = schema.type_of(str(kind), str(api or ""))
+    if not name:
+        return found
+    _walk(name, obj, path, found)
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or not metadata.get("name"):
+        at = (*path, "metadata", "name") if isinstance(metadata, dict) else (*path, "metadata")
+        if metadata is None or isinstance(metadata, dict):
+            found.error(at, "an object needs a name" if metadata else "is missing; an object needs a name")
+    else:
+        rules.name(str(kind), metadata, (*path, "metadata"), found)
+    if not any(problem.severity == "error" for problem in found):
+        _core(obj, path, found)
+    return Found(found[:MOST])
+
+
+def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
+    """Whether there is such a kind in such a version; says what is wrong if not."""
+    if not isinstance(kind, str) or not kind:
+        found.error((*path, "kind") if kind is not None else path, "kind is missing: Node, Pod, Deployment ...")
+        return False
+    if not isinstance(api, str) or not api:
+        wanted = next(iter(schema.versions_of(kind)), "")
+        found.error(path, f"apiVersion is missing{f'; of a {kind} it is {wanted}' if wanted else ''}", wanted)
+        return bool(schema.type_of(kind, ""))
+    if schema.type_of(kind, api):
+        return True
+    if versions := schema.versions_of(kind):
+        said = f'there is no kind {shown(kind)} in version "{shown(api)}"; it is in {" and ".join(versions)}'
+        found.error((*path, "apiVersion"), said, versions[0])
+    elif "." in api.partition("/")[0] and not api.partition("/")[0].endswith(".k8s.io"):
+        found.warn((*path, "kind"), f"{shown(kind)} is another project's kind and is left out")
+    elif schema.known(kind):
+        found.warn((*path, "kind"), f"{shown(kind)} is left out: the scheduler does not look at it")
+    else:
+        meant = schema.near(kind, list(schema.table()["kinds"]))
+        hint = f"; did you mean {meant}?" if meant else ""
+        found.error((*path, "kind"), f'there is no kind "{shown(kind)}" in version "{shown(api)}"{hint}', meant)
+    return False
+
+
+def _core(obj: dict[str, Any], path: Path, found: Found) -> None:
+    """What the core itself would refuse, of an object that the schema allows."""
+    from kubesched_ui.composing.text import steps
+
+    try:
+        core.decode(obj)
+        if workload.makes_pods(obj) and defaults.is_typed(obj):
+            workload.read(obj)
+    except InputError as error:
+        found.error((*path, *steps(error.field)), shown(error.problem))
+
+
+# ---- the shape
+
+
+def _walk(name: str, value: Any, path: Path, found: Found) -> None:
+    """`value` against a type of the table; null is as good as nothing."""
+    if value is None or name == "any" or len(found) > MOST:
+        return
+    if name[0] == "[":
+        _list(name[1:-1], value, path, found)
+    elif name[0] == "{":
+        _map(name[1:-1], value, path, found)
+    elif name == "quantity":
+        _quantity(value, path, found)
+    elif name == "int-or-text":
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            found.error(path, f"must be a whole number or a percentage, found {told(value)}")
+    elif name in IS:
+        _plain(name, value, path, found)
+    else:
+        _object(name, value, path, found)
+
+
+def _plain(name: str, value: Any, path: Path, found: Found) -> None:
+    if isinstance(value, IS[name]) and (name == "boolean" or not isinstance(value, bool)):
+        return
+    if name == "text" and not isinstance(value, dict | list):
+        word = str(value).lower() if isinstance(value, bool) else str(value)
+        found.error(path, f'must be text, found {told(value)}; put it in quotes: "{shown(word)}"', f'"{shown(word)}"')
+    else:
+        found.error(path, f"must be {NAMES[name]}, found {told(value)}")
+
+
+def told(value: Any) -> str:
+    """A value in few words."""
+    if isinstance(value, dict):
+        return "a map"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{shown(value)}"' if isinstance(value, str) else f"the number {value}"
+
+
+def _list(held: str, value: Any, path: Path, found: Found) -> None:
+    if not isinstance(value, list):
+        found.error(path, f"must be a list, found {told(value)}; each element begins with -")
+        return
+    for index, item in enumerate(value):
+        if item is None:
+            found.error((*path, index), "is empty; leave it out")
+        _walk(held, item, (*path, index), found)
+
+
+def _map(held: str, value: Any, path: Path, found: Found) -> None:
+    if not isinstance(value, dict):
+        found.error(path, f"must be a map of names to values, found {told(value)}")
+        return
+    for key, item in value.items():
+        _walk(held, item, (*path, key), found)
+
+
+def _quantity(value: Any, path: Path, found: Found) -> None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        found.error(path, f"must be a quantity such as 500m or 2Gi, found {told(value)}")
+        return
+    try:
+        if quantity.value(value) < 0:
+            found.error(path, f"must not be negative, found {shown(value)}")
+    except ValueError:
+        found.error(path, f'"{shown(value)}" is no quantity: a number, perhaps with one of m k M G T Ki Mi Gi Ti')
+
+
+def _object(name: str, value: Any, path: Path, found: Found) -> None:
+    fields = schema.fields_of(name)
+    if fields is None:
+        return
+    if not isinstance(value, dict):
+        found.error(path, f"must be a map with the fields of {name}, found {told(value)}")
+        return
+    for field, held in value.items():
+        if field in fields:
+            _walk(fields[field][0], held, (*path, field), found)
+        else:
+            _unknown(name, field, list(fields), (*path, field), found)
+    for field in schema.required_of(name):
+        if value.get(field) is None:
+            found.error(path, f"{field} is missing")
+    if rule := rules.OF_TYPE.get(name):
+        rule(value, path, found)
+
+
+def _unknown(name: str, field: str, fields: list[str], path: Path, found: Found) -> None:
+    meant = schema.near(field, fields)
+    if meant:
+        found.warn(path, f"is not a field of {name} and is left out; did you mean {meant}?", meant)
+        return
+    owner = next((kind for kind in LIKELY if field in (schema.fields_of(kind) or ())), "")
+    found.warn(path, f"is not a field of {name} and is left out{f'; {owner} has one of that name' if owner else ''}")

@@ -1,0 +1,31 @@
+"""A stored scenario as the text that the composer opens: what it says of itself, then a document for each object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesched_ui.composing.limits import MAX_BYTES
+from kubesched_ui.ingest.scenario_document import scenario_document
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.models import Scenario
+from scheduler_core.errors import InputError
+
+BETWEEN = "---\n"
+
+
+def text_of(scenario: Scenario) -> str:
+    """Raises InputError for one that is larger than the composer takes."""
+    about = (scenario.description, scenario.kubernetes, scenario.config, scenario.time)
+    document = scenario_document(scenario.name, (), *about)
+    spec: dict[str, Any] = document["spec"]
+    del spec["objects"]
+    parts, size = [to_yaml(document)], 0
+    for obj in scenario.objects_of():
+        if obj.get("kind") == "Event":
+            continue
+        parts.append(to_yaml(obj))
+        size += len(parts[-1]) + len(BETWEEN)
+        if size > MAX_BYTES:
+            problem = f"is larger than {MAX_BYTES:,} bytes as text, the most that the composer takes"
+            raise InputError(f"“{scenario.name}”", "", problem)
+    return BETWEEN.join(parts)

@@ -1,0 +1,115 @@
+"""The cluster that a text describes, in the columns that the map draws (`static/js/map/world.js`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubesched_ui.composing.things import Thing
+from scheduler_core.api.objects import Node, Pod, decode
+from scheduler_core.cluster.resources import amounts, requests_of
+from scheduler_core.controllers.workload import makes_pods, read
+from scheduler_core.errors import InputError
+from scheduler_core.releases import NEWEST, get_release
+from scheduler_core.snapshot.bare import number_of_pods
+from scheduler_core.snapshot.defaults import is_typed
+from scheduler_core.time.changes import taint_text
+
+PENDING, BOUND = 1, 3
+Index = dict[str, int]
+
+
+class _Columns:
+    """Values that differ, each kept once."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._index: Index = {}
+
+    def put(self, value: Any) -> int:
+        place = self._index.setdefault(repr(value), len(self.values))
+        if place == len(self.values):
+            self.values.append(value)
+        return place
+
+
+def picture(things: Sequence[Thing]) -> dict[str, Any]:
+    """As `/api/runs/{id}/map` answers, of a cluster in which nothing has been placed yet; `waiting`: how many pods are
+    to be placed, those of workloads too."""
+    objects = [decoded for thing in things if (decoded := _decoded(thing)) is not None]
+    nodes = list({obj.metadata.name: obj for obj in objects if isinstance(obj, Node)}.values())
+    pods = list({obj.key: obj for obj in objects if isinstance(obj, Pod)}.values())
+    rows = {node.metadata.name: row for row, node in enumerate(nodes)}
+    told = _pods(pods, rows)
+    waiting = told["state"].count(PENDING) + sum(_replicas(thing, nodes) for thing in things)
+    return {
+        "moment": 0,
+        "end": 0,
+        "cycle": 1,
+        "cycles": 0,
+        "t": 0,
+        "nodes": _nodes(nodes),
+        "pods": told,
+        "before": len(pods) + 1,
+        "nominated": {},
+        "waiting": waiting,
+    }
+
+
+def _decoded(thing: Thing) -> Any:
+    if thing.kind not in ("Node", "Pod"):
+        return None
+    try:
+        return decode(thing.value)
+    except InputError:
+        return None
+
+
+def _replicas(thing: Thing, nodes: list[Node]) -> int:
+    """The pods that a workload would make."""
+    try:
+        if not (makes_pods(thing.value) and is_typed(thing.value)):
+            return 0
+        return number_of_pods(read(thing.value), nodes, get_release(NEWEST))
+    except InputError:
+        return 0
+
+
+def _nodes(nodes: list[Node]) -> dict[str, Any]:
+    allocatable, taints = _Columns(), _Columns()
+    labels: dict[str, Any] = {}
+    for row, node in enumerate(nodes):
+        for key, value in node.metadata.labels.items():
+            column = labels.setdefault(key, {"index": {}, "of": [-1] * len(nodes)})
+            column["of"][row] = column["index"].setdefault(value, len(column["index"]))
+    return {
+        "name": [node.metadata.name for node in nodes],
+        "allocatable": [allocatable.put(amounts(node.status.allocatable or node.status.capacity)) for node in nodes],
+        "amounts": allocatable.values,
+        "taints": [taints.put([taint_text(taint) for taint in node.spec.taints]) for node in nodes],
+        "taint_sets": taints.values,
+        "unschedulable": [int(node.spec.unschedulable) for node in nodes],
+        "labels": {key: {"values": list(one["index"]), "of": one["of"]} for key, one in labels.items()},
+    }
+
+
+def _pods(pods: list[Pod], rows: Index) -> dict[str, Any]:
+    release = get_release(NEWEST)
+    asked, owners = _Columns(), _Columns()
+    on = [rows.get(pod.spec.node_name, -1) for pod in pods]
+    return {
+        "id": list(range(len(pods))),
+        "key": [pod.key for pod in pods],
+        "requests": [asked.put(dict(requests_of(pod, release).counted)) for pod in pods],
+        "amounts": asked.values,
+        "owner": [owners.put(_owner(pod)) for pod in pods],
+        "owners": owners.values,
+        "priority": [pod.spec.priority or 0 for pod in pods],
+        "node": on,
+        "state": [BOUND if row >= 0 else PENDING for row in on],
+        "came": list(range(len(pods))),
+    }
+
+
+def _owner(pod: Pod) -> str:
+    return next((f"{one.kind} {one.name}" for one in pod.metadata.owner_references if one.controller), "")

@@ -1,0 +1,112 @@
+"""A text as the page shows it: its objects with their lines, what is wrong, what it means, the picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesched_ui.composing import checks, whole
+from kubesched_ui.composing.limits import MAX_PROBLEMS
+from kubesched_ui.composing.picture import picture
+from kubesched_ui.composing.problems import Problem
+from kubesched_ui.composing.scheduler import effective, release_of
+from kubesched_ui.composing.sentences import sentences
+from kubesched_ui.composing.text import Document, Place, Text, place_of, read
+from kubesched_ui.composing.things import Thing, Things, lines_of, things_of
+
+
+def reading(text: str) -> dict[str, Any]:
+    """{things, scenario, config, effective, problems, errors, more, picture}. Raises InputError for a text too large.
+
+    A thing: {kind, api, namespace, name, lines: [first, last], value, says: [[path, sentence]], bad: number of errors}.
+    A problem: {severity, line, column, end, message, fix, thing: its number or null}, lines and columns from 0.
+    """
+    read_text = read(text)
+    things = things_of(read_text)
+    problems = _of_documents(read_text, things)
+    told = []
+    among = whole.check(things)
+    for number, thing in enumerate(things.objects):
+        document = read_text.documents[thing.document]
+        found = [*checks.check(thing.value, thing.path), *among[number]]
+        problems += [_problem(problem, document, number) for problem in found]
+        told.append(_thing(thing, document, sum(problem.severity == "error" for problem in found)))
+    problems.sort(key=lambda problem: (problem["line"], problem["column"]))
+    return {
+        "things": told,
+        "scenario": _scenario(read_text, things),
+        "config": _config(read_text, things),
+        "effective": effective(read_text, things),
+        "problems": problems[:MAX_PROBLEMS],
+        "errors": sum(problem["severity"] == "error" for problem in problems),
+        "more": max(0, len(problems) - MAX_PROBLEMS),
+        "picture": picture(things.objects),
+    }
+
+
+def _of_documents(text: Text, things: Things) -> list[dict[str, Any]]:
+    """What is wrong with documents as such: they cannot be read, hold no object, are a scenario or configuration that
+    a run would refuse."""
+    problems = []
+    for document in text.documents:
+        if document.problem:
+            place, message = document.problem
+            problems.append(_at(place, message, "error"))
+    for number, path in things.odd:
+        document = text.documents[number]
+        problems.append(_at(place_of(document, path), "is no object: it needs apiVersion, kind and metadata", "error"))
+    if things.scenario >= 0:
+        document = text.documents[things.scenario]
+        problems += [_problem(one, document) for one in whole.check_scenario(document, things)]
+    for number in things.configs:
+        document = text.documents[number]
+        problems += [_problem(one, document) for one in whole.check_config(document, release_of(text, things))]
+    return problems
+
+
+def _problem(problem: Problem, document: Document, thing: int | None = None) -> dict[str, Any]:
+    place = place_of(document, problem.path)
+    return _at(place, problem.sentence, problem.severity, problem.fix, thing)
+
+
+def _at(place: Place, message: str, severity: str, fix: str = "", thing: int | None = None) -> dict[str, Any]:
+    return {
+        "severity": severity,
+        "line": place.line,
+        "column": place.column,
+        "end": place.end,
+        "message": message,
+        "fix": fix,
+        "thing": thing,
+    }
+
+
+def _thing(thing: Thing, document: Document, bad: int) -> dict[str, Any]:
+    return {
+        "kind": thing.kind,
+        "api": thing.api,
+        "namespace": thing.namespace,
+        "name": thing.name,
+        "lines": lines_of(document, thing.path),
+        "value": thing.value,
+        "says": [[list(path), said] for path, said in sentences(thing.value)],
+        "bad": bad,
+    }
+
+
+def _scenario(text: Text, things: Things) -> dict[str, Any] | None:
+    """The document of kind Scenario without its objects, which are things."""
+    if things.scenario < 0:
+        return None
+    document = text.documents[things.scenario]
+    value = dict(document.value)
+    if isinstance(value.get("spec"), dict):
+        value["spec"] = {key: held for key, held in value["spec"].items() if key != "objects"}
+    return {"value": value, "lines": [document.line, document.last]}
+
+
+def _config(text: Text, things: Things) -> dict[str, Any] | None:
+    """The configuration that is a document of its own: of several the last counts, as in an upload."""
+    if not things.configs:
+        return None
+    document = text.documents[things.configs[-1]]
+    return {"value": document.value, "lines": [document.line, document.last]}

@@ -1,0 +1,91 @@
+"""Kubernetes' own schema as a table: which kinds there are, which fields each type has, what these hold.
+
+Made by `scripts/kubernetes_schema.py`, which says what its types mean.
+"""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kubesched_ui.ingest.kinds import KINDS, lookup
+from scheduler_core.time.scenario import API_VERSION, KIND, json_schema
+
+FILE = Path(__file__).with_name("kubernetes.json")
+
+
+@cache
+def table() -> dict[str, Any]:
+    """The whole of it: {release, kinds, others, types}."""
+    loaded: dict[str, Any] = json.loads(FILE.read_text())
+    return loaded
+
+
+def type_of(kind: str, api: str) -> str:
+    """The type of a kind that is kept, as it is served today whatever version is named; "" for all others."""
+    found = lookup(kind, api)
+    if found is None:
+        return ""
+    served = table()["kinds"].get(found.served, {})
+    return str(served.get(api) or served.get(found.api_version) or "")
+
+
+def fields_of(name: str) -> dict[str, list[str]] | None:
+    """Field -> [what it holds, what it is], None for what is no type of the table."""
+    found = table()["types"].get(name)
+    return found["fields"] if found else None
+
+
+def required_of(name: str) -> list[str]:
+    required: list[str] = table()["types"][name].get("required", [])
+    return required
+
+
+def versions_of(kind: str) -> list[str]:
+    """The API versions that a kind is served under today."""
+    return list(table()["kinds"].get(kind, ()))
+
+
+def known(kind: str) -> bool:
+    """Whether an API server has this kind at all."""
+    return kind in KINDS or kind in table()["kinds"] or kind in table()["others"]
+
+
+@cache
+def completing() -> bytes:
+    """The table as the editor completes by it, as JSON: with what our own documents of kind Scenario hold."""
+    described = json_schema()["$defs"]
+    ours = {
+        _ours(name): {"fields": {field: [_held(held), ""] for field, held in told["properties"].items()}}
+        for name, told in described.items()
+        if "properties" in told
+    }
+    whole = table()
+    kinds = whole["kinds"] | {KIND: {API_VERSION: _ours(KIND)}}
+    return json.dumps(whole | {"kinds": kinds, "types": whole["types"] | ours}).encode()
+
+
+def _ours(name: str) -> str:
+    return name if name in ("Scenario", "Meta") else f"Scenario{name}"
+
+
+def _held(told: dict[str, Any]) -> str:
+    """What a field holds, of a JSON schema, as the table spells it."""
+    if some := [one for one in told.get("anyOf", ()) if one.get("type") != "null"]:
+        return _held(some[0])
+    if ref := told.get("$ref"):
+        return _ours(ref.rpartition("/")[2])
+    if told.get("type") == "array":
+        return f"[{_held(told.get('items', {}))}]"
+    plain = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
+    return plain.get(str(told.get("type")), "any")
+
+
+def near(word: str, words: list[str]) -> str:
+    """The one of `words` that was probably meant, "" if none is."""
+    by_letters = {one.lower(): one for one in words}
+    close = get_close_matches(word.lower()[:100], by_letters, 1, 0.7)
+    return by_letters[close[0]] if close else ""

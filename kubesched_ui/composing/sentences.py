@@ -1,0 +1,182 @@
+"""What each scheduling constraint of a pod means, in one plain sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubesched_ui.composing.text import Path
+from kubesched_ui.ingest.errors import shown
+
+REQUIRED, PREFERRED = (
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+TEMPLATES: dict[str, Path] = {
+    "Pod": ("spec",),
+    **dict.fromkeys(
+        ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController"),
+        ("spec", "template", "spec"),
+    ),
+}
+SAME = {
+    "topology.kubernetes.io/zone": "zone",
+    "topology.kubernetes.io/region": "region",
+    "kubernetes.io/hostname": "node",
+}
+Said = tuple[Path, str]
+
+
+def sentences(obj: dict[str, Any]) -> Iterator[Said]:
+    """(path in the object, sentence) of each constraint; what has a wrong shape is passed over."""
+    path = TEMPLATES.get(str(obj.get("kind")), ())
+    spec: Any = obj
+    for step in path:
+        spec = spec.get(step) if isinstance(spec, dict) else None
+    if path and isinstance(spec, dict):
+        for at, said in of_spec(spec):
+            yield (*path, *at), said
+
+
+def of_spec(spec: dict[str, Any]) -> Iterator[Said]:
+    """Of a pod's spec."""
+    if name := spec.get("nodeName"):
+        yield ("nodeName",), f"It is on node {shown(name)} from the beginning; the scheduler is not asked."
+    if labels := _map(spec.get("nodeSelector")):
+        yield ("nodeSelector",), f"It runs only on nodes with {_labels(labels)}."
+    affinity = _map(spec.get("affinity"))
+    yield from _node_affinity(_map(affinity.get("nodeAffinity")), ("affinity", "nodeAffinity"))
+    for field, near in (("podAffinity", True), ("podAntiAffinity", False)):
+        yield from _pod_affinity(_map(affinity.get(field)), ("affinity", field), near)
+    for index, one in _dicts(spec.get("topologySpreadConstraints")):
+        yield ("topologySpreadConstraints", index), spread(one)
+    for index, one in _dicts(spec.get("tolerations")):
+        yield ("tolerations", index), toleration(one)
+    if name := spec.get("priorityClassName"):
+        yield ("priorityClassName",), f"Its priority is that of the class {shown(name)}: it goes before lower ones."
+    if gates := [shown(one.get("name", "")) for _, one in _dicts(spec.get("schedulingGates"))]:
+        yield ("schedulingGates",), f"It waits outside of the queue until {_and(gates)} {_is(gates)} taken away."
+    for index, one in _dicts(spec.get("volumes")):
+        claim = _map(one.get("persistentVolumeClaim")).get("claimName")
+        if claim:
+            yield ("volumes", index), f"It runs only where the volume of the claim {shown(claim)} can be reached."
+
+
+def _node_affinity(affinity: dict[str, Any], path: Path) -> Iterator[Said]:
+    required = _map(affinity.get(REQUIRED))
+    terms = [_term(term) for _, term in _dicts(required.get("nodeSelectorTerms"))]
+    if terms:
+        yield (*path, REQUIRED), f"It runs only on nodes {', or '.join(terms)}."
+    for index, one in _dicts(affinity.get(PREFERRED)):
+        term = _term(_map(one.get("preference")))
+        yield (*path, PREFERRED, index), f"Nodes {term} get {_number(one.get('weight'))} points more, before weighing."
+
+
+def _pod_affinity(affinity: dict[str, Any], path: Path, near: bool) -> Iterator[Said]:
+    for index, one in _dicts(affinity.get(REQUIRED)):
+        where = f"in the same {_domain(one)} as" if near else f"in no {_domain(one)} with"
+        yield (*path, REQUIRED, index), f"It runs only {where} a pod {_selected(one)}."
+    for index, one in _dicts(affinity.get(PREFERRED)):
+        term = _map(one.get("podAffinityTerm"))
+        weight = _number(one.get("weight"))
+        more = "more" if near else "fewer"
+        said = f"A {_domain(term)} gets {weight} points {more} for each pod {_selected(term)} in it, before weighing."
+        yield (*path, PREFERRED, index), said
+
+
+def spread(one: dict[str, Any]) -> str:
+    """Of a topology spread constraint."""
+    domain, skew = _domain(one), one.get("maxSkew", 1)
+    selected = _selected(one)
+    if one.get("labelSelector") is None:
+        return "It counts no pods, as it has no labelSelector: it keeps nothing apart."
+    many = f"{_number(skew)} more {'pod' if skew == 1 else 'pods'} {selected}"
+    if one.get("whenUnsatisfiable") == "ScheduleAnyway":
+        return f"A {domain} with fewer pods {selected} is preferred, but a full one is no obstacle."
+    least = one.get("minDomains")
+    fewer = f" Where there are fewer than {_number(least)} of them, the fewest counts as none." if least else ""
+    return f"No {domain} gets to have over {many} than the {domain} with the fewest; else it waits.{fewer}"
+
+
+def toleration(one: dict[str, Any]) -> str:
+    """Of a toleration."""
+    key, value, effect = one.get("key"), one.get("value"), one.get("effect")
+    if not key:
+        what = "any taint"
+    elif one.get("operator") == "Exists":
+        what = f"the taint {shown(key)}, whatever its value"
+    else:
+        what = f"the taint {shown(key)}={shown(value or '')}"
+    if effect:
+        what += f" with effect {shown(effect)}"
+    stay = one.get("tolerationSeconds")
+    if effect == "NoExecute" and isinstance(stay, int):
+        return f"It stays {stay} s on a node that gets {what}, and is then evicted."
+    return f"It may run on nodes with {what}; it is not drawn to them."
+
+
+def _term(term: dict[str, Any]) -> str:
+    parts = [_requirement(one) for _, one in _dicts(term.get("matchExpressions"))]
+    parts += [_requirement(one).replace("metadata.name", "the name", 1) for _, one in _dicts(term.get("matchFields"))]
+    return f"with {' and '.join(parts)}" if parts else "that match nothing, as the term is empty"
+
+
+def _requirement(one: dict[str, Any]) -> str:
+    key, operator = shown(one.get("key", "?")), one.get("operator")
+    values = [shown(value) for value in one.get("values") or () if isinstance(value, str)]
+    first = values[0] if values else "?"
+    return {
+        "In": f"{key}={first}" if len(values) == 1 else f"{key} being {_or(values)}",
+        "NotIn": f"{key} not being {_or(values)}",
+        "Exists": f"the label {key}",
+        "DoesNotExist": f"no label {key}",
+        "Gt": f"{key} more than {first}",
+        "Lt": f"{key} less than {first}",
+    }.get(str(operator), key)
+
+
+def _selected(term: dict[str, Any]) -> str:
+    """Which pods, as what follows "pod": `with app=web in namespace a`."""
+    selector = term.get("labelSelector")
+    if not isinstance(selector, dict):
+        return "that nothing selects, as there is no labelSelector,"
+    parts = [f"{shown(key)}={shown(value)}" for key, value in _map(selector.get("matchLabels")).items()]
+    parts += [_requirement(one) for _, one in _dicts(selector.get("matchExpressions"))]
+    said = f"with {_and(parts)}" if parts else "of any kind"
+    names = [shown(name) for name in term.get("namespaces") or () if isinstance(name, str)]
+    return f"{said} in {'namespace' if len(names) == 1 else 'namespaces'} {_and(names)}" if names else said
+
+
+def _domain(term: dict[str, Any]) -> str:
+    key = term.get("topologyKey")
+    return SAME.get(str(key)) or (f"group of nodes of one {shown(key)}" if key else "(topologyKey is missing)")
+
+
+def _labels(labels: dict[str, Any]) -> str:
+    return _and([f"{shown(key)}={shown(value)}" for key, value in labels.items()])
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    for index, one in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(one, dict):
+            yield index, one
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else "?"
+
+
+def _and(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+
+
+def _or(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} or {parts[-1]}" if len(parts) > 1 else "".join(parts) or "nothing"
+
+
+def _is(parts: list[str]) -> str:
+    return "are" if len(parts) > 1 else "is"

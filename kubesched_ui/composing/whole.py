@@ -1,0 +1,133 @@
+"""What is wrong with a text as a whole: names that occur twice, names of what is not there, the scenario, its plan."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from kubesched_ui.composing.problems import Found
+from kubesched_ui.composing.schema import near
+from kubesched_ui.composing.sentences import TEMPLATES
+from kubesched_ui.composing.text import Document, Path, steps
+from kubesched_ui.composing.things import OBJECTS, Thing, Things
+from kubesched_ui.ingest import scenario_time
+from kubesched_ui.ingest.errors import shown
+from kubesched_ui.ingest.kinds import KINDS
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.errors import InputError
+from scheduler_core.legacy.configuration import load
+from scheduler_core.releases import Release
+from scheduler_core.time.scenario import Spec
+
+SYSTEM_CLASSES = {"system-cluster-critical", "system-node-critical"}
+Key = tuple[str, str, str]
+_UNKNOWN = re.compile("Object contains unknown field `(.*)`$")
+_FIELDS = [field.encode_name for field in msgspec.structs.fields(Spec)]
+
+
+def check(things: Things) -> dict[int, Found]:
+    """Number of an object -> what is wrong with it among the others."""
+    names = _names(things.objects)
+    found: dict[int, Found] = {}
+    seen: dict[Key, int] = {}
+    for number, thing in enumerate(things.objects):
+        mine = found[number] = Found()
+        if not thing.name:
+            continue
+        key = key_of(thing)
+        if key in seen:
+            mine.error((*thing.path, "metadata", "name"), f"there is another {thing.kind} called {shown(thing.name)}")
+        seen[key] = number
+        _refers(thing, names, mine)
+    return found
+
+
+def key_of(thing: Thing) -> Key:
+    """Kind, namespace, name."""
+    kind = KINDS.get(thing.kind)
+    return thing.kind, (thing.namespace or "default") if kind and kind.namespaced else "", thing.name
+
+
+def _names(objects: list[Thing]) -> set[Key]:
+    return {key_of(thing) for thing in objects}
+
+
+def _refers(thing: Thing, names: set[Key], found: Found) -> None:
+    """Names of what is not in the text. It may come in time, so these are warnings."""
+    at = TEMPLATES.get(thing.kind)
+    spec: Any = thing.value
+    for step in at or ():
+        spec = spec.get(step) if isinstance(spec, dict) else None
+    if not at or not isinstance(spec, dict):
+        return
+    path: Path = (*thing.path, *at)
+    node, priority = spec.get("nodeName"), spec.get("priorityClassName")
+    if isinstance(node, str) and node and ("Node", "", node) not in names:
+        found.warn((*path, "nodeName"), f"there is no node {shown(node)}")
+    known = priority in SYSTEM_CLASSES if isinstance(priority, str) else True
+    if priority and not known and ("PriorityClass", "", priority) not in names:
+        found.warn((*path, "priorityClassName"), f"there is no PriorityClass {shown(priority)}")
+    volumes = spec.get("volumes")
+    for index, volume in enumerate(volumes if isinstance(volumes, list) else ()):
+        claim = volume.get("persistentVolumeClaim") if isinstance(volume, dict) else None
+        name = claim.get("claimName") if isinstance(claim, dict) else None
+        if isinstance(name, str) and ("PersistentVolumeClaim", thing.namespace or "default", name) not in names:
+            at_claim = (*path, "volumes", index, "persistentVolumeClaim", "claimName")
+            found.warn(at_claim, f"there is no PersistentVolumeClaim {shown(name)}")
+
+
+def check_scenario(document: Document, things: Things) -> Found:
+    """What a run would refuse of what the scenario says beside its objects."""
+    found = Found()
+    value = document.value
+    metadata, spec = value.get("metadata"), value.get("spec")
+    if metadata is not None and not isinstance(metadata, dict):
+        found.error(("metadata",), "must be a map with a name")
+    if not isinstance(spec, dict):
+        found.error(("spec",) if "spec" in value else (), "spec is missing; it may be empty: spec: {}")
+        return found
+    if not isinstance(spec.get("objects", []), list | None):
+        found.error(OBJECTS, "must be a list of objects")
+    rest = {key: held for key, held in spec.items() if key != "objects" and held is not None}
+    try:
+        scenario_time.check(rest)
+    except InputError as error:
+        at = steps(error.field) or ("spec",)
+        if unknown := _UNKNOWN.match(error.problem):
+            meant = near(unknown[1], _FIELDS) if at == ("spec",) else ""
+            found.error((*at, unknown[1]), f"is not a field of it{f'; did you mean {meant}?' if meant else ''}", meant)
+        else:
+            found.error(at, shown(error.problem))
+        return found
+    nodes = {thing.name for thing in things.objects if thing.kind == "Node"}
+    for index, entry in enumerate(spec.get("timeline") or ()):
+        created = entry.get("create")
+        if isinstance(created, dict) and created.get("kind") == "Node":
+            nodes.add(str((created.get("metadata") or {}).get("name")))
+        _entry(entry, ("spec", "timeline", index), nodes, found)
+    return found
+
+
+def _entry(entry: dict[str, Any], path: Path, nodes: set[str], found: Found) -> None:
+    for operation in ("taint", "untaint"):
+        held = entry.get(operation)
+        if isinstance(held, dict) and held.get("node") not in nodes:
+            found.warn((*path, operation, "node"), f"there is no node {shown(held.get('node', ''))}")
+    for operation in ("cordon", "uncordon", "drain"):
+        name = entry.get(operation)
+        if isinstance(name, str) and name not in nodes:
+            found.warn((*path, operation), f"there is no node {shown(name)}")
+
+
+def check_config(document: Document, release: Release) -> Found:
+    """What a run would refuse of a configuration that is a document of its own."""
+    found = Found()
+    try:
+        load(to_yaml(document.value), release, unknown="leave_out")
+    except InputError as error:
+        found.error(
+            steps(error.field), f"{shown(error.where)}: {shown(error.problem)}" if error.where else error.problem
+        )
+    return found

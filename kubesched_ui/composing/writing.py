@@ -1,0 +1,213 @@
+"""Changes to a text: only the lines of what changes are written anew, comments elsewhere stay.
+
+What comes out is read again and compared with what was meant; where a change in place would say something else, the
+document is written as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import yaml
+
+from kubesched_ui.composing.text import Document, Node, Text, last_line, read_document
+from kubesched_ui.ingest.yaml_writer import to_yaml
+
+SHORT = 100  # columns of a map that is written on one line, if it was
+
+
+class Splice(NamedTuple):
+    """Lines `first` to `last` of a document (`last` < `first`: before `first`) become these."""
+
+    first: int
+    last: int
+    lines: list[str]
+
+
+class _Whole(Exception):
+    """It cannot be changed in place."""
+
+
+def rewritten(document: Document, value: Any) -> list[str]:
+    """The lines of a document that holds `value` instead of what it holds."""
+    if same(document.value, value):
+        return document.lines
+    if document.tree is not None:
+        try:
+            lines = list(document.lines)
+            splices = sorted(_changes(document.tree, document.value, value, document.lines), reverse=True)
+            for first, last, put in splices:
+                lines[first : last + 1] = put
+            if same(read_document(0, lines).value, value):
+                return lines
+        except _Whole:
+            pass
+    return _whole(document, value)
+
+
+def _whole(document: Document, value: Any) -> list[str]:
+    """As the project writes it, after the comments that stand before it."""
+    head = []
+    for line in document.lines:
+        if line.strip() and not line.lstrip().startswith(("#", "---")):
+            break
+        head.append(line if not line.startswith("---") else "---")
+    if not head and document.line:
+        head = ["---"]
+    return [*head, *to_yaml(value).rstrip("\n").split("\n")]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal as JSON: 1 and true are two things, 1 and 1.0 are one, the order of members does not count."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+# ---- in place
+
+
+def _changes(node: Node, old: Any, new: Any, lines: list[str]) -> Iterator[Splice]:
+    """What makes a block of `old` one of `new`. Raises _Whole."""
+    if same(old, new):
+        return
+    if isinstance(node, yaml.MappingNode) and isinstance(new, dict) and new and old and not node.flow_style:
+        yield from _map(node, old, new, lines)
+    elif isinstance(node, yaml.SequenceNode) and isinstance(new, list) and new and old and not node.flow_style:
+        yield from _list(node, old, new, lines)
+    else:
+        raise _Whole
+
+
+def _map(node: Node, old: dict[str, Any], new: dict[str, Any], lines: list[str]) -> Iterator[Splice]:
+    pairs = {key.value: (key, value) for key, value in node.value}
+    if pairs.keys() != old.keys():
+        raise _Whole  # keys that are numbers
+    column = node.start_mark.column
+    for name, (key, value) in pairs.items():
+        if name not in new:
+            yield _without(key, value, lines)
+        elif not same(old[name], new[name]):
+            yield from _pair(key, value, old[name], new[name], lines)
+    last = next(value for key, value in reversed(node.value))
+    end = last_line(last, lines)
+    if added := {name: held for name, held in new.items() if name not in old}:
+        if all(name not in new for name in old):
+            raise _Whole
+        yield Splice(end + 1, end, _indented(to_yaml(added), column))
+
+
+def _without(key: Node, value: Node, lines: list[str]) -> Splice:
+    first = key.start_mark.line
+    if lines[first][: key.start_mark.column].strip():
+        raise _Whole  # it stands behind a dash
+    return Splice(first, last_line(value, lines), [])
+
+
+def _pair(key: Node, value: Node, old: Any, new: Any, lines: list[str]) -> Iterator[Splice]:
+    """A member whose value changes: within its block, or the whole of it."""
+    first, column = key.start_mark.line, key.start_mark.column
+    if value.start_mark.line >= first:  # else it is an alias, and what it names stays as it is
+        try:
+            yield from list(_changes(value, old, new, lines))
+            return
+        except _Whole:
+            pass
+    before = lines[first][:column]
+    if before.strip() not in ("", "-"):
+        raise _Whole
+    put = _indented(_dumped(key.value, new, value), column)
+    put[0] = before + put[0][column:]
+    last = last_line(value, lines) if value.start_mark.line >= first else first
+    if comment := _comment(value, lines, first, last):
+        put[0] += comment if len(put) == 1 else ""
+    yield Splice(first, last, put)
+
+
+def _comment(value: Node, lines: list[str], first: int, last: int) -> str:
+    """The comment behind a value of one line."""
+    if first != last or not isinstance(value, yaml.ScalarNode) or value.style in ("|", ">"):
+        return ""
+    rest = lines[last][value.end_mark.column :]
+    return rest if rest.lstrip().startswith("#") else ""
+
+
+def _dumped(key: str, new: Any, before: Node) -> str:
+    """A member as YAML: on one line if it was and is short enough."""
+    held = getattr(before, "flow_style", False) and before.value
+    flow = held and before.start_mark.line == before.end_mark.line
+    if flow and isinstance(new, dict | list) and new:
+        text = to_yaml({key: new}, flow=True).strip()[1:-1]
+        if len(text) <= SHORT and "\n" not in text:
+            return text
+    return to_yaml({key: new})
+
+
+def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Iterator[Splice]:
+    """What is the same at the beginning and at the end stays; of what is between, elements become others."""
+    start = 0
+    while start < min(len(old), len(new)) and same(old[start], new[start]):
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and same(old[-1 - end], new[-1 - end]):
+        end += 1
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    dash = node.start_mark.column
+    for index in range(min(len(gone), len(come))):
+        item = node.value[start + index]
+        if item.start_mark.line < node.start_mark.line:
+            raise _Whole
+        try:
+            yield from list(_changes(item, gone[index], come[index], lines))
+        except _Whole:
+            yield Splice(*_lines_of_item(item, lines, dash), _item(come[index], dash))
+    for index in range(len(come), len(gone)):
+        yield Splice(*_lines_of_item(node.value[start + index], lines, dash), [])
+    if len(come) > len(gone):
+        before = start + len(gone) - 1
+        after = last_line(node.value[before], lines) if before >= 0 else node.start_mark.line - 1
+        put = [line for one in come[len(gone) :] for line in _item(one, dash)]
+        yield Splice(after + 1, after, put)
+
+
+def _lines_of_item(item: Node, lines: list[str], dash: int) -> tuple[int, int]:
+    first = item.start_mark.line
+    if lines[first][:dash].strip() or lines[first][dash : item.start_mark.column].strip() != "-":
+        raise _Whole
+    return first, last_line(item, lines)
+
+
+def _item(value: Any, column: int) -> list[str]:
+    """An element of a list in block style, its dash at `column`."""
+    return _indented(to_yaml([value]), column)
+
+
+def _indented(text: str, column: int) -> list[str]:
+    return [" " * column + line if line else line for line in text.rstrip("\n").split("\n")]
+
+
+# ---- the text
+
+
+def new_document(value: Any, first: bool = False) -> list[str]:
+    """The lines of a document that is put into a text."""
+    body = to_yaml(value).rstrip("\n").split("\n")
+    return body if first else ["---", *body]
+
+
+def edits(before: Text, after: list[list[str]]) -> dict[str, Any] | None:
+    """The one stretch of lines that differs: {first, last, lines}; `last` < `first`: they come before line `first`."""
+    old = before.text.split("\n")
+    new = [line for lines in after for line in lines]
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    if start == len(old) == len(new):
+        return None
+    return {"first": start, "last": len(old) - end - 1, "lines": new[start : len(new) - end]}

@@ -1,0 +1,116 @@
+"""The composer: its page, and what that asks while one types and fills in forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kubesched_ui.composing import schema, trying
+from kubesched_ui.composing.changing import changed
+from kubesched_ui.composing.limits import MAX_BODY, MAX_BYTES
+from kubesched_ui.composing.opening import text_of
+from kubesched_ui.composing.reading import reading
+from kubesched_ui.ingest import IngestError
+from kubesched_ui.models import is_number
+from kubesched_ui.pages.scenarios import find
+from scheduler_core.errors import InputError
+
+MOST_TRIES = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def compose(request: HttpRequest) -> HttpResponse:
+    """The page: empty, with the text that was sent, or with a scenario's."""
+    asked = request.GET.get("scenario", "")
+    text, title = request.POST.get("text", "")[:MAX_BYTES], ""
+    if is_number(asked):
+        scenario = find(int(asked))
+        try:
+            text, title = text_of(scenario), scenario.name
+        except InputError as error:
+            messages.error(request, str(error))
+    key = f"scenario-{asked}" if title else "sent" if text else ""
+    context = {"text": text, "title": title, "key": key, "release": schema.table()["release"]}
+    return render(request, "compose.html", context)
+
+
+@require_POST
+def read(request: HttpRequest) -> HttpResponse:
+    """What the body, a text, holds: see composing/reading.py."""
+    body = request.read(MAX_BYTES + 1)
+    return told(lambda: reading(body.decode("utf-8", "replace")))
+
+
+@require_POST
+def change(request: HttpRequest) -> HttpResponse:
+    """{"text", "changes"} -> the lines that the text gets, see composing/changing.py."""
+
+    def edit() -> dict[str, Any]:
+        asked = body_of(request)
+        return {"edit": changed(text_in(asked), asked.get("changes"))}
+
+    return told(edit)
+
+
+@require_GET
+@cache_control(max_age=3600)
+def fields(request: HttpRequest) -> HttpResponse:
+    """Kubernetes' schema and our own, for who completes fields."""
+    return HttpResponse(schema.completing(), content_type="application/json")
+
+
+@require_POST
+def run(request: HttpRequest) -> HttpResponse:
+    """{"text", "tries": numbers of earlier ones} -> {"url" of the run, "scenario": its number}."""
+
+    def begin() -> dict[str, Any]:
+        asked = body_of(request)
+        tries = asked.get("tries")
+        tries = [one for one in tries if isinstance(one, int)][-MOST_TRIES:] if isinstance(tries, list) else []
+        made = trying.tried(text_in(asked), tries)
+        return {"url": reverse("run", args=[made.pk]), "scenario": made.scenario_id}
+
+    return told(begin)
+
+
+@require_POST
+def save(request: HttpRequest) -> HttpResponse:
+    """{"text"} -> {"url" of the scenario}."""
+    return told(lambda: {"url": reverse("scenario", args=[trying.stored(text_in(body_of(request))).pk])})
+
+
+def told(ask: Any) -> HttpResponse:
+    """The answer as JSON; what is wrong with what was sent as {"error": sentence}."""
+    try:
+        return HttpResponse(msgspec.json.encode(ask()), content_type="application/json")
+    except (InputError, IngestError) as error:
+        return HttpResponse(msgspec.json.encode({"error": str(error)}), status=400, content_type="application/json")
+
+
+def body_of(request: HttpRequest) -> dict[str, Any]:
+    """The JSON object of a request. Raises InputError."""
+    body = request.read(MAX_BODY + 1)
+    if len(body) > MAX_BODY:
+        raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the most that the composer takes")
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError("the request", "", "must be a JSON object")
+    return found
+
+
+def text_in(asked: dict[str, Any]) -> str:
+    """Its text. Raises InputError."""
+    text = asked.get("text")
+    if not isinstance(text, str):
+        raise InputError("the request", "text", "is missing")
+    return text

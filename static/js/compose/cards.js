@@ -1,0 +1,106 @@
+// A card for each thing of the outline: a line that says what it is, and its form, made when it is opened.
+import { el } from "../dom.js";
+import { button } from "./fields.js";
+
+export class Card {
+  // `says`: shown closed; `make()`: the elements of its form; `acts`: [{name, label, do}] buttons below.
+  constructor(what) {
+    this.name = el("strong");
+    this.told = el("span", { class: "muted" });
+    this.errors = el("span", { class: "badge bad" });
+    this.body = el("div", { class: "card-body" });
+    this.details = el(
+      "details",
+      { class: "card thing" },
+      el("summary", {}, this.name, " ", this.told, " ", this.errors),
+      this.body,
+    );
+    this.details.addEventListener("toggle", () => this.details.open && this.fill());
+    this.signature = "";
+    this.filled = "";
+    this.become(what);
+  }
+
+  become(what) {
+    Object.assign(this, what);
+    this.name.textContent = what.title;
+    this.told.textContent = what.line;
+    this.errors.textContent = what.bad ? (what.bad === 1 ? "1 error" : `${what.bad} errors`) : "";
+    this.errors.hidden = !what.bad;
+    if (this.details.open) this.fill();
+  }
+
+  // The form anew, if what it shows is another; what is being typed, the focus and what is open stay.
+  fill() {
+    if (this.filled !== this.signature) {
+      this.filled = this.signature;
+      const kept = this.hold();
+      const acts = (this.acts ?? []).map(({ name, label, do: act }) => button(name, { "aria-label": label }, act));
+      this.body.replaceChildren(
+        el("div", { class: "fields" }, ...this.make()),
+        el("div", { class: "row acts" }, ...acts),
+      );
+      this.restore(kept);
+    }
+    const said = new Map((this.says ?? []).map(([path, text]) => [path.join("/"), text]));
+    for (const place of this.body.querySelectorAll("[data-says]")) {
+      const at = place.dataset.says;
+      const texts = [...said].filter(([path]) => path === at || path.startsWith(`${at}/`)).map(([, text]) => text);
+      place.textContent = texts.join(" ");
+      place.hidden = !texts.length;
+    }
+  }
+
+  hold() {
+    const { body } = this;
+    const open = [...body.querySelectorAll("details[data-keep][open]")].map((one) => one.dataset.keep);
+    const chosen = [...body.querySelectorAll("select[data-hold]")].map((one) => [one.dataset.at, one.value]);
+    const now = document.activeElement;
+    if (!body.contains(now)) return { open, chosen };
+    const { at } = now.dataset;
+    const typed = now.matches("input[type=text]") && now.value !== now.defaultValue ? now.value : null;
+    return { open, chosen, at, focused: true, typed, from: now.selectionStart, to: now.selectionEnd };
+  }
+
+  restore({ open, chosen, at, focused, typed, from, to }) {
+    for (const one of this.body.querySelectorAll("details[data-keep]")) one.open = open.includes(one.dataset.keep);
+    for (const input of this.body.querySelectorAll("input[type=text]")) input.defaultValue = input.value;
+    for (const [place, value] of chosen) {
+      const again = this.body.querySelector(`select[data-at="${CSS.escape(place)}"]`);
+      if ([...(again?.options ?? [])].some((one) => one.value === value)) again.value = value;
+    }
+    if (!focused) return;
+    const again = at && this.body.querySelector(`[data-at="${CSS.escape(at)}"]`);
+    if (!again) {
+      this.details.querySelector("summary").focus({ preventScroll: true });
+      return;
+    }
+    if (typed !== null) carry(again, typed);
+    again.focus({ preventScroll: true });
+    if (again.matches("input[type=text]")) again.setSelectionRange(from, to);
+  }
+
+  open() {
+    this.details.open = true;
+    this.fill();
+    const first = this.body.querySelector("input, select, button");
+    first?.focus({ preventScroll: true });
+    this.details.scrollIntoView({ block: "nearest" });
+  }
+}
+
+// What is being typed goes on in another field: it is told as if it had been typed there.
+function carry(field, typed) {
+  field.value = typed;
+  let told = false;
+  field.addEventListener("change", () => {
+    told = true;
+  });
+  field.addEventListener(
+    "blur",
+    () => {
+      if (!told && field.value !== field.defaultValue) field.dispatchEvent(new Event("change"));
+    },
+    { once: true },
+  );
+}

@@ -1,0 +1,31 @@
+// Ctrl-Space in the editor: the fields that may stand at the cursor, by Kubernetes' schema.
+/* global CodeMirror */
+import { offers } from "./hints.js";
+
+let table = null; // asked for once
+
+export async function complete(cm, address) {
+  table ??= fetch(address).then((response) => response.json());
+  let schema;
+  try {
+    schema = await table;
+  } catch {
+    table = null;
+    return;
+  }
+  const { line, ch } = cm.getCursor();
+  const lines = cm.getValue().split("\n");
+  const { word, list } = offers(lines, line, ch, schema);
+  const from = { line, ch: ch - word.length };
+  const shown = list.map(({ text, held, about }) => ({
+    text,
+    render(box) {
+      const name = document.createElement("strong");
+      name.textContent = text.replace(/:\s*$/, "");
+      const more = document.createElement("small");
+      more.textContent = ` ${held}${about ? ` · ${about}` : ""}`;
+      box.append(name, more);
+    },
+  }));
+  cm.showHint({ hint: () => ({ list: shown, from, to: { line, ch } }), completeSingle: false });
+}

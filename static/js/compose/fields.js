@@ -1,0 +1,154 @@
+// Fields of forms: each shows what stands at a path of an object and says what it is to be.
+import { el } from "../dom.js";
+import { empty, get, number, words } from "./values.js";
+
+let ids = 0;
+
+function button(text, attributes, pressed) {
+  const made = el("button", { ...attributes, text });
+  made.type = "button";
+  made.addEventListener("click", pressed);
+  return made;
+}
+
+// An input with its label; `put` is called with what was typed, as text.
+function typed(spec, at, value, put, attributes = {}) {
+  const id = `f-${++ids}`;
+  const input = el("input", {
+    id,
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    "data-at": at.join("/"),
+    placeholder: spec.empty,
+    list: spec.from,
+    ...attributes,
+  });
+  input.value = value ?? "";
+  input.addEventListener("change", () => put(input.value.trim()));
+  return labelled(spec, id, input);
+}
+
+function labelled(spec, id, input) {
+  const label = el("label", { for: id, text: spec.label });
+  const box = el("div", { class: `field ${spec.wide ? "wide" : ""}` }, label, input);
+  if (spec.hint) {
+    input.setAttribute("aria-describedby", `${id}-h`);
+    box.append(el("small", { id: `${id}-h`, class: "muted", text: spec.hint }));
+  }
+  return box;
+}
+
+const plain = (value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : value);
+
+const KINDS = {
+  text: (spec, at, value, put) => typed(spec, at, plain(value), (text) => put(at, text || undefined)),
+  amount: (spec, at, value, put) => typed(spec, at, plain(value), (text) => put(at, text || undefined), { size: "8" }),
+  number: (spec, at, value, put) =>
+    typed(spec, at, plain(value), (text) => put(at, number(text)), { inputmode: "numeric", size: "6" }),
+  words: (spec, at, value, put) => {
+    const shown = Array.isArray(value) ? value.join(", ") : plain(value);
+    return typed(spec, at, shown, (text) => put(at, text ? words(text) : undefined));
+  },
+  choice(spec, at, value, put) {
+    const id = `f-${++ids}`;
+    const select = el("select", { id, "data-at": at.join("/") });
+    const options = spec.options.map((one) => (Array.isArray(one) ? one : [one, one]));
+    const now = value ?? "";
+    if (!options.some(([one]) => one === now)) options.push([now, now === "" ? "not said" : String(plain(now))]);
+    for (const [one, text] of options) select.append(el("option", { value: one, text }));
+    select.value = now;
+    select.addEventListener("change", () => put(at, select.value || undefined));
+    return labelled(spec, id, select);
+  },
+  check(spec, at, value, put) {
+    const id = `f-${++ids}`;
+    const input = el("input", { id, type: "checkbox", "data-at": at.join("/") });
+    input.checked = spec.inverse ? value === false : value === true;
+    const on = !spec.inverse;
+    input.addEventListener("change", () => put(at, input.checked ? on : undefined));
+    return el("div", { class: "field check" }, input, el("label", { for: id, text: spec.label }));
+  },
+  labels: pairs,
+  cards,
+  group: (spec, at, _, put, whole) =>
+    el("fieldset", { class: "fields" }, el("legend", { text: spec.label }), ...fields(spec.fields, at, whole, put)),
+  more: (spec, at, _, put, whole) =>
+    el(
+      "details",
+      { class: "more", "data-keep": at.join("/") },
+      el("summary", { text: spec.label }),
+      el("div", { class: "fields" }, ...fields(spec.fields, at, whole, put)),
+    ),
+  own: (spec, at, value, put, whole) => spec.make(at, value, put, whole),
+};
+
+// The elements of some fields. `base`: where in the object they stand; `put(path, value)`: what is to be changed.
+export function fields(specs, base, whole, put) {
+  return specs
+    .filter((spec) => !spec.when || spec.when(get(whole, base)))
+    .map((spec) => {
+      const at = [...base, ...(spec.path ?? [])];
+      return KINDS[spec.as](spec, at, get(whole, at), put, whole);
+    });
+}
+
+// Names and values, a row each, and an empty one for what is to come.
+function pairs(spec, at, value, put) {
+  const box = el("fieldset", { class: "field wide pairs" }, el("legend", { text: spec.label }));
+  const there = Object.entries(value && typeof value === "object" && !Array.isArray(value) ? value : {});
+  const keep = (rows) => {
+    const now = Object.fromEntries(rows.filter(([key]) => key));
+    put(at, empty(now) && !spec.always ? undefined : now);
+  };
+  [...there, ["", ""]].forEach(([key, held], row) => {
+    const name = input(`${at.join("/")}/${row}/key`, key, `${spec.label}: name`, spec.from, spec.names ?? "name");
+    const text = input(`${at.join("/")}/${row}/value`, plain(held), `${spec.label}: value`, undefined, "value");
+    const change = () => {
+      const rows = [...there];
+      rows[row] = [name.value.trim(), text.value.trim()];
+      if (row < there.length || name.value.trim()) keep(rows);
+    };
+    name.addEventListener("change", change);
+    text.addEventListener("change", change);
+    const line = el("div", { class: "pair" }, name, el("span", { text: "=", "aria-hidden": "true" }), text);
+    if (row < there.length) {
+      const gone = () => keep(there.filter((_, index) => index !== row));
+      line.append(button("×", { class: "quiet", "aria-label": `Remove ${key}` }, gone));
+    }
+    box.append(line);
+  });
+  return box;
+}
+
+function input(at, value, label, from, placeholder) {
+  const made = el("input", {
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    "data-at": at,
+    "aria-label": label,
+    list: from,
+    placeholder,
+  });
+  made.value = value ?? "";
+  return made;
+}
+
+// A list of things with fields of their own. `fresh()`: what one more begins as.
+function cards(spec, at, value, put, whole) {
+  const list = Array.isArray(value) ? value : [];
+  const boxes = list.map((item, index) => {
+    const one = el("div", { class: "sub" });
+    one.append(...fields(spec.fields, [...at, index], whole, put));
+    const gone = () => put(at, list.length > 1 ? list.filter((_, other) => other !== index) : undefined);
+    const what = spec.title?.(item) ?? `${spec.one} ${index + 1}`;
+    one.append(button("Remove", { class: "quiet remove", "aria-label": `Remove ${what}` }, gone));
+    return one;
+  });
+  const more = () => put(at, [...list, spec.fresh(list)]);
+  const add = button(`Add ${spec.one}`, { "data-at": `${at.join("/")}/+` }, more);
+  return el("fieldset", { class: "field wide cards" }, el("legend", { text: spec.label }), ...boxes, add);
+}
+
+export { button };

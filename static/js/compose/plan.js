@@ -1,0 +1,192 @@
+// The form of a scenario: its name, what to look for, and what happens when.
+import { el } from "../dom.js";
+import { EFFECTS } from "./constraints.js";
+import { button, fields } from "./fields.js";
+import { container, KINDS, pod } from "./kinds.js";
+import { fresh as freshNodes } from "./nodes.js";
+import { get, set } from "./values.js";
+
+const node = { as: "text", path: [], label: "Node", from: "nodes" };
+const reference = [
+  {
+    as: "choice",
+    path: ["kind"],
+    label: "Kind",
+    options: ["Pod", "Node", ...Object.keys(KINDS).filter((one) => one !== "Pod")],
+  },
+  { as: "text", path: ["name"], label: "Name", from: "names" },
+  { as: "text", path: ["namespace"], label: "Namespace", empty: "default" },
+];
+const taint = [
+  { as: "text", path: ["node"], label: "Node", from: "nodes" },
+  { as: "text", path: ["key"], label: "Key" },
+  { as: "text", path: ["value"], label: "Value", empty: "none" },
+  { as: "choice", path: ["effect"], label: "Effect", options: [["", "any"], ...EFFECTS] },
+];
+const first = (names) => names.nodes[0] ?? "n-1";
+
+// operation -> {name, fresh(names): what it begins as, fields}
+const OPERATIONS = {
+  taint: {
+    name: "taint a node",
+    fresh: (names) => ({ node: first(names), key: "broken", effect: "NoSchedule" }),
+    fields: taint,
+  },
+  untaint: { name: "take a taint off", fresh: (names) => ({ node: first(names), key: "broken" }), fields: taint },
+  cordon: { name: "cordon a node", fresh: first, fields: [node] },
+  uncordon: { name: "uncordon a node", fresh: first, fields: [node] },
+  drain: { name: "drain a node", fresh: first, fields: [node] },
+  create: {
+    name: "create an object",
+    fresh: (names) => names.fresh("Node"),
+    fields: [{ as: "own", path: [], make: created }],
+  },
+  delete: {
+    name: "delete an object",
+    fresh: (names) => ({ kind: "Pod", namespace: "default", name: names.pods[0] ?? "web-1" }),
+    fields: reference,
+  },
+  patch: {
+    name: "change an object",
+    fresh: (names) => {
+      const name = names.deployments[0];
+      return name
+        ? { kind: "Deployment", name, patch: { spec: { replicas: 5 } } }
+        : { kind: "Node", name: first(names), patch: { metadata: { labels: { disk: "ssd" } } } };
+    },
+    fields: [
+      ...reference,
+      {
+        as: "number",
+        path: ["patch", "spec", "replicas"],
+        label: "Replicas then",
+        when: (one) => one?.kind !== "Node",
+      },
+      { as: "labels", path: ["patch", "metadata", "labels"], label: "Labels then" },
+    ],
+  },
+  update: {
+    name: "replace an object",
+    fresh: (names) => names.fresh("Node"),
+    fields: [{ as: "own", path: [], make: created }],
+  },
+};
+
+// The form of an object that comes in time.
+function created(at, value, put, whole) {
+  const kind = value?.kind ?? "Node";
+  const box = el("div", { class: "field wide fields" });
+  const options = ["Node", ...Object.keys(KINDS)];
+  const other = (_, wanted) =>
+    put(at, wanted === "Node" ? freshNodes("new-")[0] : KINDS[wanted].fresh(KINDS[wanted].name));
+  box.append(...fields([{ as: "choice", path: [], label: "Kind", options }], [], kind, other));
+  const specs = kind === "Node" ? NODE : (KINDS[kind]?.fields ?? []);
+  box.append(...fields(specs, at, whole, put));
+  return box;
+}
+
+const NODE = [
+  { as: "text", path: ["metadata", "name"], label: "Name" },
+  { as: "amount", path: ["status", "allocatable", "cpu"], label: "CPUs" },
+  { as: "amount", path: ["status", "allocatable", "memory"], label: "Memory" },
+  { as: "labels", path: ["metadata", "labels"], label: "Labels", from: "node-labels" },
+];
+
+export const operationOf = (entry) => Object.keys(OPERATIONS).find((name) => entry?.[name] !== undefined) ?? "taint";
+
+// What happens, in a line.
+export function says(entry) {
+  const operation = operationOf(entry);
+  const held = entry?.[operation];
+  const what = typeof held === "string" ? held : (held?.node ?? held?.name ?? get(held, ["metadata", "name"]) ?? "");
+  return `at ${entry?.at ?? "?"}: ${OPERATIONS[operation].name} ${what}`;
+}
+
+// The fields of what happens when. `names`: what there is, see outline.js.
+export const timeline = (names) => ({
+  as: "own",
+  path: ["spec", "timeline"],
+  make(at, value, put, whole) {
+    const list = Array.isArray(value) ? value : [];
+    const box = el("fieldset", { class: "field wide cards" }, el("legend", { text: "What happens when" }));
+    list.forEach((entry, index) => {
+      const place = [...at, index];
+      const operation = operationOf(entry);
+      const become = (_, wanted) => put(place, { at: entry.at, [wanted]: OPERATIONS[wanted].fresh(names) });
+      const options = Object.entries(OPERATIONS).map(([name, one]) => [name, one.name]);
+      const head = [
+        { as: "number", path: ["at"], label: "After", hint: "Seconds, or 90s, 5m, 1h." },
+        {
+          as: "own",
+          path: [],
+          make: () => fields([{ as: "choice", path: [], label: "Do", options }], [], operation, become)[0],
+        },
+      ];
+      const one = el("div", { class: "sub fields" }, ...fields(head, place, whole, put));
+      one.append(...fields(OPERATIONS[operation].fields, [...place, operation], whole, put));
+      const gone = () => put(at, list.length > 1 ? list.filter((_, other) => other !== index) : undefined);
+      one.append(button("Remove", { class: "quiet remove", "aria-label": `Remove: ${says(entry)}` }, gone));
+      box.append(one);
+    });
+    const more = () => put(at, [...list, { at: later(list), taint: OPERATIONS.taint.fresh(names) }]);
+    box.append(button("Add an event", { "data-at": `${at.join("/")}/+` }, more));
+    return box;
+  },
+});
+
+// A while after the last one.
+function later(list) {
+  const last = list.at(-1)?.at;
+  return Number.isFinite(last) ? last + 30 : 30;
+}
+
+// Pods that come by a pattern.
+export const ARRIVALS = {
+  as: "cards",
+  path: ["spec", "arrivals"],
+  label: "Pods that come again and again",
+  one: "stream of pods",
+  title: (one) => one?.name,
+  fresh: (list) => ({
+    name: list.length ? `batch-${list.length + 1}` : "batch",
+    every: "30s",
+    count: 10,
+    duration: "2m",
+    template: { metadata: { labels: { app: "batch" } }, spec: { containers: [container()] } },
+  }),
+  fields: [
+    { as: "text", path: ["name"], label: "Names begin with" },
+    { as: "number", path: ["every"], label: "One every", empty: "not regularly", hint: "Seconds, or 90s, 5m." },
+    { as: "number", path: ["mean"], label: "Or at random, on average every", empty: "not at random" },
+    { as: "number", path: ["start"], label: "From", empty: "0" },
+    { as: "number", path: ["end"], label: "Until", empty: "the end" },
+    { as: "number", path: ["count"], label: "At most so many", empty: "no limit" },
+    { as: "number", path: ["duration"], label: "Each runs for", empty: "ever" },
+    {
+      as: "more",
+      path: ["template"],
+      label: "What the pods are",
+      fields: pod(["spec"], ["metadata"]),
+    },
+  ],
+};
+
+export const ABOUT = [
+  { as: "text", path: ["metadata", "name"], label: "Name" },
+  { as: "text", path: ["spec", "description"], label: "What to look for", wide: true },
+  { as: "text", path: ["spec", "until"], label: "Ends after", empty: "10 minutes after the last event" },
+  { as: "text", path: ["spec", "kubernetes"], label: "Kubernetes", empty: "the newest" },
+  { as: "number", path: ["spec", "seed"], label: "Seed", empty: "0" },
+  {
+    as: "choice",
+    path: ["spec", "tieBreak"],
+    label: "Of equal nodes",
+    options: [
+      ["", "by the seed, as by default"],
+      ["seed", "by the seed"],
+      ["name", "the first by name"],
+    ],
+  },
+];
+
+export const emptyScenario = () => set(undefined, ["metadata", "name"], "My cluster");

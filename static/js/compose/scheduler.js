@@ -1,0 +1,98 @@
+// The form of the scheduler's configuration: presets, what scores and how much, how many nodes are looked at.
+import { el } from "../dom.js";
+import { fields } from "./fields.js";
+import { get, set } from "./values.js";
+
+export const SCHEDULER = "Scheduler";
+const API = "kubescheduler.config.k8s.io/v1";
+const STRATEGY = "NodeResourcesFit";
+const cpuAndMemory = [
+  { name: "cpu", weight: 1 },
+  { name: "memory", weight: 1 },
+];
+const config = (profile) => ({
+  apiVersion: API,
+  kind: "KubeSchedulerConfiguration",
+  profiles: [{ schedulerName: "default-scheduler", ...profile }],
+});
+const strategy = (scoringStrategy) => ({
+  pluginConfig: [{ name: STRATEGY, args: { scoringStrategy: { resources: cpuAndMemory, ...scoringStrategy } } }],
+});
+const only = (name) => ({ plugins: { score: { disabled: [{ name: "*" }], enabled: [{ name, weight: 1 }] } } });
+const SHAPE = {
+  shape: [
+    { utilization: 0, score: 0 },
+    { utilization: 100, score: 10 },
+  ],
+};
+
+// name -> the configuration that it stands for; undefined for none.
+const PRESETS = {
+  "as the release has it": undefined,
+  "fullest node first (MostAllocated)": config(strategy({ type: "MostAllocated" })),
+  "emptiest node first, and nothing else": config(only(STRATEGY)),
+  "fullest node first, and nothing else": config({ ...only(STRATEGY), ...strategy({ type: "MostAllocated" }) }),
+  "by a curve (RequestedToCapacityRatio)": config(
+    strategy({ type: "RequestedToCapacityRatio", requestedToCapacityRatio: SHAPE }),
+  ),
+};
+
+export function saysScheduler(held) {
+  if (held === undefined || held === null || held === "") return "as the release has it";
+  const known = Object.entries(PRESETS).find(([, one]) => JSON.stringify(one) === JSON.stringify(held));
+  return known ? known[0] : "a configuration of its own";
+}
+
+// `effective`: {name, score: [{name, weight, usual}], percentage} of the first profile, or null; `put(configuration)`.
+export function scheduler(held, effective, put) {
+  const names = Object.keys(PRESETS);
+  const now = saysScheduler(held);
+  const preset = {
+    as: "choice",
+    path: [],
+    label: "How nodes are preferred",
+    options: names.map((name) => [name, name]),
+    wide: true,
+  };
+  const made = fields([preset], [], now, (_, name) => name in PRESETS && put(PRESETS[name]));
+  if (typeof held === "string") {
+    made.push(
+      el("p", {
+        class: "muted",
+        text: "It is written as one text; choose a preset to have it as fields, or change it as YAML.",
+      }),
+    );
+    return made;
+  }
+  if (!effective) return made;
+  const profile = ["profiles", 0];
+  const enabled = [...profile, "plugins", "score", "enabled"];
+  const weigh = (name, weight) => {
+    const whole = held ?? config({});
+    const list = (get(whole, enabled) ?? []).filter((one) => one.name !== name);
+    put(set(whole, enabled, weight === undefined ? (list.length ? list : undefined) : [...list, { name, weight }]));
+  };
+  const rows = effective.score.map(({ name, weight, usual }) => ({
+    as: "number",
+    path: [name],
+    label: name,
+    hint: usual === weight ? "" : usual ? `${usual} in the release` : "not in the release",
+  }));
+  const weights = Object.fromEntries(effective.score.map(({ name, weight }) => [name, weight]));
+  made.push(
+    el(
+      "fieldset",
+      { class: "field wide" },
+      el("legend", { text: "What scores, and its weight" }),
+      el("div", { class: "fields" }, ...fields(rows, [], weights, ([name], weight) => weigh(name, weight))),
+    ),
+  );
+  const share = {
+    as: "number",
+    path: ["percentageOfNodesToScore"],
+    label: "Percentage of nodes to score",
+    empty: "by the cluster's size",
+  };
+  made.push(...fields([share], [], held ?? {}, (path, value) => put(set(held ?? config({}), path, value))));
+  return made;
+}

@@ -1,0 +1,165 @@
+"""The composer under the hands of a person: forms alone build what the same YAML gives, with the keyboard too."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.kubesched_ui.instance import Instance
+
+CLUSTER = """\
+apiVersion: kubesched.dev/v1alpha1
+kind: Scenario
+metadata: {name: Six nodes}
+spec:
+  timeline:
+    - {at: 30, taint: {node: n-2, key: broken, effect: NoExecute}}
+  objects:
+    - apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: web}
+      spec:
+        replicas: 7
+        selector: {matchLabels: {app: web}}
+        template:
+          metadata: {labels: {app: web}}
+          spec:
+            containers: [{name: main, image: nginx, resources: {requests: {cpu: 500m, memory: 256Mi}}}]
+            topologySpreadConstraints:
+              - maxSkew: 1
+                topologyKey: topology.kubernetes.io/zone
+                whenUnsatisfiable: DoNotSchedule
+                labelSelector: {matchLabels: {app: web}}
+"""
+NODE = """\
+    - apiVersion: v1
+      kind: Node
+      metadata:
+        name: n-%d
+        labels: {kubernetes.io/hostname: n-%d, topology.kubernetes.io/zone: zone-%s}
+      status: {allocatable: {cpu: "4", memory: 16Gi, pods: "110"}}
+"""
+
+
+def written() -> bytes:
+    """The same as YAML; nodes first, as the forms put them."""
+    nodes = "".join(NODE % (n, n, "abc"[(n - 1) % 3]) for n in range(1, 7))
+    return CLUSTER.replace("  objects:\n", f"  objects:\n{nodes}").encode()
+
+
+def card(page: Page, title: str) -> Locator:
+    return page.locator("details.thing", has=page.locator("summary strong", has_text=re.compile(f"^{title}")))
+
+
+def enter(field: Locator, text: str) -> None:
+    field.fill(text)
+    field.press("Tab")
+
+
+def text_of(page: Page) -> str:
+    return str(page.evaluate("document.querySelector('.CodeMirror').CodeMirror.getValue()"))
+
+
+def paste(page: Page, words: str) -> None:
+    page.evaluate("w => document.querySelector('.CodeMirror').CodeMirror.replaceSelection(w)", words)
+
+
+def has(page: Page, words: str) -> None:
+    """Waits until the text has them."""
+    page.wait_for_function("w => document.querySelector('.CodeMirror').CodeMirror.getValue().includes(w)", arg=words)
+
+
+def decided(site: Instance, run: int) -> tuple[str, list[tuple[str, str, str]]]:
+    """What a run decided: its digest of every cycle, and (name, node, result) of each pod."""
+    pods = site.api("GET", f"/runs/{run}/pods")["pods"]
+    status = site.api("GET", f"/runs/{run}/export?format=run")["status"]
+    return status["digest"], sorted((one["name"], one["node"], one["result"]) for one in pods)
+
+
+def build(page: Page) -> None:
+    page.goto("/compose/")
+    page.get_by_role("button", name="Add nodes").click()
+    nodes = card(page, "n-1 to n-3")
+    enter(nodes.get_by_label("How many"), "6")
+    expect(card(page, "n-1 to n-6").locator("summary")).to_contain_text("6 nodes in 3 zones")
+    page.get_by_role("button", name="Add a Deployment").click()
+    web = card(page, "Deployment web")
+    enter(web.get_by_label("Replicas"), "7")
+    web.get_by_label("Another constraint").select_option(label="Spread over zones or nodes")
+    web.get_by_role("button", name="Add the constraint").click()
+    expect(web.locator(".says")).to_have_text(
+        "No zone gets to have over 1 more pod with app=web than the zone with the fewest; else it waits."
+    )
+    page.locator("details.thing summary", has_text="About").click()
+    enter(card(page, "About").get_by_label("Name", exact=True), "Six nodes")
+    page.locator("details.thing summary", has_text="What happens when").click()
+    plan = card(page, "What happens when")
+    plan.get_by_role("button", name="Add an event").click()
+    enter(plan.get_by_label("After"), "30")
+    enter(plan.get_by_label("Node", exact=True), "n-2")
+    plan.get_by_label("Effect").select_option("NoExecute")
+    expect(page.locator("[data-counted]")).to_have_text("6 nodes, 1 other object")
+
+
+def test_forms_alone_build_and_run_what_the_same_yaml_gives(page: Page, site: Instance) -> None:
+    build(page)
+    expect.soft(page.locator("[data-problems] li")).to_have_count(0)
+    has(page, "effect: NoExecute")
+    page.get_by_role("heading", name="Compose a scenario").click()
+    page.keyboard.press("r")
+    page.wait_for_url("**/runs/*/")
+    composed = int(page.url.rstrip("/").rpartition("/")[2])
+    assert site.finished(composed)["state"] == "done"
+    made = site.api("POST", "/scenarios", written())
+    run = site.api("POST", f"/scenarios/{made['id']}/runs", {})["id"]
+    assert site.finished(run)["state"] == "done"
+    assert decided(site, composed) == decided(site, run)
+    assert len(decided(site, run)[1]) > 7, "those on n-2 were evicted and made anew"
+
+
+def test_text_and_forms_follow_each_other(page: Page) -> None:
+    page.goto("/compose/")
+    page.get_by_role("button", name="Add a Pod").click()
+    pod = card(page, "Pod pod")
+    expect(pod.get_by_label("Name", exact=True).first).to_be_focused()
+    enter(pod.get_by_label("Namespace", exact=True), "shop")
+    has(page, "namespace: shop")
+    page.get_by_role("button", name="Undo").click()
+    expect(pod.get_by_label("Namespace", exact=True)).to_have_value("")
+    assert "namespace" not in text_of(page)
+    page.keyboard.press("Escape")
+    page.locator(".CodeMirror").click()
+    page.keyboard.press("Control+End")
+    paste(page, "  nodeSelectorr: {disk: ssd")
+    page.keyboard.type("}")
+    problem = page.locator("[data-problems] li.warning")
+    expect(problem).to_contain_text("did you mean nodeSelector?")
+    problem.get_by_role("button", name="Write nodeSelector").click()
+    expect(page.locator("[data-problems] li")).to_have_count(0)
+    expect(pod.locator(".says")).to_have_text("It runs only on nodes with disk=ssd.")
+    page.reload()
+    assert "nodeSelector: {disk: ssd}" in text_of(page), "what was typed survives"
+    card(page, "Pod pod").locator("summary").click()
+    expect(card(page, "Pod pod").locator(".says")).to_have_text("It runs only on nodes with disk=ssd.")
+
+
+def test_what_has_an_error_is_not_run_and_says_where(quiet_page: Page) -> None:
+    page = quiet_page
+    page.goto("/compose/")
+    page.evaluate("document.querySelector('.CodeMirror').CodeMirror.setValue('kind: Podd\\napiVersion: v1\\n')")
+    expect(page.locator("[data-problems] li.error")).to_contain_text("did you mean Pod?")
+    page.get_by_role("button", name="Run it").click()
+    expect(page.get_by_role("alert")).to_contain_text("1 error is in the way, the first in line 1")
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_a_copy_of_a_sample_is_drawn(page: Page, site: Instance, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    sample = next(one for one in site.api("GET", "/scenarios?limit=100") if one["name"].startswith("Spread"))
+    page.goto(f"/scenarios/{sample['id']}/")
+    page.get_by_role("link", name="Compose", exact=True).click()
+    expect(page.get_by_role("heading", name="The cluster")).to_be_visible()
+    expect(page.locator("[data-counted]")).to_contain_text("nodes")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,133 @@
+"""The composer's page and what it asks: text in, readings, changes, scenarios and runs out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.composing import limits
+from kubesched_ui.models import Run, Scenario
+from kubesched_ui.recording.eventlog import RunLog
+from kubesched_ui.runs.tasks import record
+from kubesched_ui.scenarios.samples import load_samples
+from tests.kubesched_ui.composing.texts import MIXED
+from tests.kubesched_ui.recordings import node, pod, scenario
+
+pytestmark = pytest.mark.django_db
+
+
+def ask(client: Client, what: str, body: Any) -> tuple[int, dict[str, Any]]:
+    sent = body if isinstance(body, str | bytes) else json.dumps(body)
+    response = client.post(f"/compose/{what}/", sent, content_type="application/json")
+    return response.status_code, response.json()
+
+
+def test_the_page_opens_empty_with_a_text_and_with_a_scenario(client: Client) -> None:
+    assert b"Compose a scenario" in client.get("/compose/").content
+    page = client.post("/compose/", {"text": "a: </textarea><script>alert(1)</script>"}).content.decode()
+    assert "&lt;/textarea&gt;&lt;script&gt;" in page
+    stored = scenario(node("n1"), pod("p1"))
+    page = client.get(f"/compose/?scenario={stored.pk}").content.decode()
+    assert "name: n1" in page
+    assert "A copy of" in page
+    assert client.get("/compose/?scenario=99999").status_code == 404
+    assert client.get("/compose/?scenario=x").status_code == 200
+
+
+def test_every_sample_opens_without_an_error_and_is_the_same_again(client: Client) -> None:
+    load_samples()
+    for sample in Scenario.objects.filter(origin=Scenario.Origin.SAMPLE):
+        text = client.get(f"/compose/?scenario={sample.pk}").context["text"]
+        status, read = ask(client, "read", text.encode())
+        assert (status, read["errors"]) == (200, 0), (sample.name, read["problems"])
+        status, saved = ask(client, "save", {"text": text})
+        assert status == 200, saved
+        again = Scenario.objects.latest("id")
+        assert (again.name, again.description, again.time) == (sample.name, sample.description, sample.time)
+        assert list(again.objects_of()) == list(sample.objects_of())
+
+
+def test_a_change_is_told_as_lines(client: Client) -> None:
+    status, answer = ask(client, "change", {"text": "a: 1\n", "changes": [{"thing": 0, "value": {"a": 2}}]})
+    assert (status, answer) == (200, {"edit": {"first": 0, "last": 0, "lines": ["a: 2"]}})
+
+
+def test_a_run_of_what_is_typed(client: Client) -> None:
+    status, answer = ask(client, "run", {"text": MIXED, "tries": []})
+    assert status == 200, answer
+    run = Run.objects.latest("id")
+    assert answer == {"url": f"/runs/{run.pk}/", "scenario": run.scenario_id}
+    assert run.in_time
+    assert (run.scenario.origin, run.scenario.name) == ("composed", "Three zones")
+
+
+def test_a_deployment_in_one_pass_becomes_its_replicas(client: Client) -> None:
+    text = MIXED[MIXED.index("---\n") + 4 :]  # without what makes it a scenario in time
+    status, answer = ask(client, "run", {"text": text})
+    assert status == 200, answer
+    run = Run.objects.latest("id")
+    assert not run.in_time
+    claimed = Run.objects.claim(run.pk, "test")
+    assert claimed
+    record(claimed, RunLog(claimed))
+    results = list(run.pod_results.all())
+    assert [(one.result, one.node) for one in results] == [("scheduled", "n1")] * 3
+    owners = {one.name.rpartition("-")[0] for one in results}
+    assert len(owners) == 1, "pods of one ReplicaSet"
+    assert owners.pop().startswith("web-")
+
+
+def test_only_the_latest_tries_stay(client: Client) -> None:
+    tries: list[int] = []
+    for _ in range(7):
+        _, answer = ask(client, "run", {"text": MIXED, "tries": tries})
+        tries.append(answer["scenario"])
+        Run.objects.filter(scenario_id=tries[-1]).update(finished_at="2026-01-01T00:00Z", state="done")
+        if len(tries) == 1:
+            Scenario.objects.filter(pk=tries[0]).update(pinned=True)
+    assert list(Scenario.objects.order_by("id").values_list("id", flat=True)) == [tries[0], *tries[2:]]
+    uploaded = scenario(node("n1"))
+    ask(client, "run", {"text": MIXED, "tries": [uploaded.pk, *tries]})
+    assert Scenario.objects.filter(pk=uploaded.pk).exists(), "what was not composed stays"
+
+
+@pytest.mark.parametrize("what", ["run", "save"])
+def test_what_has_an_error_is_neither_run_nor_saved(client: Client, what: str) -> None:
+    status, answer = ask(client, what, {"text": MIXED.replace("cpu: 500m", "cpu: much")})
+    assert status == 400
+    assert "1 error is in the way, the first in line 30: spec.template.spec.containers[0]" in answer["error"]
+    assert ask(client, what, {"text": ""})[0] == 400
+    assert not Scenario.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("read", "#" * (limits.MAX_BYTES + 1)), ("change", "{"), ("change", "[]"), ("change", "{}"), ("run", "3"),
+        ("change", '{"text": 3, "changes": []}'), ("save", "[" * 100_000), ("change", b"\xff\xfe"),
+        ("change", '"' + "x" * limits.MAX_BODY + '"'), ("run", '{"text": "\\ud800"}'),
+    ],
+)  # fmt: skip
+def test_odd_bodies_are_refused_in_words(client: Client, what: str, body: Any) -> None:
+    status, answer = ask(client, what, body)
+    assert status == 400, answer
+    assert answer["error"]
+
+
+def test_a_scenario_that_is_too_large_is_said_to_be(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubesched_ui.composing.opening.MAX_BYTES", 100)
+    stored = scenario(node("n1"))
+    page = client.get(f"/compose/?scenario={stored.pk}").content.decode()
+    assert "the most that the composer takes" in page
+
+
+def test_the_fields_are_served(client: Client) -> None:
+    found = client.get("/compose/fields.json").json()
+    assert found["types"]["PodSpec"]["fields"]["nodeSelector"][0] == "{text}"
+    assert found["kinds"]["Scenario"] == {"kubesched.dev/v1alpha1": "Scenario"}
+    assert found["types"]["ScenarioSpec"]["fields"]["timeline"][0] == "[ScenarioEntry]"
+    assert found["types"]["ScenarioEntry"]["fields"]["taint"][0] == "ScenarioNodeTaint"
+    assert client.get("/compose/read/").status_code == 405

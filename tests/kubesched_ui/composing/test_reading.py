@@ -1,0 +1,223 @@
+"""What a text is read as: its objects with their lines, and what kubectl would refuse, at its line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_ui.composing import limits, schema
+from kubesched_ui.composing.reading import reading
+from kubesched_ui.scenarios.samples import FOLDER
+from scheduler_core.errors import InputError
+from tests.kubesched_ui.composing.texts import LISTED, MIXED
+
+OURS = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\n"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  labels: {app: web}
+spec:
+  containers:
+    - name: c
+      resources:
+        requests: {cpu: 500m}
+"""
+
+
+def problems(text: str) -> list[tuple[int, str, str]]:
+    """(line from 1, severity, message) of each."""
+    return [(one["line"] + 1, one["severity"], one["message"]) for one in reading(text)["problems"]]
+
+
+def test_objects_have_their_lines() -> None:
+    read = reading(MIXED)
+    assert [(thing["kind"], thing["name"], thing["lines"]) for thing in read["things"]] == [
+        ("Node", "n1", (9, 12)),
+        ("Deployment", "web", (15, 29)),
+    ]
+    assert read["scenario"]["value"]["metadata"] == {"name": "Three zones"}
+    assert (read["problems"], read["errors"]) == ([], 0)
+    assert [thing["lines"] for thing in reading(LISTED)["things"]] == [(7, 10), (11, 11), (13, 19)]
+
+
+def test_a_misspelt_field_is_a_warning_that_names_the_one_meant() -> None:
+    text = POD + "  nodeSelectorr: {disk: ssd}\n"
+    (found,) = reading(text)["problems"]
+    assert (found["severity"], found["line"], found["column"], found["end"]) == ("warning", 10, 2, 15)
+    assert (found["fix"], found["thing"]) == ("nodeSelector", 0)
+    assert "spec.nodeSelectorr: is not a field of PodSpec" in found["message"]
+    assert "did you mean nodeSelector?" in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (POD.replace("name: web", "name: Web"), 4, "cannot be a name"),
+        (POD.replace("  name: web\n", ""), 3, "needs a name"),
+        (POD.replace("apiVersion: v1", "apiVersion: apps/v1"), 1, 'no kind Pod in version "apps/v1"; it is in v1'),
+        (POD.replace("kind: Pod", "kind: Podd"), 2, "did you mean Pod?"),
+        (POD.replace("kind: Pod\n", ""), 1, "kind is missing"),
+        (POD.replace("500m", "500x"), 10, "is no quantity"),
+        (POD.replace("500m", "-1"), 10, "must not be negative"),
+        (POD.replace("app: web", "app: 7"), 5, 'put it in quotes: "7"'),
+        (POD.replace("app: web", "app: true"), 5, 'put it in quotes: "true"'),
+        (POD.replace("app: web", "'a b': c"), 5, "cannot be a key"),
+        (POD[: POD.index("    - ")] + "    name: c\n", 7, "must be a list"),
+        (POD + "  priority: high\n", 11, "must be a whole number"),
+        (POD + "  hostNetwork: 'yes'\n", 11, "must be true or false"),
+        (POD + "  tolerations: [{key: a, operator: Is}]\n", 11, "not one of Exists, Equal"),
+        (POD + "  tolerations: [{operator: Exists, tolerationSeconds: 3}]\n", 11, "NoExecute alone"),
+        (POD + "  topologySpreadConstraints:\n    - maxSkew: 0\n      topologyKey: z\n      whenUnsatisfiable: Wait\n"
+               "      labelSelector: {}\n", 12, "must be 1 or more"),
+        (POD + "  topologySpreadConstraints:\n    - {maxSkew: 1, labelSelector: {}}\n", 12, "topologyKey is missing"),
+        (POD + "  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n"
+               "        nodeSelectorTerms:\n          - matchExpressions: [{key: a, operator: In}]\n", 15,
+         "values must not be empty with In"),
+        ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\nspec:\n  taints:\n    - {key: a, effect: Never}\n", 6,
+         "not one of NoSchedule"),
+        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: {matchLabels: {a: b}}\n"
+         "  template:\n    spec: {containers: [{name: c}]}\n", 5, "which the template's labels do not have"),
+        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 2}\n", 4, "template is missing"),
+        ("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  template:\n"
+         "    spec: {containers: [{name: c}]}\n", 6, "must be OnFailure or Never"),
+        ("- just\n- words\n", 1, "is no object"),
+        ("a: [1, 2\nb: 3\n", 2, "is not valid YAML"),
+        ("a: 1\na: 2\n", 2, "occurs twice"),
+        (POD + "---\n" + POD, 15, "there is another Pod called web"),
+        (OURS + "spec:\n  untill: 5m\n", 4, "untill: is not a field of it; did you mean until?"),
+        (OURS + "spec:\n  timeline:\n    - {at: 5, cordon: n1, drain: n1}\n", 5, "exactly one of"),
+        ("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: 3\n", 3, "profiles"),
+    ],
+)  # fmt: skip
+def test_what_kubectl_would_refuse_is_an_error_at_its_line(text: str, line: int, said: str) -> None:
+    found = problems(text)
+    assert any(at == line and severity == "error" and said in message for at, severity, message in found), found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", "ConfigMap is left out"),
+        ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: c}\n", "another project's kind"),
+        (POD + "  nodeName: gone\n", "there is no node gone"),
+        (POD + "  priorityClassName: high\n", "there is no PriorityClass high"),
+        (POD + "  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n", "no PersistentVolumeClaim data"),
+    ],
+)
+def test_what_is_merely_left_out_or_absent_is_a_warning(text: str, said: str) -> None:
+    found = problems(text)
+    assert [severity for _, severity, _ in found] == ["warning"]
+    assert said in found[0][2]
+
+
+def test_one_broken_document_hides_no_other() -> None:
+    read = reading("a: [\n---\n" + POD + "---\nb: {\n")
+    assert [thing["name"] for thing in read["things"]] == ["web"]
+    assert [problem["line"] for problem in read["problems"]] == [1, 13] or read["errors"] == 2
+
+
+def test_every_sample_is_without_error() -> None:
+    for path in sorted(FOLDER.glob("*.yaml")):
+        read = reading(path.read_text())
+        assert [one for one in read["problems"] if one["severity"] == "error"] == [], path.name
+        assert read["things"]
+
+
+def test_constraints_are_told_in_sentences() -> None:
+    text = POD + (
+        "  nodeSelector: {disk: ssd}\n"
+        "  topologySpreadConstraints:\n"
+        "    - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule,\n"
+        "       labelSelector: {matchLabels: {app: web}}}\n"
+    )
+    assert reading(text)["things"][0]["says"] == [
+        [["spec", "nodeSelector"], "It runs only on nodes with disk=ssd."],
+        [
+            ["spec", "topologySpreadConstraints", 0],
+            "No zone gets to have over 1 more pod with app=web than the zone with the fewest; else it waits.",
+        ],
+    ]
+
+
+def test_the_picture_has_nodes_and_the_pods_on_them() -> None:
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {zone: a}}\nstatus: {allocatable: {cpu: 4}}\n---\n"
+    found = reading(node + POD + "  nodeName: n1\n---\n" + POD.replace("name: web", "name: waits"))["picture"]
+    assert found["nodes"]["name"] == ["n1"]
+    assert found["nodes"]["amounts"] == [{"cpu": 4000}]
+    assert found["nodes"]["labels"] == {"zone": {"values": ["a"], "of": [0]}}
+    assert found["pods"]["node"] == [0, -1]
+    assert found["waiting"] == 1
+    assert reading(MIXED)["picture"]["waiting"] == 3, "the replicas of a Deployment"
+
+
+def test_the_scheduler_is_told_as_it_takes_effect() -> None:
+    usual = {one["name"]: one["weight"] for one in reading("")["effective"]["score"]}
+    assert (usual["NodeAffinity"], usual["PodTopologySpread"]) == (2, 2)
+    alone = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    text = alone + "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, weight: 7}]}}}]\n"
+    told = {one["name"]: (one["weight"], one["usual"]) for one in reading(text)["effective"]["score"]}
+    assert told["NodeAffinity"] == (7, 2)
+    assert told["TaintToleration"] == (usual["TaintToleration"],) * 2
+    assert reading(OURS + "spec: {kubernetes: '1.16'}\n")["effective"] is None
+    assert reading(OURS + "spec: {config: {profiles: 3}}\n")["effective"] is None
+    assert reading(text)["config"]["value"]["kind"] == "KubeSchedulerConfiguration"
+    within = OURS + "spec:\n  config:\n    " + text.rstrip("\n").replace("\n", "\n    ") + "\n"
+    assert reading(within)["effective"] == reading(text)["effective"]
+
+
+# ---- hostile
+
+
+def bomb() -> str:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 5000, "levels deep"),
+        ("- " * 5000 + "x", "levels deep"),
+        (bomb(), "aliases expand"),
+        ("a: !!python/object:os.system x", "the tag"),
+        ("a: &a [*a]", "names no anchor"),
+        ("a\0b", "YAML"),
+        ("\ud800", "Unicode"),
+        ("kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {containers: [null]}", "is empty"),
+    ],
+)
+def test_hostile_text_is_an_error_in_words(text: str, said: str) -> None:
+    found = problems(text)
+    assert any(severity == "error" and said in message for _, severity, message in found), found
+
+
+def test_too_much_is_refused() -> None:
+    with pytest.raises(InputError, match="is larger than 1,000,000 bytes"):
+        reading("#" * (limits.MAX_BYTES + 1))
+    with pytest.raises(InputError, match="documents"):
+        reading("---\na: 1\n" * (limits.MAX_THINGS + 1))
+    many = "".join(f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{n}}}\n" for n in range(300))
+    read = reading(many.replace("name", "nam"))
+    assert len(read["problems"]) == limits.MAX_PROBLEMS
+    assert read["more"] > 0
+
+
+def test_odd_shapes_never_raise() -> None:
+    odd: list[Any] = ["null", "3", "text", "[]", "{}", "[[]]", "true", "{a: }"]
+    for kind in (*schema.table()["kinds"], "Scenario", "List", "KubeSchedulerConfiguration", "Policy"):
+        for value in odd:
+            for field in ("metadata", "spec", "status", "items", "value", "apiVersion"):
+                api = "kubesched.dev/v1alpha1" if kind == "Scenario" else (schema.versions_of(kind) or ["v1"])[0]
+                reading(
+                    f"kind: {kind}\n"
+                    + (f"apiVersion: {api}\n" if field != "apiVersion" else "")
+                    + f"{field}: {value}\n"
+                )
+    for value in odd:
+        for path in ("containers", "affinity", "tolerations", "topologySpreadConstraints", "nodeSelector", "volumes"):
+            reading(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{{path}: {value}}}\n")
+        reading(f"apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\nspec: {{objects: {value}, timeline: {value}}}\n")

@@ -1,0 +1,177 @@
+"""What a form changes: it reads back as it was meant, and everything else keeps its lines, comments included."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubesched_ui.composing.changing import changed
+from kubesched_ui.composing.reading import reading
+from kubesched_ui.composing.text import read
+from kubesched_ui.composing.things import things_of
+from kubesched_ui.composing.writing import same
+from scheduler_core.errors import InputError
+from tests.kubesched_ui.composing.texts import LISTED, MIXED
+
+
+def after(text: str, *changes: dict[str, Any]) -> str:
+    """The text with the changes."""
+    edit = changed(text, list(changes))
+    if edit is None:
+        return text
+    lines = text.split("\n")
+    lines[edit["first"] : edit["last"] + 1] = edit["lines"]
+    return "\n".join(lines)
+
+
+def values(text: str) -> list[dict[str, Any]]:
+    return [thing.value for thing in things_of(read(text)).objects]
+
+
+def test_a_number_changes_and_its_comment_stays() -> None:
+    web = values(MIXED)[1]
+    web["spec"]["replicas"] = 6
+    text = after(MIXED, {"thing": 1, "value": web})
+    assert text == MIXED.replace("replicas: 3   # one a zone", "replicas: 6   # one a zone")
+
+
+def test_what_is_added_within_stands_where_it_belongs() -> None:
+    web = values(MIXED)[1]
+    web["spec"]["template"]["spec"]["priorityClassName"] = "high"
+    web["spec"]["template"]["spec"]["containers"].append({"name": "beside"})
+    text = after(MIXED, {"thing": 1, "value": web})
+    assert text.startswith(MIXED.rstrip("\n"))
+    assert text.removeprefix(MIXED) == "        - name: beside\n      priorityClassName: high\n"
+    assert values(text)[1] == web
+
+
+def test_a_short_map_stays_on_its_line() -> None:
+    node = values(MIXED)[0]
+    node["metadata"]["labels"]["disk"] = "ssd"
+    text = after(MIXED, {"thing": 0, "value": node})
+    assert "metadata: {name: n1, labels: {zone: a, disk: ssd}}" in text
+
+
+def test_objects_in_a_list_are_added_duplicated_and_removed_there() -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p3"}, "spec": {"containers": [{"name": "c"}]}}
+    text = after(LISTED, {"add": pod, "after": None})
+    assert text.startswith(LISTED)
+    assert text.removeprefix(LISTED).startswith("    - apiVersion: v1\n      kind: Pod\n")
+    text = after(LISTED, {"thing": 1, "remove": True}, {"add": pod, "after": 2})
+    assert [one["metadata"]["name"] for one in values(text)] == ["n1", "p2", "p3"]
+    assert "# the only node" in text
+    assert "# the last" in text
+
+
+def test_the_last_object_of_a_list_leaves_an_empty_one() -> None:
+    text = after(LISTED, *({"thing": number, "remove": True} for number in range(3)))
+    assert values(text) == []
+    assert reading(text)["errors"] == 0
+
+
+def test_documents_are_added_and_removed() -> None:
+    assert after("", {"add": {"a": 1}, "after": None}) == "a: 1\n"
+    assert after("a: 1\n", {"add": {"b": 2}, "after": None}) == "a: 1\n---\nb: 2\n"
+    assert after("a: 1\n---\n# two\nb: 2\n---\nc: 3\n", {"thing": 1, "remove": True}) == "a: 1\n---\nc: 3\n"
+    assert values(after("a: 1\n---\nb: 2\n", {"thing": 0, "remove": True})) == [{"b": 2}]
+    assert after("a: 1\n---\nc: 3\n", {"add": {"b": 2}, "after": 0}) == "a: 1\n---\nb: 2\n---\nc: 3\n"
+
+
+def test_the_scenario_is_set_and_keeps_its_objects_and_comments() -> None:
+    scenario = reading(MIXED)["scenario"]["value"]
+    scenario["spec"]["timeline"].append({"at": 60, "cordon": "n1"})
+    text = after(MIXED, {"scenario": scenario})
+    assert "# the first thing that happens" in text
+    assert "# shown on the page" in text
+    assert reading(text)["scenario"]["value"] == scenario
+    text = after(LISTED, {"scenario": {"metadata": {"name": "other"}, "spec": {"until": "5m"}}})
+    assert "name: other" in text
+    assert values(text) == values(LISTED)
+    assert text.count("# the") == 2
+
+
+def test_a_scenario_comes_first_where_there_was_none() -> None:
+    text = after("kind: Node\n", {"scenario": {"metadata": {"name": "new"}, "spec": {}}})
+    assert text.startswith("apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\n")
+    assert text.endswith("---\nkind: Node\n")
+
+
+def test_what_was_empty_becomes_a_block() -> None:
+    text = after(MIXED.replace("timeline:\n", "x: {}\n  timeline:\n"), {"scenario": {"spec": {"x": {"a": [1]}}}})
+    assert "\n  x:\n    a:\n    - 1\n" in text
+
+
+def test_what_aliases_repeat_is_written_out() -> None:
+    text = "items:\n  - &a {kind: Pod, metadata: {name: p1}}\n  - *a\nkind: List\n"
+    second = values(text)[1] | {"spec": {"nodeName": "n1"}}
+    new = after(text, {"thing": 1, "value": second})
+    assert values(new) == [{"kind": "Pod", "metadata": {"name": "p1"}}, second]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [None, [], [1], [{}], [{"thing": 9, "value": {}}], [{"thing": 0, "value": 3}], [{"add": 1}],
+     [{"add": {}, "after": 7}], [{"scenario": {"kind": "Pod"}}], [{"thing": "0", "remove": True}]],
+)  # fmt: skip
+def test_odd_changes_are_refused(changes: Any) -> None:
+    with pytest.raises(InputError, match="the change"):
+        changed(LISTED, changes)
+
+
+def test_a_text_that_cannot_be_read_waits() -> None:
+    with pytest.raises(InputError, match="waits until the text can be read"):
+        changed("a: [\n---\nb: 1\n", [{"thing": 0, "value": {}}])
+
+
+# ---- whatever a form may hold
+
+# What YAML could not say without quotes is among the texts; characters beyond what it can hold at all are not.
+words = st.sampled_from(
+    ["a", "web", "yes", "n", "010", "1e3", "null", "~", "", " ", "a: b", "# no", "- x", "a\nb\n", "'", '"', "8Gi", "é"]
+)
+keys = st.sampled_from(["name", "labels", "app.kubernetes.io/name", "yes", "7", "spec", "x y", "#", "é"])
+scalars = st.one_of(words, st.booleans(), st.integers(-5, 5000), st.none(), st.floats(-2, 2, allow_nan=False))
+held = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(keys, inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(spot for key, one in inner for spot in spots(one, (*path, key)))]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), text=st.sampled_from([MIXED, LISTED]))
+def test_what_was_meant_is_what_reads_back(data: st.DataObject, text: str) -> None:
+    before = values(text)
+    number = data.draw(st.integers(0, len(before) - 1))
+    value = copy.deepcopy(before[number])
+    *way, last = data.draw(st.sampled_from(spots(value)[1:]))
+    place = value
+    for step in way:
+        place = place[step]
+    if data.draw(st.booleans()):
+        place[last] = data.draw(held)
+    else:
+        del place[last]
+    if isinstance(place, dict) and data.draw(st.booleans()):
+        place[data.draw(keys)] = data.draw(held)
+    new = after(text, {"thing": number, "value": value})
+    found = things_of(read(new)).objects
+    assert [same(one.value, value if at == number else before[at]) for at, one in enumerate(found)] == [True] * len(
+        before
+    )
+    lines = set(new.split("\n"))
+    own = range(*reading(text)["things"][number]["lines"])
+    own_lines = {*own, *(line + 1 for line in own), own.start}
+    if new != text:
+        others = [line for at, line in enumerate(text.split("\n")) if at not in own_lines]
+        assert set(others) <= lines, "what belongs to others keeps its lines"
