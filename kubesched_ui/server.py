@@ -4,7 +4,8 @@ Daphne hands websocket frames to Twisted's transport without asking whether the 
 that reads slowly would have a whole run piled up for it in memory. Here a consumer's `send` returns once the
 transport has room again (Twisted's push producer protocol). What many sockets get is framed and compressed once: a
 consumer may send `frames`, ready to be written, made for the window of compression that its scope's extension
-`kubesched.frames` tells (kubesched_ui/recording).
+`kubesched.frames` tells (kubesched_ui/recording). An answer in parts waits for its reader in the same way, and is broken
+off if he takes nothing for a minute.
 
 Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
 upload is read and forgotten, and answered with 413; large bodies are bounded in number and bytes, too, and what is
@@ -45,6 +46,7 @@ from kubesched_ui.machines.keeper import AGAIN, READY
 
 HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
 FILES = 65_536
+READER_S = 60  # for the reader of an answer in parts to take something
 
 
 @implementer(IPushProducer)
@@ -74,6 +76,7 @@ class BoundedRequest(http_protocol.WebRequest):
     received = 0
     length = 0  # as it was announced
     no_room = ""
+    gate: Gate | None = None  # of an answer in parts
     arriving: set[Any] = set()  # those that are not here as a whole, of all
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -109,6 +112,8 @@ class BoundedRequest(http_protocol.WebRequest):
 
     def connectionLost(self, reason: Any) -> None:
         self.arriving.discard(self)
+        if self.gate is not None:
+            self.gate.open.set()
         super().connectionLost(reason)
 
     def process(self) -> Any:
@@ -241,9 +246,31 @@ class Server(daphne_server.Server):
         if kind == "websocket.close" and (code := message.get("code")) in SERVER_CODES:
             protocol.sendCloseFrame(code=code, isReply=False)
             return
+        if kind == "http.response.body":
+            self.before_part(protocol, message.get("more_body", False))
         await super().handle_reply(protocol, message)
         if kind == "websocket.send":
             await protocol.gate.open.wait()
+        if kind == "http.response.body" and protocol.gate is not None:
+            await self.taken(protocol)
+
+    def before_part(self, protocol: Any, more: bool) -> None:
+        """An answer in parts waits for who reads it; else an export would pile up here."""
+        if more and protocol.gate is None and protocol in self.connections and protocol.channel is not None:
+            protocol.gate = Gate()
+            protocol.registerProducer(protocol.gate, True)
+        elif not more and protocol.gate is not None:
+            protocol.gate.open.set()
+            if protocol.channel is not None:  # else its reader is gone
+                protocol.unregisterProducer()
+
+    async def taken(self, protocol: Any) -> None:
+        """Until there is room for the next part; who takes nothing for so long keeps what makes it from others."""
+        try:
+            await asyncio.wait_for(protocol.gate.open.wait(), READER_S)
+        except TimeoutError:
+            if protocol.channel is not None:
+                protocol.channel.forceAbortClient()
 
     arriving = BoundedRequest.arriving
 

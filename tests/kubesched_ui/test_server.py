@@ -21,14 +21,20 @@ APPLICATION = """
     import contextlib
     import pathlib
     import random
+    import __main__
     from kubesched_ui.recording.frames import frames
     FRAME = "x" * 100_000
+    __main__.READER_S = 4
     NOISE = random.Random(1).randbytes(100_000).hex()
 
     async def application(scope, receive, send):
         await receive()
         if scope["type"] == "http":
             await send({"type": "http.response.start", "status": 200, "headers": []})
+            if scope["path"] == "/long":
+                for number in range(2_000):  # 200 MB
+                    await send({"type": "http.response.body", "body": FRAME.encode(), "more_body": True})
+                    pathlib.Path("sent").write_text(str(number + 1))
             if scope["path"] == "/breaks":
                 await send({"type": "http.response.body", "body": b"begun", "more_body": True})
                 raise OSError("the read failed")
@@ -113,6 +119,34 @@ def test_an_answer_that_fails_midway_is_broken_off(server: str) -> None:
         connection.request("GET", "/breaks")
         with pytest.raises((IncompleteRead, ConnectionResetError)):
             connection.getresponse().read()
+
+
+def test_an_answer_waits_for_who_reads_it(server: str, tmp_path: Path) -> None:
+    connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+    connection.request("GET", "/long")
+    answer = connection.getresponse()
+    assert settled(tmp_path / "sent") < 200  # some megabytes in the sockets, not 200
+    assert len(answer.read()) == 2_000 * 100_000 + len(b"taken")
+    connection.request("GET", "/")
+    assert connection.getresponse().read() == b"taken"
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_an_answer_whose_reader_takes_nothing_is_broken_off(server: str, tmp_path: Path, leaves: bool) -> None:
+    connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+    connection.request("GET", "/long")
+    answer = connection.getresponse()
+    if leaves:
+        answer.close()
+        connection.close()
+    for _ in range(100):
+        if (tmp_path / "sent").exists() and (tmp_path / "sent").read_text() == "2000":
+            break
+        time.sleep(0.1)
+    assert (tmp_path / "sent").read_text() == "2000"  # to nobody
+    if not leaves:
+        with pytest.raises((ConnectionResetError, IncompleteRead)):
+            answer.read()
 
 
 def test_a_socket_that_the_server_gives_up_is_closed(server: str) -> None:
