@@ -4,10 +4,11 @@
 
 Starts the product with a data folder of its own, runs a workload and opens the run's page in a headless Chromium of
 1440 by 900 pixels. The map has no groups, so that every node in view is drawn as a box of its own. Of each thing that
-is done: the frames that the compositor drew a second (`frames`), the gap between two of them that 1% exceed
-(`gap_ms_p99`), and how long the page's scripts took for one (`script_ms`: median, p95). `control` is a page that draws
-next to nothing: more frames than there this machine does not give at that time. `renderer` says what draws: without a
-GPU that is the processor. Prints one JSON line.
+is done: the frames a second that Chromium began and did not drop (`frames`: a frame in which nothing on the page changes
+is one that it keeps up with), those that it had something to draw in (`drawn`) and those it dropped (`dropped`), the gap
+between two that were begun that 1% exceed (`gap_ms_p99`), and how long the page's scripts took for one (`script_ms`:
+median, p95). `control` is a page that draws next to nothing: more frames than there this machine does not give at that
+time. `renderer` says what draws: without a GPU that is the processor. Prints one JSON line.
 """
 
 from __future__ import annotations
@@ -57,13 +58,19 @@ def traced(browser: Browser, page: Page, act: Callable[[], None]) -> dict[str, A
     browser.start_tracing(page=page, categories=CATEGORIES)
     act()
     events = json.loads(browser.stop_tracing())["traceEvents"]
-    drawn = sorted(event["ts"] / 1e3 for event in events if event["name"] == "DrawFrame")
+    begun, drawn, dropped = (
+        sorted(event["ts"] / 1e3 for event in events if event["name"] == name)
+        for name in ("BeginFrame", "DrawFrame", "DroppedFrame")
+    )
     frames = [event["dur"] / 1e3 for event in events if event["name"] == "FireAnimationFrame" and "dur" in event]
-    gaps = sorted(after - before for before, after in itertools.pairwise(drawn))
+    gaps = sorted(after - before for before, after in itertools.pairwise(begun))
     if not gaps or not frames:
         return {"frames": 0}
+    seconds = (begun[-1] - begun[0]) / 1e3
     return {
-        "frames": round(1e3 * len(gaps) / (drawn[-1] - drawn[0]), 1),
+        "frames": round((len(gaps) - len(dropped)) / seconds, 1),
+        "drawn": round(len(drawn) / seconds, 1),
+        "dropped": round(len(dropped) / seconds, 1),
         "gap_ms_p99": round(gaps[math.floor(0.99 * (len(gaps) - 1))], 1),
         "script_ms": [round(statistics.median(frames), 1), round(sorted(frames)[int(0.95 * len(frames))], 1)],
     }

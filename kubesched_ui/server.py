@@ -4,8 +4,8 @@ Daphne hands websocket frames to Twisted's transport without asking whether the 
 that reads slowly would have a whole run piled up for it in memory. Here a consumer's `send` returns once the
 transport has room again (Twisted's push producer protocol). What many sockets get is framed and compressed once: a
 consumer may send `frames`, ready to be written, made for the window of compression that its scope's extension
-`kubesched.frames` tells (kubesched_ui/recording). An answer in parts waits for its reader in the same way, and is broken
-off if he takes nothing for a minute.
+`kubesched.frames` tells (kubesched_ui/recording). An answer in parts waits for its reader in the same way, and is
+broken off if he takes nothing for a minute.
 
 Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
 upload is read and forgotten, and answered with 413; large bodies are bounded in number and bytes, too, and what is

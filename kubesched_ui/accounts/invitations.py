@@ -71,6 +71,10 @@ def _holds(invitation: Invitation) -> bool:
 def accept(invitation: Invitation, user: User) -> None:
     """Uses it up for a new account, or to join. Raises PermissionDenied where another one was quicker."""
     now = timezone.now()
+    if (
+        invitation.kind == Invitation.Kind.FIRST
+    ):  # every web process told one: who uses them at once waits for the other
+        list(Invitation.objects.select_for_update().filter(kind=Invitation.Kind.FIRST).order_by("pk"))
     if not Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=now, used_by=user):
         raise PermissionDenied(OVER)
     if invitation.kind == Invitation.Kind.FIRST:
