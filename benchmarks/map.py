@@ -4,11 +4,11 @@
 
 Starts the product with a data folder of its own, runs a workload and opens the run's page in a headless Chromium of
 1440 by 900 pixels. The map has no groups, so that every node in view is drawn as a box of its own. Of each thing that
-is done: the frames a second that Chromium began and did not drop (`frames`: a frame in which nothing on the page changes
-is one that it keeps up with), those that it had something to draw in (`drawn`) and those it dropped (`dropped`), the gap
-between two that were begun that 1% exceed (`gap_ms_p99`), and how long the page's scripts took for one (`script_ms`:
-median, p95). `control` is a page that draws next to nothing: more frames than there this machine does not give at that
-time. `renderer` says what draws: without a GPU that is the processor. Prints one JSON line.
+is done: the frames a second that Chromium began and did not drop (`frames`: it keeps up with one in which nothing
+changes), those that it had something to draw in (`drawn`) and those it dropped (`dropped`), the gap between two that
+were begun that 1% exceed (`gap_ms_p99`), and how long the page's scripts took for one (`script_ms`: median, p95).
+`control` is a page that draws next to nothing: more frames than there this machine does not give at that time.
+`renderer` says what draws: without a GPU that is the processor. Prints one JSON line.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def test_people_sign_in_at_one_address(tmp_path: Path) -> None:
 
 def first_administrator(machines: Machines, ada: Browser) -> None:
     """Each web process logs a link of its own; of those who use them at once one is made an administrator."""
-    links = [until(lambda name=name: link(machines, name), f"the link of {name}") for name in machines.webs]
+    links = [until(lambda name=name: link_of(machines, name), f"the link of {name}") for name in machines.webs]
     people = [ada, Browser(machines.url)]
     for browser, link in zip(people, links, strict=True):
         assert browser.ask("GET", link)[0] == 200
@@ -63,7 +63,7 @@ def first_administrator(machines: Machines, ada: Browser) -> None:
         ada.cookies, ada.opener = people[1].cookies, people[1].opener
 
 
-def link(machines: Machines, name: str) -> str:
+def link_of(machines: Machines, name: str) -> str:
     found = re.findall(r"/account/invitation/[\w-]+/", machines.said(name))
     return found[0] if found else ""
 
