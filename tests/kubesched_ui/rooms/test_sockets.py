@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from kubesched_ui.asgi import application
 from kubesched_ui.classroom import checking, course, explaining, picture, prose, questions, showing
 from kubesched_ui.recording import counted
-from kubesched_ui.rooms import joining, parts, watching
+from kubesched_ui.recording.notices import Notices
+from kubesched_ui.recording.notify import group
+from kubesched_ui.rooms import joining, parts, telling, watching
 from kubesched_ui.rooms.models import Room, Student
 from tests.kubesched_ui.rooms.conftest import Class, browser, opened
 
@@ -93,6 +96,42 @@ async def test_everybody_follows_and_counts_come() -> None:
     for one in (socket, late_socket, teacher, again):
         assert "closed" in (await until(one, "over"))[-1]
         assert (await one.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
+
+
+async def test_without_a_notice_a_socket_hears_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "tell", lambda room_id: None)
+    room = await sync_to_async(opened)()
+    _, socket = await joined(room, "Ada")
+    await until(socket, "mine")
+    await sync_to_async(room.move)(step=2)
+    await until(socket, "room", lambda state: state["step"] == 2)
+    await socket.disconnect()
+
+
+async def test_other_processes_hear_through_the_channel_layer() -> None:
+    layer, heard = get_channel_layer(), asyncio.get_running_loop().create_future()
+    notices = Notices(lambda number: heard.done() or heard.set_result(number), telling.OF)
+    notices.add(7)
+    while notices.channel is None or not layer.groups:
+        await asyncio.sleep(0.01)
+    for _ in range(40):  # this layer loses half of them
+        await layer.group_send(group(7, telling.OF), {"type": "room.changed", telling.OF: 7})
+    assert await asyncio.wait_for(heard, 5) == 7
+    notices.stop()
+
+
+async def test_what_is_told_goes_to_the_group_of_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, dict[str, Any]]] = []
+
+    class Layer:
+        async def group_send(self, name: str, message: dict[str, Any]) -> None:
+            sent.append((name, message))
+
+    monkeypatch.setattr(telling, "get_channel_layer", Layer)
+    telling.tell(7)
+    while not sent:
+        await asyncio.sleep(0.01)
+    assert sent == [("room-7", {"type": "room.changed", "room": 7})]
 
 
 def question_of(room: Class, step: int) -> questions.Question:
