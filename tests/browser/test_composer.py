@@ -145,6 +145,21 @@ def test_text_and_forms_follow_each_other(page: Page) -> None:
     expect(card(page, "Pod pod").locator(".says")).to_have_text("It runs only on nodes with disk=ssd.")
 
 
+def test_the_editor_completes_and_is_left_by_the_keyboard(page: Page) -> None:
+    page.goto("/compose/")
+    page.get_by_role("heading", name="Compose a scenario").click()
+    page.keyboard.press("e")
+    paste(page, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  priority")
+    page.keyboard.type("C")
+    page.keyboard.press("Control+Space")
+    expect(page.locator(".CodeMirror-hint-active")).to_contain_text("priorityClassName")
+    page.keyboard.press("Enter")
+    has(page, "  priorityClassName: ")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("!document.activeElement.closest('.CodeMirror')")
+
+
 def test_what_has_an_error_is_not_run_and_says_where(quiet_page: Page) -> None:
     page = quiet_page
     page.goto("/compose/")
