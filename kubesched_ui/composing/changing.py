@@ -68,7 +68,7 @@ class _Working:
             if number not in self.gone:
                 lines = list(rewritten(document, self._finished(number)))
                 begins = not lines or not lines[0].startswith("---")
-                if found and begins and document.value is not None:
+                if found and begins and any(line.strip() for line in lines):
                     lines = ["---", *lines]
                 found.append(lines)
             for value in self.added.get(number, ()):
@@ -116,8 +116,6 @@ def changed(text: str, changes: Any) -> dict[str, Any] | None:
     things = things_of(before)
     if not isinstance(changes, list) or not 1 <= len(changes) <= MAX_CHANGES:
         raise InputError(WHERE, "", f"must be a list of 1 to {MAX_CHANGES:,} changes")
-    if any(document.problem for document in before.documents):
-        raise InputError(WHERE, "", "waits until the text can be read")
     working = _Working(before, things)
     for change in changes:
         _apply(change, working)

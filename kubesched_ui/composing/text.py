@@ -113,8 +113,9 @@ def _located(problem: str, line: int) -> tuple[Place, str]:
     match = _LINE.search(problem)
     if match is None:
         return Place(line), problem
-    said = (problem[: match.start()] + problem[match.end() :]).replace("YAML : ", "YAML: ").strip()
-    return Place(line + int(match[1]) - 1, int(match[2] or 1) - 1), said.replace("  ", " ").replace(" :", ":")
+    before, after = problem[: match.start()].strip(), problem[match.end() :].lstrip(": ")
+    said = ": ".join(part for part in (before, after) if part)
+    return Place(line + int(match[1]) - 1, int(match[2] or 1) - 1), said
 
 
 # ---- where something stands

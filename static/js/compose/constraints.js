@@ -236,6 +236,7 @@ function section(at, labels, put, whole) {
   const add = () => {
     const kind = CONSTRAINTS[select.value];
     if (!kind) return;
+    select.value = "";
     const fresh = kind.fresh({ ...get(whole, labels) });
     const held = get(pod, kind.at);
     put([...at, ...kind.at], kind.list ? [...(Array.isArray(held) ? held : []), fresh] : fresh);

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kubesched_ui.composing import limits, schema
+from kubesched_ui.composing.changing import changed
 from kubesched_ui.composing.reading import reading
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.errors import InputError
@@ -84,7 +87,7 @@ def test_a_misspelt_field_is_a_warning_that_names_the_one_meant() -> None:
         ("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  template:\n"
          "    spec: {containers: [{name: c}]}\n", 6, "must be OnFailure or Never"),
         ("- just\n- words\n", 1, "is no object"),
-        ("a: [1, 2\nb: 3\n", 2, "is not valid YAML"),
+        ("a: [1, 2\nb: 3\n", 2, "is not valid YAML: did not find expected ',' or ']'"),
         ("a: 1\na: 2\n", 2, "occurs twice"),
         (POD + "---\n" + POD, 15, "there is another Pod called web"),
         (OURS + "spec:\n  untill: 5m\n", 4, "untill: is not a field of it; did you mean until?"),
@@ -204,6 +207,16 @@ def test_too_much_is_refused() -> None:
     read = reading(many.replace("name", "nam"))
     assert len(read["problems"]) == limits.MAX_PROBLEMS
     assert read["more"] > 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([MIXED, LISTED, POD]), st.integers(0, 900), st.integers(0, 40), st.text(max_size=12))
+def test_damaged_text_never_raises(text: str, at: int, cut: int, put: str) -> None:
+    read = reading(text[:at] + put + text[at + cut :])
+    assert all(one["line"] >= 0 and one["message"] for one in read["problems"])
+    first = next((number for number, one in enumerate(read["things"]) if one["kind"] == "Pod"), None)
+    if first is not None:
+        changed(text[:at] + put + text[at + cut :], [{"thing": first, "remove": True}])
 
 
 def test_odd_shapes_never_raise() -> None:

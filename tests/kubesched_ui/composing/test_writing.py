@@ -122,9 +122,12 @@ def test_odd_changes_are_refused(changes: Any) -> None:
         changed(LISTED, changes)
 
 
-def test_a_text_that_cannot_be_read_waits() -> None:
-    with pytest.raises(InputError, match="waits until the text can be read"):
-        changed("a: [\n---\nb: 1\n", [{"thing": 0, "value": {}}])
+def test_a_document_that_cannot_be_read_stays_as_it_is() -> None:
+    broken = "a: [\n# being typed\n---\nb: 1\n"
+    assert after(broken, {"thing": 0, "value": {"b": 2}}) == "a: [\n# being typed\n---\nb: 2\n"
+    assert after(broken, {"thing": 0, "remove": True}) == "a: [\n# being typed\n"
+    text = after(broken, {"scenario": {"metadata": {"name": "a"}, "spec": {}}})
+    assert text.endswith("spec: {}\n---\n" + broken)
 
 
 # ---- whatever a form may hold
