@@ -40,6 +40,13 @@ _kept: OrderedDict[tuple[Any, ...], str] = OrderedDict()
 _lock = threading.Lock()
 
 
+class Onlooker(viewing.By):
+    """Somebody where there are no accounts: sees everything, and is offered nothing to do."""
+
+    def may(self, action: str, thing: Any) -> bool:
+        return False
+
+
 def address_in(run: Run, text: str) -> str:
     """The address of a page of the run, as it is kept: path and query. Raises Refused."""
     if len(text) > MAX_ADDRESS or not text.isprintable():
@@ -77,18 +84,17 @@ def part(room: Room) -> str:
         return format_html('<p class="notice">{}</p>', refused)
 
 
-def class_of(room: Room) -> Viewer | None:
-    """Somebody who holds nothing but the room's link; None without accounts. Raises Refused where the teacher does not
-    see the run."""
+def class_of(room: Room) -> viewing.Viewer:
+    """Somebody who holds nothing but the room's link. Raises Refused where the teacher does not see the run."""
     if not settings.ACCOUNTS:
-        return None
+        return Onlooker(None)
     teacher = access.viewer_of(room.owner or AnonymousUser())
     if room.share_id is None or not access.sees(teacher, Run, room.run_id or 0):
         raise Refused("Who opened this room does not see the run any more.", 410)
     return Viewer(links=(room.share_id,))
 
 
-def page(address: str, who: Viewer | None) -> str:
+def page(address: str, who: viewing.Viewer) -> str:
     """The whole page, as the product makes it for them. Raises Refused."""
     request = request_for(address)
     match = request.resolver_match
@@ -116,6 +122,7 @@ def request_for(address: str) -> HttpRequest:
 FORMS = re.compile(r"<(form|script|noscript|dialog|template)\b.*?</\1>", re.S)
 LOADED = re.compile(r"<section\b[^>]*\bdata-load=.*?</section>", re.S)
 LIVE = re.compile(r"\s(?:data-(?:live|load|swap|part|map|chart|link|keep)|autofocus)(?:=\"[^\"]*\")?(?=[\s>])")
+BUTTON = re.compile(r"<button\b([^>]*)>(.*?)</button>", re.S)
 MAIN = re.compile(r"<main\b[^>]*>(.*)</main>", re.S)
 RELATIVE = re.compile(r'href="(?=[?#])')
 
@@ -126,7 +133,13 @@ def within(page: str, path: str) -> str:
     html = found[1] if found else ""
     for pattern in (FORMS, LOADED, LIVE):
         html = pattern.sub("", html)
+    html = BUTTON.sub(_read_only, html)
     return mark_safe(RELATIVE.sub(f'href="{escape(path)}', html))  # a page of ours, escaped when it was made
+
+
+def _read_only(button: re.Match[str]) -> str:
+    """What a button shows where it is a figure or a verdict that can be asked about; else nothing."""
+    return f'<span class="from">{button[2]}</span>' if 'class="from' in button[1] else ""
 
 
 def title(room: Room) -> str:
