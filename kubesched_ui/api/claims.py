@@ -34,7 +34,7 @@ class Group(Schema):
     requests: list[Short]
 
 
-class OneNode(Schema):
+class ClaimsOnNode(Schema):
     node: str
     fits: bool
     said: str
@@ -44,7 +44,7 @@ class OneNode(Schema):
     pools: list[dict[str, Any]]
 
 
-class Told(Schema):
+class ClaimsTold(Schema):
     """Documented here; the answer is encoded at once."""
 
     pod: str
@@ -56,18 +56,18 @@ class Told(Schema):
     total: int = Field(description="How many groups there are")
     page: int
     pages: int
-    node: OneNode | None = Field(description="The node that is asked for, device by device")
+    node: ClaimsOnNode | None = Field(description="The node that is asked for, device by device")
 
 
-class Asked(Schema):
+class ClaimsAsked(Schema):
     node: Text = Field("", description="The node that was chosen, else the first of the first group.")
     attempt: int | None = Field(None, ge=1, le=MAX_ID, description="The last one, if nothing is said.")
     cycle: int | None = Field(None, ge=1, le=MAX_ID, description="Instead of the attempt: the number of its cycle.")
     page: int = Field(1, ge=1, le=1_000_000, description="Of the groups, 20 at a time.")
 
 
-@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/claims", response={200: Told, **REFUSALS, 409: Refusal})
-def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[Asked]) -> HttpResponse:
+@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/claims", response={200: ClaimsTold, **REFUSALS, 409: Refusal})
+def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ClaimsAsked]) -> HttpResponse:
     """What each request of the pod's resource claims finds, looked at again in the cluster before the cycle."""
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)

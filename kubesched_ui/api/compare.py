@@ -71,7 +71,7 @@ class PodCompared(Schema):
     first_known: bool = Field(True, description="false: not looked at; ask for this pod alone")
 
 
-class StepOut(Schema):
+class CycleStep(Schema):
     point: str
     plugin: str
     part: str
@@ -93,7 +93,7 @@ class Compared(Schema):
     metrics: Figures = Field(description="[a's, b's]")
     divergence: Divergence | None = Field(description="The first cycle that came to something else")
     pods: list[PodCompared]
-    steps: list[StepOut] | None = Field(None, description="With `pod`: both cycles, plugin by plugin")
+    steps: list[CycleStep] | None = Field(None, description="With `pod`: both cycles, plugin by plugin")
 
 
 A = Query(..., ge=1, le=MAX_ID, description="Number of a run")

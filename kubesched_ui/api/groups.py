@@ -110,7 +110,7 @@ class GroupDetail(Schema):
     attempts: list[Span]
 
 
-class Asked(Schema):
+class GroupAsked(Schema):
     cycle: int | None = Field(None, ge=1, le=MAX_ID, description="Of one of its members; the last attempt if not given")
 
 
@@ -124,7 +124,7 @@ def groups_of(request: HttpRequest, run_id: int, page: int = Query(1, ge=1, le=1
 
 
 @router.get("/runs/{int:run_id}/groups/{namespace}/{name}", response={200: GroupDetail, **REFUSALS}, url_name="group")
-def group(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[Asked]) -> dict[str, Any]:
+def group(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[GroupAsked]) -> dict[str, Any]:
     """One cycle of a group: its members in the order tried, the placements, whom it evicted, what became of it."""
     run = find(Run, run_id)
     found = groups.group_at(run, namespace, name, asked.cycle)

@@ -33,7 +33,7 @@ class Value(Schema):
     pages: int = Field(0, description="Of the root: how many pages its longest sum has")
 
 
-class Asked(Schema):
+class ProvenanceAsked(Schema):
     point: Text = Field(description=f"One of {', '.join((*POINTS, *OWN_POINTS, QUEUE))}.")
     plugin: Text = Field("", description="For all points but total.")
     node: Text = Field("", description="The node that was chosen, if nothing is said.")
@@ -47,7 +47,9 @@ class Asked(Schema):
 
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/provenance", response={200: Value, **REFUSALS, 409: Refusal})
-def provenance_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[Asked]) -> HttpResponse:
+def provenance_of(
+    request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ProvenanceAsked]
+) -> HttpResponse:
     """Where a verdict, a score, a total or a choice comes from: a tree whose inner values are computed from their
     arguments, down to fields of objects and of the configuration."""
     run = find(Run, run_id)
@@ -60,6 +62,6 @@ def provenance_of(request: HttpRequest, run_id: int, namespace: str, name: str, 
     return HttpResponse(msgspec.json.encode(tree), content_type="application/json")
 
 
-def _of_queue(run: Run, namespace: str, name: str, asked: Asked) -> Tree:
+def _of_queue(run: Run, namespace: str, name: str, asked: ProvenanceAsked) -> Tree:
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle) if asked.move is None else None
     return queue_times.tell(run, cycle, namespace, name, asked.move, asked.until)

@@ -26,7 +26,7 @@ class Trial(Schema):
     nominated: bool = Field(description="It would fit but for pods that are nominated to the node")
 
 
-class OneNode(Schema):
+class TrialOnNode(Schema):
     node: str
     tried: bool = Field(description="Whether the cycle came to this node")
     steps: list[Trial]
@@ -47,7 +47,7 @@ class Tried(Schema):
     reasons: list[str]
 
 
-class Told(Schema):
+class TrialsTold(Schema):
     """Documented here; the answer is encoded at once."""
 
     pod: str
@@ -59,20 +59,20 @@ class Told(Schema):
     total: int = Field(description="How many it tried")
     page: int
     pages: int
-    trial: OneNode | None = Field(description="The node that is asked for; null if none was tried")
+    trial: TrialOnNode | None = Field(description="The node that is asked for; null if none was tried")
     before: str = Field(description="The node that was tried before it")
     after: str = Field(description="The node that was tried after it")
 
 
-class Asked(Schema):
+class TrialsAsked(Schema):
     node: Text = Field("", description="The node that room was made on, else the first tried, if nothing is said.")
     attempt: int | None = Field(None, ge=1, le=MAX_ID, description="The last one, if nothing is said.")
     cycle: int | None = Field(None, ge=1, le=MAX_ID, description="Instead of the attempt: the number of its cycle.")
     page: int = Field(1, ge=1, le=1_000_000, description="Of the nodes, 100 at a time.")
 
 
-@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/trials", response={200: Told, **REFUSALS, 409: Refusal})
-def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[Asked]) -> HttpResponse:
+@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/trials", response={200: TrialsTold, **REFUSALS, 409: Refusal})
+def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[TrialsAsked]) -> HttpResponse:
     """Each victim's trial removal and reprieve on one node, made again in the cluster before the cycle."""
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)

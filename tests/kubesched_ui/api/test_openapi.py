@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from typing import Any
 
 import pytest
 from django.test import Client
 from jsonschema import Draft202012Validator
+from ninja import Schema
 
 from kubesched_ui.api import api
 from kubesched_ui.models import Run, Scenario
@@ -43,6 +45,17 @@ def test_every_schema_is_valid_and_every_array_says_of_what() -> None:
     for name, schema in DOCUMENT["components"]["schemas"].items():
         Draft202012Validator.check_schema(schema)
         assert [part for part in parts(schema) if part.get("type") == "array" and "items" not in part] == [], name
+
+
+def test_no_two_schemas_have_one_name() -> None:
+    """The document would have one of them only, for both."""
+    made = list(Schema.__subclasses__())
+    for one in made:
+        made += one.__subclasses__()
+    places: defaultdict[str, set[str]] = defaultdict(set)
+    for one in made:
+        places[one.__name__].add(one.__module__)
+    assert [name for name in DOCUMENT["components"]["schemas"] if len(places[name]) > 1] == []
 
 
 def test_bounds_are_told_in_the_words_of_json_schema() -> None:
