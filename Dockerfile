@@ -9,6 +9,7 @@ COPY kubesched_ui kubesched_ui
 COPY templates templates
 COPY static static
 COPY docs/plugins.md docs/plugins.md
+COPY docs/examples/per_node_plugin.py docs/examples/per_node_plugin.py
 RUN useradd --create-home kubesched && mkdir -p /data && chown kubesched /data
 USER kubesched
 ENV VAR_DIR=/data

@@ -26,6 +26,7 @@ ALWAYS = frozenset({
 OF_LARGE_RUNS = frozenset({
     RUN + "heat/",
     RUN + "object/",
+    RUN + "present/",
     RUN + "nodes/<str:name>/",
     API + "state",
     API + "map",
@@ -46,4 +47,5 @@ BEFORE = frozenset({RUN, POD, API.removesuffix("/")})
 # What is sent piece by piece.
 STREAMED = frozenset({API + "export", "api/scenarios/<int:scenario_id>/export"})
 # Whole pages: who has to wait is told so.
-PAGES = frozenset({"compare/<int:a>/<int:b>/", RUN + "nodes/<str:name>/", RUN + "object/", POD, *OF_LARGE_SCENARIOS})
+PAGES = frozenset({"compare/<int:a>/<int:b>/", POD, *OF_LARGE_SCENARIOS})
+PAGES |= {RUN + "nodes/<str:name>/", RUN + "object/", RUN + "present/"}

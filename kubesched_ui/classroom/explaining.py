@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import pairwise
 from typing import Any
 
 from kubesched_ui.classroom import prose, questions
@@ -174,11 +173,13 @@ def _lands(question: Question, given: str) -> Iterator[str]:
 
 
 def _order(question: Question, given: list[str]) -> Iterator[str]:
-    for first, second in pairwise(given):
-        a, b = questions.ranked_by(question, first), questions.ranked_by(question, second)
-        if a < b:
-            yield f"You have {first} before {second}; but {first} comes to {shown(a)} and {second} to {shown(b)}."
-            return
+    """What to compare. Which of two comes first would be a part of the answer, and so would their values."""
+    yield "At least two of them are the wrong way round."
+    if question.ask.of:
+        return
+    told = question.facts.find(question.focus.pod, question.focus.attempt).told
+    parts = [f"{plugin} x {score['weight']}" for plugin, score in told.get("score", {}).items()]
+    yield f"The total of a node is the sum of what these give it, normalised and times the weight: {', '.join(parts)}."
 
 
 # ---- preemption

@@ -43,6 +43,20 @@ class Settings(Strict, kw_only=True):
     tie_break: Literal["seed", "name"] = "name"
     preemption: bool = True
     percentage: int | None = None
+    plugins: list[Literal["RackLimit"]] = []
+    extender: Answers | None = None
+
+    @property
+    def own(self) -> bool:
+        """Whether a program of the lesson's takes part, so that nobody can start such a run in the browser."""
+        return bool(self.plugins or self.extender)
+
+
+class Answers(Strict, kw_only=True):
+    """What the extender of a lesson says. `refuses`: node -> why; `points`: node -> 0 to 10."""
+
+    refuses: dict[str, str] = {}
+    points: dict[str, int] = {}
 
 
 class Focus(Strict, kw_only=True):
@@ -51,7 +65,7 @@ class Focus(Strict, kw_only=True):
     run: str = ""
     pod: str = ""
     attempt: int | None = None
-    point: Literal["", "filter", "score", "postfilter", "queue", "raw", "normalized", "weighted", "total"] = ""
+    point: Literal["", "filter", "score", "postfilter", "queue", "walk", "raw", "normalized", "weighted", "total"] = ""
     plugin: str = ""
     node: str = ""
 

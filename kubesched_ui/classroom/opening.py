@@ -17,6 +17,7 @@ from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.lifecycle import RunSettings, create_run
 from kubesched_ui.runs.lifecycle import defaults as run_defaults
+from scheduler_core.errors import InputError
 
 # Points of a focus -> those of a pod's page.
 POINTS = {"filter": "filter", "score": "score", "postfilter": "postfilter"}
@@ -28,7 +29,7 @@ def address_of(run_id: int, focus: Focus | None, facts: Facts) -> str:
         return reverse("run", args=[run_id])
     namespace, _, name = facts.pod_key(focus.pod).partition("/")
     query = {"attempt": str(facts.focused.attempt)}
-    if focus.point != "queue":
+    if focus.point not in ("queue", "walk"):
         query |= {"point": focus.point, "plugin": focus.plugin, "node": focus.node}
     told = urlencode({key: value for key, value in query.items() if value})
     return f"{reverse('pod', args=[run_id, namespace, name])}?{told}"
@@ -38,6 +39,8 @@ def open_run(lesson: Lesson, step: int) -> str:
     """The address of a step's focus in a stored run of the lesson, which is made if whoever looks has none. Raises
     Unknown, InputError."""
     facts = lesson.facts(step)
+    if facts.run.settings.own:
+        raise InputError("Lesson", "", "has a program of its own in this run, which is not started from a browser")
     name = f"Lesson {lesson.number}: {lesson.title}"[:200]
     with transaction.atomic():
         scenario = _scenario(lesson, facts.run)

@@ -9,8 +9,9 @@ from kubesched_ui.classroom.explaining import leaf_value
 from kubesched_ui.classroom.facts import Facts
 from kubesched_ui.classroom.playing import Attempted
 from kubesched_ui.classroom.values import Amount, Seconds, shown
+from kubesched_ui.classroom.walking import STAGES, walks
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from kubesched_ui.reading import cycleview
+from kubesched_ui.reading import cycleview, vessels
 from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
 from scheduler_core.provenance.tree import Tree
@@ -33,6 +34,8 @@ def given(facts: Facts) -> dict[str, Any]:
     there = list(state.nodes().values())
     picture: dict[str, Any] = {"nodes": [_node(facts, found, moment) for found in there[:MAX_NODES]]}
     picture["more"] = max(0, len(there) - MAX_NODES)
+    asks = vessels.asked_of(state, facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
+    picture["shelf"] = vessels.shelf(vessels.nodes_of(state)[:MAX_NODES], asks)
     picture["extended"] = sorted({name for node in picture["nodes"] for name in node["extended"]})
     if facts.focus.pod:
         key = facts.pod_key(facts.focus.pod)
@@ -69,6 +72,9 @@ def revealed(facts: Facts) -> dict[str, Any]:
     cycle = facts.focused
     picture: dict[str, Any] = {"point": focus.point, "cycle": cycle.number, "plugin": focus.plugin, "node": focus.node}
     told = cycle.told
+    picture["exchanges"] = [
+        one._replace(answered=to_yaml(one.answered)) for one in facts.run.exchanges if one.pod == _bare(cycle.pod)
+    ]
     if focus.point == "filter":
         picture["matrix"] = cycleview.matrix(told, cycle.nodes)
     elif focus.point == "postfilter":
@@ -78,6 +84,8 @@ def revealed(facts: Facts) -> dict[str, Any]:
             for pod in node["pods"]
         }
         picture["preemption"] = cycleview.preemption(told, priorities)
+    elif focus.point == "walk":
+        picture |= {"walk": walks(facts), "stages": STAGES}
     elif focus.point == "queue":
         picture["way"] = way(facts, whole=True)
     elif focus.point:
@@ -85,6 +93,10 @@ def revealed(facts: Facts) -> dict[str, Any]:
     if tree := _tree(facts, cycle):
         picture["tree"] = {"text": tree.text, "lines": list(_lines(tree))[:MAX_LINES]}
     return picture
+
+
+def _bare(key: str) -> str:
+    return key.partition("/")[2]
 
 
 def _tree(facts: Facts, cycle: Attempted) -> Tree | None:

@@ -6,13 +6,17 @@ The same scenario, settings and core as of a stored run, so what a lesson says h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from kubesched_ui.asking.queue_times import rules, way
+from kubesched_ui.classroom.answering import Exchange, answering
 from kubesched_ui.classroom.lessonfile import Settings
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.reading.recorded import cycle_dict
@@ -20,6 +24,7 @@ from kubesched_ui.recording.chronicle import Chronicle
 from kubesched_ui.recording.events import Event
 from kubesched_ui.recording.sentences import sentence
 from scheduler_core.config import Configuration
+from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import provenance
 from scheduler_core.debugger.objects import objects_at, written
@@ -29,6 +34,7 @@ from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder
 from scheduler_core.debugger.rewound import Rewound
 from scheduler_core.debugger.state import State
 from scheduler_core.legacy.configuration import load
+from scheduler_core.plugins.out_of_tree import enabling, with_plugins
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of
 from scheduler_core.releases import NEWEST, Release, get_release
@@ -38,6 +44,9 @@ from scheduler_core.snapshot.prepare import prepare
 from scheduler_core.time.scenario import load_scenario
 from scheduler_core.time.scenario_run import ScenarioRun
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+# Plugins that a lesson's run may have beside the in-tree ones: name -> the documentation's file.
+OWN_PLUGINS = {"RackLimit": EXAMPLES / "per_node_plugin.py"}
 MAX_CYCLES, MAX_RECORDS, MAX_PODS = 500, 20_000, 2_000  # lessons are small
 
 
@@ -74,6 +83,8 @@ class Played:
         self.release_name = get_release(settings.release or self.given.kubernetes or NEWEST).name
         self.release: Release = get_release(self.release_name)
         self.settings = settings
+        self.registry = with_plugins(f"{OWN_PLUGINS[name]}:{name}" for name in settings.plugins)
+        self.exchanges: list[Exchange] = []
         self.cycles: list[Attempted] = []
         self.events: list[Event] = []
         self._make: Any
@@ -88,7 +99,8 @@ class Played:
 
     def _in_one_pass(self) -> Recorder:
         settings = self.settings
-        self.configuration = self._configured(settings.config or self.given.config or None)
+        config = settings.config or self.given.config or enabling(settings.plugins)
+        self.configuration = load(config, self.release, self.registry)
         found = prepare(
             self.given.objects,
             release=self.release,
@@ -99,13 +111,29 @@ class Played:
         self._make = self._maker(self.configuration, settings.preemption, settings.percentage)
         simulation = self._make(found.objects)
         recorder, nodes = Recorder(simulation), list(simulation.nodes)
+        with self._asking(simulation):
+            self._play(simulation, recorder, nodes)
+        recorder.rest()
+        return recorder
+
+    @contextmanager
+    def _asking(self, simulation: Simulation) -> Iterator[None]:
+        """Inside the `with` the lesson's extender is asked, if it has one."""
+        if self.settings.extender is None:
+            yield
+            return
+        configs = self.configuration.extenders
+        hosts = [urlsplit(config.url_prefix).netloc for config in configs]
+        with answering(self.settings.extender, self.exchanges) as address:
+            simulation.scheduler.ask(Extenders(configs, simulation.cluster, hosts, proxy=address))
+            yield
+
+    def _play(self, simulation: Simulation, recorder: Recorder, nodes: list[str]) -> None:
         for number, trace in enumerate(simulation.run(), 1):
             if number > MAX_CYCLES:
                 raise TooLarge(f"the run has more than {MAX_CYCLES} cycles, which is too much for a lesson")
             recorder.cycle(trace)
             self.cycles.append(Attempted(number, trace.pod, trace.attempt, 0.0, trace.result, 0, trace, nodes))
-        recorder.rest()
-        return recorder
 
     def _in_time(self, document: bytes) -> Recorder:
         settings, scenario = self.settings, load_scenario(document)
@@ -138,9 +166,6 @@ class Played:
             raise TooLarge(f"the run has more than {MAX_CYCLES} cycles, which is too much for a lesson")
         self.cycles.append(Attempted(len(self.cycles) + 1, trace.pod, trace.attempt, t, result, seq, trace, nodes))
 
-    def _configured(self, config: Any) -> Configuration:
-        return load(config, self.release)
-
     def _maker(self, configuration: Configuration, preemption: bool, percentage: int | None) -> Any:
         settings = self.settings
         return partial(
@@ -151,6 +176,7 @@ class Played:
             tie_break=settings.tie_break,
             preemption=preemption,
             percentage=percentage,
+            registry=self.registry,
         )
 
     # ---- what can be asked

@@ -26,7 +26,7 @@ def all_lessons(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
-    """A step; POST with `answer` judges it, with `reveal` tells it."""
+    """A step; POST with `answer` judges it, with `reveal` tells it. `present=1`: for a room (docs/present.md)."""
     here = lesson_of(name, step)
     asked = here.steps[step - 1].ask is not None
     told: dict[str, Any] = {}
@@ -37,7 +37,15 @@ def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
         told = {"verdict": verdict, "said": said, "given": given}
         revealed = verdict.right
     context = {"lesson": here, "step": step, "view": showing.shows(here, State(step, revealed)), **told}
-    return render(request, "lesson.html", context | around(here, step), status=200)
+    context |= around(here, step) | manner(here, step, request.GET.get("present") == "1", asked and not revealed)
+    return render(request, "lesson.html", context)
+
+
+def manner(here: Lesson, step: int, large: bool, hides: bool) -> dict[str, Any]:
+    """How the page behaves: `large`: for a room, and all links stay so; `hides`: whether there is an answer to come;
+    `lesson_own`: whether a program of the lesson takes part, so that the run cannot be opened."""
+    own = here.facts(step).run.settings.own
+    return {"large": large, "kept": "?present=1" if large else "", "hides": hides, "lesson_own": own}
 
 
 def around(here: Lesson, step: int) -> dict[str, Any]:

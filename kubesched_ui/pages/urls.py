@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from kubesched_ui.pages import compare, compose, home, join, learn, lists, rooms, runs, scenarios, upgrades
+from kubesched_ui.pages import (
+    compare,
+    compose,
+    home,
+    join,
+    learn,
+    lists,
+    present,
+    rooms,
+    runs,
+    scenarios,
+    upgrades,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -47,6 +59,7 @@ urlpatterns = [
     path("runs/", lists.runs, name="runs"),
     path("runs/<int:run_id>/", runs.run, name="run"),
     path("runs/<int:run_id>/room/", rooms.open_on_run, name="run-room"),
+    path("runs/<int:run_id>/present/", present.present, name="present"),
     path("runs/<int:run_id>/fork/", compare.fork, name="fork"),
     path("scenarios/<int:scenario_id>/pair/", compare.pair, name="pair"),
     path("scenarios/<int:scenario_id>/upgrade/", upgrades.start, name="upgrade-start"),

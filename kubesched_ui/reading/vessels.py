@@ -5,7 +5,7 @@ What small pictures of a cluster are made of: on the first page, in present mode
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -33,10 +33,11 @@ class Node(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A pod in a vessel; `height` in percent of the vessel."""
+    """A pod in a vessel; `height` in percent of the vessel; `goes`: it has to leave."""
 
     pod: str
     height: float
+    goes: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ class Shelf:
     def marked(self, marks: Mapping[str, tuple[str, str]]) -> Shelf:
         """With marks: node -> (mark, what is said of it); other nodes lose theirs."""
         return replace(self, vessels=[replace(v, mark=m, said=s) for v in self.vessels for m, s in [_of(marks, v)]])
+
+    def leaving(self, pods: Collection[str]) -> Shelf:
+        """With these pods, namespace/name, as those that have to leave."""
+        drawn = [replace(v, blocks=[b._replace(goes=b.pod in pods) for b in v.blocks]) for v in self.vessels]
+        return replace(self, vessels=drawn)
 
 
 def _of(marks: Mapping[str, tuple[str, str]], vessel: Vessel) -> tuple[str, str]:

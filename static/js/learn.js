@@ -1,11 +1,13 @@
 // Lessons: an answer is checked without leaving the page, and what is done is remembered in this browser alone.
 import { done, finished, KEY, kept, note, summary } from "./progress.js";
+import { beginWalks } from "./walk.js";
 
+const REVEALED = "kubesched.revealed"; // the steps whose answers were shown, kept alike
 const remembered = () => kept(KEY);
 
-function remember(text) {
+function remember(text, key = KEY) {
   try {
-    localStorage.setItem(KEY, text);
+    localStorage.setItem(key, text);
   } catch {
     // then it is not kept
   }
@@ -24,9 +26,14 @@ function showDone() {
 
 function noteStep() {
   const lesson = document.getElementById("lesson");
-  if (lesson?.hasAttribute("data-right"))
-    remember(note(remembered(), lesson.dataset.lesson, Number(lesson.dataset.step)));
+  if (!lesson) return;
+  const [name, step] = [lesson.dataset.lesson, Number(lesson.dataset.step)];
+  if (lesson.hasAttribute("data-right")) remember(note(remembered(), name, step));
+  if (lesson.hasAttribute("data-revealed")) remember(note(kept(REVEALED), name, step), REVEALED);
+  const again = lesson.querySelector("[data-again]");
+  if (again) again.hidden = !done(kept(REVEALED), name).includes(step);
   showDone();
+  beginWalks();
 }
 
 async function send(form, button) {
@@ -51,7 +58,7 @@ async function send(form, button) {
   });
   noteStep();
   const verdict = document.getElementById("verdict");
-  verdict?.focus({ preventScroll: true });
+  (verdict ?? fresh.querySelector("h2"))?.focus({ preventScroll: true });
   verdict?.scrollIntoView({ block: "nearest" });
 }
 
@@ -90,6 +97,7 @@ function showCourse() {
 document.addEventListener("click", (event) => {
   if (!event.target.closest("[data-forget]")) return;
   remember("{}");
+  remember("{}", REVEALED);
   location.reload();
 });
 

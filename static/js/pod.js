@@ -107,6 +107,12 @@ onKeys({
   ".": cycleBy(1),
   ",": cycleBy(-1),
   g: () => document.getElementById("go-to").showModal(),
+  s: () => {
+    const link = document.querySelector("[data-present]");
+    if (!link) return;
+    takeAlong(link);
+    link.click();
+  },
 });
 
 const goTo = document.getElementById("go-to");

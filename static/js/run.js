@@ -1,6 +1,7 @@
 // A run in progress: counts move with every frame of events; tables and charts follow at a pace the page can keep.
 // Of a run in time only the events of the run itself are followed: a day has a million, and its clock tells how far it is.
 import { drawCharts, redraw } from "./charts.js";
+import { onKeys } from "./keys.js";
 import { loadParts } from "./load.js";
 import { follow } from "./socket.js";
 
@@ -91,6 +92,16 @@ function live() {
   });
   pace();
 }
+
+// Presenting begins at the cycle that the map is at.
+const there = document.querySelector("[data-present]");
+there.addEventListener("click", () => {
+  const at = new URL(location.href).searchParams;
+  const address = new URL(there.href);
+  for (const key of ["cycle", "point", "plugin"]) if (at.has(key)) address.searchParams.set(key, at.get(key));
+  there.href = address.href;
+});
+onKeys({ s: () => there.click() });
 
 drawCharts(document);
 loadParts();

@@ -91,8 +91,51 @@ def test_by_keyboard_alone_and_without_scripts(page: Page) -> None:
 
 def test_on_a_narrow_phone_nothing_is_cut_off(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
+    page.goto("/learn/26-how-the-scheduler-knows/1/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for name, step in list(kinds().values()):
         page.goto(f"/learn/{name}/{step}/")
         page.get_by_role("button", name="Show the answer").click()
         expect(page.locator("#revealed")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, (name, step)
+
+
+def test_what_was_revealed_is_shown_again_only_when_it_is_wished(page: Page) -> None:
+    name, step = kinds()["lands"]
+    page.goto(f"/learn/{name}/{step}/")
+    expect(page.locator("[data-again]")).to_be_hidden()
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.locator("#revealed")).to_be_visible()
+    page.reload()
+    expect(page.locator("#revealed")).to_have_count(0)
+    page.get_by_role("button", name="Show it again").click()
+    expect(page.locator("#revealed")).to_be_visible()
+
+
+def test_objects_walk_by_buttons_alone(page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto("/learn/26-how-the-scheduler-knows/1/")
+    said = page.locator("[data-walk-said]")
+    expect(said).to_contain_text("API server: Its list of nodes has Node n1.")
+    forth = page.get_by_role("button", name="Step on")
+    for _ in range(6):
+        forth.click()
+    expect(said).to_contain_text("API server: Its list of pods has Pod old.")
+    page.locator(".walk-objects summary").last.click()
+    expect(said).to_contain_text("ADDED Pod fresh")
+    for _ in range(5):
+        forth.click()
+    expect(said).to_contain_text("fresh comes to activeQ")
+    expect(forth).to_be_disabled()
+    page.get_by_role("button", name="Back").click()
+    expect(said).to_contain_text("Handler")
+
+
+def test_a_lesson_for_a_room_goes_on_by_one_key(page: Page) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto("/learn/01-what-a-scheduler-does/2/?present=1")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#revealed")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/3/?present=1")
+    assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.prose')).fontSize)") >= 28

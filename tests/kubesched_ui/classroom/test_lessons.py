@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from kubesched_ui.classroom import checking, course, lessonfile
+from kubesched_ui.classroom import checking, course, explaining, lessonfile, questions
 from kubesched_ui.classroom.course import Lesson
 from kubesched_ui.classroom.errors import LessonError
+from kubesched_ui.classroom.values import shown
+from kubesched_ui.classroom.walking import STAGES, walks
 
 LESSON = """---
 title: A small one
@@ -140,3 +143,42 @@ def test_html_in_a_lesson_is_text(tmp_path: Path) -> None:
     assert "<script" not in view["text"]
     assert "<img" not in view["text"]
     assert 'href="javascript' not in view["text"]
+
+
+def test_a_wrong_order_is_told_no_part_of_the_right_one() -> None:
+    """Neither which of the nodes comes first nor what any of them comes to."""
+    asked = 0
+    for lesson in course.lessons()[0]:
+        for number, step in enumerate(lesson.steps, 1):
+            if step.ask is None or step.ask.kind != "order":
+                continue
+            question = lesson.question(number)
+            assert question is not None
+            known = questions.options(question)
+            values = {shown(questions.ranked_by(question, node)) for node in known}
+            for places in itertools.permutations(range(1, len(known) + 1)):
+                verdict = questions.judge(question, [str(place) for place in places])
+                if verdict.right:
+                    continue
+                said = " ".join(map(str, explaining.explain(question, verdict)))
+                assert not set(re.findall(r"[\w.-]+", said)) & {*known, *values}, said
+                asked += 1
+    assert asked > 3
+
+
+def test_the_walk_is_what_the_run_recorded() -> None:
+    lesson = course.lesson("26-how-the-scheduler-knows")
+    assert lesson is not None
+    first, last = walks(lesson.facts(1)), walks(lesson.facts(len(lesson.steps)))
+    assert [(one.t, one.what) for one in first] == [
+        ("the list", "Node n1"),
+        ("the list", "Pod old"),
+        ("10 s", "Pod fresh"),
+    ]
+    assert [one.what for one in last[3:]] == ["Node n1", "Node n2", "Pod fresh", "Pod old"]
+    assert all(len(one.steps) == len(STAGES) for one in last)
+    by = {(one.t, one.what): one for one in last}
+    assert by["40 s", "Node n2"].steps[-1] == "The cache has it now. fresh comes to activeQ (NodeAdd)."
+    assert by["20 s", "Node n1"].steps[-1].endswith("wakes nobody.")
+    assert "confirms on n2" in by["40 s", "Pod fresh"].steps[-1]
+    assert [one.wakes for one in last[2:5]] == [True, False, True]

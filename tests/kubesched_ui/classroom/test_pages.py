@@ -105,6 +105,38 @@ def test_hostile_answers_are_answers(client: Client, answers: list[str]) -> None
                 assert "<script>alert" not in page.content.decode()
 
 
+def test_the_cluster_is_drawn_without_what_may_be_asked(client: Client) -> None:
+    drawn = client.get(address(NAMES[0], 1)).content.decode().partition('class="lesson-map"')[2].partition("<table")[0]
+    assert drawn.count('class="glass"') > 2
+    assert "free" not in drawn
+    assert "asks for" not in drawn
+
+
+def test_for_a_room_every_link_stays_large(client: Client) -> None:
+    page = client.get(f"{address(NAMES[0], 2)}?present=1").content.decode()
+    assert 'class="presenting"' in page
+    ways = re.findall(r'href="(/learn/[^"]+/\d+/[^"]*)"', page)
+    assert len([way for way in ways if way.endswith("?present=1")]) == len(ways) - 1, "all but the one that leaves"
+    assert re.search(r'action="[^"]+\?present=1"\s+class="card question', page)
+    assert page.count('id="go-after"') == 1, "which shows the answer"
+    told = client.post(f"{address(NAMES[0], 2)}?present=1", {"reveal": "1"}).content.decode()
+    assert re.search(r'<a[^>]*id="go-after"', told)
+    assert "data-revealed" in told
+    assert 'class="presenting"' not in client.get(address(NAMES[0], 2)).content.decode()
+
+
+def test_a_program_of_the_lessons_own_takes_part_and_is_not_opened(client: Client) -> None:
+    for name, said in (("27-write-your-own-plugin", "RackLimit"), ("21-extenders", "What the extender was asked")):
+        lesson = course.lesson(name)
+        assert lesson is not None
+        last = len(lesson.steps)
+        told = client.post(address(name, last), {"reveal": "1"}).content.decode()
+        assert said in told
+        assert "not opened in the browser" in told
+        assert client.post(reverse("lesson-open", args=[name, last])).status_code == 404
+    assert Run.objects.count() == 0
+
+
 def test_what_is_not_there(client: Client) -> None:
     for wrong in ("/learn/99-none/", f"/learn/{NAMES[0]}/99/", f"/learn/{NAMES[0]}/0/", "/learn/..%2f..%2fx/"):
         assert client.get(wrong).status_code == 404

@@ -1,0 +1,147 @@
+"""The walk of objects from the API server to cache and queue, as a run in time recorded it, for a small animation.
+
+How client-go hands objects on: k8s.io/client-go/tools/cache (reflector.go, delta_fifo.go, shared_informer.go); which
+handler takes what: pkg/scheduler/eventhandlers.go. What the run adds is what there was, when it changed, and what came
+of it in the queue.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kubesched_ui.classroom.facts import Facts
+from kubesched_ui.classroom.values import Seconds, shown
+from scheduler_core.debugger.queue_times import PARTS
+
+STAGES = ["API server", "Reflector", "Delta FIFO", "Indexer", "Handler", "Cache or queue"]
+MOST = 40  # objects of a walk
+POPPED = "popped"
+
+
+class Walk(NamedTuple):
+    """An object on its way. `steps`: a sentence for each of STAGES; `wakes`: whether it brought a pod to where it is
+    tried."""
+
+    t: str
+    what: str
+    steps: list[str]
+    wakes: bool
+
+
+class Change(NamedTuple):
+    """What the API server tells: `verb` as a watch has it, "" in the list at the beginning."""
+
+    verb: str
+    kind: str
+    key: str
+    node: str = ""
+    before: str = ""
+
+
+def walks(facts: Facts) -> list[Walk]:
+    """What had walked before the attempt in focus began; before its pod's last one, all that walked in the run."""
+    run, cycle = facts.run, facts.focused
+    last = cycle.number == max(one.number for one in run.cycles if one.pod == cycle.pod)
+    begun = [e["seq"] for e in run.events if e["type"] == "cycle.started" and e["pod"] == cycle.pod]
+    mine = sum(one.pod == cycle.pod and one.number < cycle.number for one in run.cycles)
+    end = float("inf") if last else begun[mine]
+    found = [_listed(change) for change in _opening(facts)]
+    for event in run.events:
+        if event["seq"] < end and (change := _change(event)) is not None:
+            effects = [e for e in run.events if e["data"].get("cause") == event["seq"] and e["seq"] < end]
+            found.append(_watched(change, event["t"], effects))
+    return found[:MOST]
+
+
+def _opening(facts: Facts) -> list[Change]:
+    state = facts.run.state(0)
+    nodes = state.nodes()
+    found = [Change("", "Node", name) for name in nodes]
+    found += [Change("", "Pod", pod, name) for name, node in nodes.items() for pod in node["pods"]]
+    return found + [Change("", "Pod", pod) for pod in state.pending()]
+
+
+def _change(event: dict[str, Any]) -> Change | None:
+    data, pod = event["data"], event["pod"]
+    match event["type"]:
+        case "pod.created":
+            return Change("ADDED", "Pod", pod, data["node"])
+        case "pod.updated":
+            return Change("MODIFIED", "Pod", pod, data.get("node") or "")
+        case "pod.bound":
+            return Change("MODIFIED", "Pod", pod, data["node"], before="none")
+        case "pod.deleted":
+            return Change("DELETED", "Pod", pod, data["node"])
+        case "node.changed":
+            verb = {"created": "ADDED", "deleted": "DELETED"}.get(data["change"], "MODIFIED")
+            return Change(verb, "Node", data["name"])
+    return None
+
+
+def _named(change: Change) -> str:
+    return f"{change.kind} {change.key.removeprefix('default/')}"
+
+
+def _listed(change: Change) -> Walk:
+    what, store = _named(change), change.key
+    handler, place = _place(change)
+    steps = [
+        f"Its list of {change.kind.lower()}s has {what}.",
+        f"The reflector of {change.kind.lower()}s lists them and takes {what} with the others.",
+        f"As Replaced, at the end of the deltas of {store}.",
+        f"The indexer stores it under {store}.",
+        handler,
+        place,
+    ]
+    return Walk("the list", what, steps, wakes=False)
+
+
+def _watched(change: Change, t: float, effects: list[dict[str, Any]]) -> Walk:
+    what, store = _named(change), change.key
+    delta = {"ADDED": "Added", "MODIFIED": "Updated", "DELETED": "Deleted"}[change.verb]
+    kept = {
+        "ADDED": f"The indexer stores it under {store}.",
+        "MODIFIED": f"The indexer has it in the place of what was under {store}.",
+        "DELETED": f"The indexer forgets {store}.",
+    }[change.verb]
+    handler, place = _place(change)
+    moved = [event for event in effects if event["type"] == "queue.moved" and event["data"]["to"] != POPPED]
+    told = [_moved(event) for event in moved]
+    if change.kind == "Node" or change.verb == "DELETED":
+        told = told or ["The queue hears of it, too, and wakes nobody."]
+    steps = [
+        f"It sends {change.verb} {what} to everybody who watches.",
+        f"The reflector of {change.kind.lower()}s reads it from its watch.",
+        f"As {delta}, at the end of the deltas of {store}.",
+        kept,
+        handler,
+        " ".join([place, *told]),
+    ]
+    wakes = any(event["data"]["to"] in ("active", "backoff") for event in moved)
+    return Walk(shown(Seconds(t)), what, steps, wakes)
+
+
+def _moved(event: dict[str, Any]) -> str:
+    pod, data = event["pod"].removeprefix("default/"), event["data"]
+    return f"{pod} comes to {PARTS.get(data['to'], data['to'])} ({data['event']})."
+
+
+def _place(change: Change) -> tuple[str, str]:
+    """Which handler takes it, and what that does."""
+    what = _named(change)
+    if change.kind == "Node":
+        does = {"DELETED": "forgets it", "MODIFIED": "has it anew"}.get(change.verb, "has it now")
+        return "It is a node: the handler of nodes takes it.", f"The cache {does}."
+    if change.before:
+        return (
+            "It has a node now: for the handler of pods without one it is gone, for that of pods with one it is new.",
+            f"The queue forgets {what}, and the cache confirms on {change.node} what was assumed.",
+        )
+    if change.node:
+        does = "takes it away from" if change.verb == "DELETED" else "counts it on"
+        return (
+            f"It has a node, {change.node}: the handler of pods with one takes it.",
+            f"The cache {does} {change.node}.",
+        )
+    does = "forgets it" if change.verb == "DELETED" else "takes it in"
+    return "It has no node: the handler of pods without one takes it.", f"The queue {does}."

@@ -1,0 +1,258 @@
+"""A run for a room: large type, one thing at a time. The address holds the whole state (docs/present.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from kubesched_ui.asking.recordings import NotRecorded, recording_of
+from kubesched_ui.models import Cycle, PodResult, Run
+from kubesched_ui.pages import podpage, runpage
+from kubesched_ui.pages.errors import readable
+from kubesched_ui.pages.runs import find
+from kubesched_ui.reading import figures, history, slides, vessels
+from kubesched_ui.reading.cycleview import score_rows
+from kubesched_ui.reading.moment import causes_of
+from kubesched_ui.reading.slides import Slide
+from kubesched_ui.reading.vessels import Shelf
+from kubesched_ui.recording.sentences import sentence
+from kubesched_ui.scenarios import clusterview
+from scheduler_core.debugger.state import State
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import MAX_NODE_SCORE
+
+GROUPS, PODS_TOLD, VICTIMS = 6, 12, 24  # on a slide
+NOTE = 130  # characters of what is said of a plugin
+TITLES = {
+    "nodes": "The cluster before it is tried",
+    "fits": "Who is left",
+    "victims": "Who has to go",
+    "total": "The sums",
+    "result": "The decision",
+}
+# Lines of a pod's YAML that are told apart from the others, or say nothing in a room.
+PLAIN = {"ImageLocality", "NodeResourcesFit NodeResourcesBalancedAllocation"}
+
+
+@require_GET
+@readable
+def present(request: HttpRequest, run_id: int) -> HttpResponse:
+    """One slide: of the run (its beginning, its end) or of a cycle."""
+    run, asked = find(run_id), request.GET
+    hide = asked.get("hide") == "1"
+    number = asked.get("cycle", "")
+    cycle = int(number) if number.isdecimal() and len(number) < 10 else 0
+    if not cycle or not run.cycles_done:
+        context = whole(run, asked.get("point") == "end", hide)
+    else:
+        row = run.cycles.filter(number=cycle).first()
+        if row is None:
+            raise Http404(f"Run {run_id} has no cycle {cycle:,}.")
+        context = of_cycle(run, row, asked, hide)
+    context |= {"toggled": f"?{urlencode({**here(context), **({} if hide else {'hide': 1})})}"}
+    return render(request, "present.html", {"run": run, "hide": hide, "first": start_of(hide), **context})
+
+
+def here(context: Mapping[str, Any]) -> dict[str, Any]:
+    """The slide that is shown, without whether something is hidden."""
+    slide: Slide = context["slide"]
+    found = {"cycle": context.get("number", ""), "point": slide.point, "plugin": slide.plugin}
+    return {key: value for key, value in found.items() if value}
+
+
+def address(cycle: int, slide: Slide | str, hide: bool) -> str:
+    """Of a slide of a cycle."""
+    slide = slide if isinstance(slide, Slide) else Slide(slide)
+    told = {"cycle": cycle, "point": slide.point} | ({"plugin": slide.plugin} if slide.plugin else {})
+    return f"?{urlencode(told)}{'&hide=1' if hide else ''}"
+
+
+def start_of(hide: bool) -> str:
+    """Of the slide before the first cycle."""
+    return "?hide=1" if hide else "?"
+
+
+def end_of(hide: bool) -> str:
+    """Of the slide after the last cycle."""
+    return f"?point=end{'&hide=1' if hide else ''}"
+
+
+def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
+    """The slides about the run itself: before its first cycle, after its last."""
+    last = run.cycles_done
+    context: dict[str, Any] = {"last": end_of(hide), "leave": reverse("run", args=[run.pk])}
+    if end and last:
+        told = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_TOLD]
+        context |= {"counts": runpage.outcome_counts(run), "told": told, "before": address(last, "result", hide)}
+        return context | {"slide": Slide("end"), "title": "So far" if run.active else "What it came to"}
+    context |= {"scheduler": runpage.scheduler_of(run), "nodes": run.scenario.counts.get("Node", 0)}
+    context |= {"after": address(1, "pod", hide) if last else ""}
+    return context | {"slide": Slide("begin"), "title": run.scenario.name}
+
+
+def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict[str, Any]:
+    """A slide of a cycle, and the ways from it."""
+    page = podpage.context(run, row.namespace, row.name, {"cycle": str(row.number)})
+    assert page is not None, "a cycle is of a pod"
+    state = state_of(run, row)
+    cycle, verdicts = page["cycle"], page["matrix"]
+    found = slides.of_cycle(cycle, verdicts, page["preemption"], hide, state is not None)
+    at = slides.at(found, asked.get("point", ""), asked.get("plugin", ""))
+    slide, number = found[at], row.number
+    context: dict[str, Any] = {"slide": slide, "number": number, "page": page, "name": row.name}
+    context |= {"title": title_of(slide, row), "last": end_of(hide)}
+    context |= ways(run, number, found, at, hide)
+    shown = found[: at + 1] if hide else found
+    context["rail"] = [(one, address(number, one, hide), one is slide) for one in shown]
+    nodes = vessels.nodes_of(state) if state is not None else None
+    key = f"{row.namespace}/{row.name}"
+    asks = vessels.asked_of(state, key) if state is not None else {}
+    context["leave"] = f"{reverse('pod', args=[run.pk, row.namespace, row.name])}?cycle={number}"
+    if nodes is not None and slide.point not in ("pod", "preenqueue", "prefilter", "score", "total"):
+        context["shelf"] = marked(vessels.shelf(nodes, asks), found, at, page)
+    return context | told(run, row, page, found, at, asks)
+
+
+def ways(run: Run, number: int, found: Sequence[Slide], at: int, hide: bool) -> dict[str, str]:
+    """Where the keys lead: the slides before and after, and the cycles."""
+    first, last = number <= 1, number >= run.cycles_done
+    before = start_of(hide) if first else address(number - 1, "result", hide)
+    after = end_of(hide) if last else address(number + 1, "pod", hide)
+    return {
+        "before": address(number, found[at - 1], hide) if at else before,
+        "after": address(number, found[at + 1], hide) if at + 1 < len(found) else after,
+        "cycle_before": "" if first else address(number - 1, "pod", hide),
+        "cycle_after": "" if last else address(number + 1, "pod", hide),
+    }
+
+
+def state_of(run: Run, row: Cycle) -> State | None:
+    """The cluster before the cycle; None if that was not recorded."""
+    with suppress(NotRecorded, InputError):
+        recording = recording_of(run)
+        return State(recording, recording.before_cycle(row.number))
+    return None
+
+
+def title_of(slide: Slide, row: Cycle) -> str:
+    """The heading of a slide: nothing of what comes later."""
+    match slide.point:
+        case "pod":
+            return row.name
+        case "guess":
+            return slides.GUESSES[slide.plugin]
+        case "filter" | "score":
+            return slide.plugin
+        case "preenqueue":
+            return "It may not enter the queue"
+        case "prefilter":
+            return "PreFilter refuses it"
+        case "candidates":
+            return "Would evicting pods make room?"
+    return TITLES[slide.point]
+
+
+def marked(shelf: Shelf, found: Sequence[Slide], at: int, page: Mapping[str, Any]) -> Shelf:
+    """The nodes with what the slides up to this one say of them."""
+    if found[at].point in ("candidates", "victims"):
+        preemption = page["preemption"]
+        gone = {victim.pod for one in preemption.candidates if one.chosen for victim in one.victims}
+        shelf = shelf.marked(slides.candidates(preemption, found[at].point))
+        return shelf.leaving(gone) if found[at].point == "victims" else shelf
+    return shelf.marked(slides.marks(found, at, page["matrix"], page["cycle"]))
+
+
+def told(
+    run: Run, row: Cycle, page: Mapping[str, Any], found: Sequence[Slide], at: int, asks: Mapping[str, int]
+) -> dict[str, Any]:
+    """What else is on the slide."""
+    slide, verdicts = found[at], page["matrix"]
+    match slide.point:
+        case "pod":
+            return about_pod(run, row, page, asks)
+        case "filter":
+            groups = slides.out_by(verdicts, slide.plugin)
+            return about_plugin(page, "filter", slide.plugin) | {
+                "groups": groups[:GROUPS],
+                "more": max(0, len(groups) - GROUPS),
+                "passed": slides.passed(found, at, verdicts),
+            }
+        case "fits":
+            return {"passed": slides.passed(found, at, verdicts), "verdicts": verdicts}
+        case "score":
+            rows, best = score_rows(page["cycle"]), 10 if page["old"] else MAX_NODE_SCORE
+            return about_plugin(page, "score", slide.plugin) | {
+                "scores": slides.scores(rows, slide.plugin, best),
+                "scored": len(rows),
+            }
+        case "total":
+            return {"score_chart": figures.score_bars(slides.undecided(score_rows(page["cycle"])))}
+        case "candidates" | "victims":
+            preemption = page["preemption"]
+            chosen = next((one for one in preemption.candidates if one.chosen), None)
+            return {"preemption": preemption, "chosen": chosen, "victims": chosen.victims[:VICTIMS] if chosen else []}
+        case "preenqueue" | "prefilter":
+            return {"status": page["cycle"][slide.point]}
+    return {}
+
+
+def about_plugin(page: Mapping[str, Any], point: str, plugin: str) -> dict[str, Any]:
+    """What a plugin does there, and the lines of the pod that it reads."""
+    note = next((text for name, text in page["notes"][point] if name == plugin), "")
+    lines = [line["text"] for line in page["yaml_lines"] if plugin in line["plugins"].split()]
+    return {"note": in_short(note), "lines": dedented(lines)}
+
+
+def in_short(note: str) -> str:
+    """The beginning of a note that is read in a glance; "" if it has none."""
+    first = re.split(r"\. |: |; ", note)[0].rstrip(".")
+    return f"{first[:1].upper()}{first[1:]}." if first and len(first) <= NOTE else ""
+
+
+def about_pod(run: Run, row: Cycle, page: Mapping[str, Any], asks: Mapping[str, int]) -> dict[str, Any]:
+    """What the pod asks for, and in time what brought it here."""
+    lines = [line["text"] for line in page["yaml_lines"] if line["plugins"] and line["plugins"] not in PLAIN]
+    group = page.get("group") or {}
+    return {
+        "asks": clusterview.asks(dict(asks)) if asks else "",
+        "lines": dedented(lines),
+        "tried": tried(run, row, page),
+        "group_name": group.get("name") or group.get("own_name") or "",
+    }
+
+
+def tried(run: Run, row: Cycle, page: Mapping[str, Any]) -> str:
+    """Which attempt it is, and in time when it began and why."""
+    if not run.in_time:
+        return f"Attempt {row.attempt}" if len(page["strip"]["entries"]) > 1 else ""
+    why = because(run, row)
+    return f"Attempt {row.attempt} at {page['cycle_at']}{f': {why}' if why else ''}"
+
+
+def because(run: Run, row: Cycle) -> str:
+    """What brought the pod to the front of the queue, as far as it is known."""
+    mine = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name, number__lt=row.number)
+    cause, left = 0, mine.count()
+    for event in history.events_of(run, f"{row.namespace}/{row.name}"):
+        if event["type"] == "cycle.started":
+            if not left:
+                break
+            cause, left = 0, left - 1
+        elif event["type"] == "queue.moved":
+            cause = event["data"].get("cause", 0) or cause
+    found = causes_of(run, {cause}).get(cause)
+    return sentence(found) if found else ""
+
+
+def dedented(lines: Sequence[str]) -> str:
+    """Lines of YAML without what all of them are indented by."""
+    depth = min((len(line) - len(line.lstrip()) for line in lines), default=0)
+    return "\n".join(line[depth:] for line in lines[:16])

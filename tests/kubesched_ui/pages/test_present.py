@@ -1,0 +1,250 @@
+"""Present mode: a run one thing at a time, of every kind, and nothing of what comes before its turn."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Run
+from tests.kubesched_ui.clusters import taught
+from tests.kubesched_ui.pages.test_pages import Page
+from tests.kubesched_ui.pages.test_podpage import sample
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+
+class Shown:
+    """A slide: its heading, its text without tags, its rail, and where its keys lead."""
+
+    def __init__(self, client: Client, run: Run, query: str = "") -> None:
+        response = client.get(f"/runs/{run.pk}/present/{query}")
+        assert response.status_code == 200, query
+        self.page = Page(response)
+        flat = self.page.flat
+        self.sent = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", flat)))
+        heading = re.search(r'<h1 id="t-slide".*?>(.*?)</h1>', flat)
+        assert heading, query
+        self.heading = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>|​", "", heading[1]))).strip()
+        rail = flat.partition('class="rail"')[2].partition("</nav>")[0]
+        self.rail = [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", one)).strip() for one in re.findall("<a.*?</a>", rail)]
+        self.to = {key: html.unescape(to) for key, to in re.findall(r'id="go-([\w-]+)"[^>]*?href="([^"]*)"', flat)}
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """Node -> what is said of it."""
+        found = re.findall(r'<li class="vessel (\w*)".*?class="mono">(.*?)</strong>', self.page.flat)
+        return {name: mark for mark, name in found}
+
+
+def tour(client: Client, run: Run, query: str = "", most: int = 200) -> list[Shown]:
+    """All slides, as the arrow key goes through them."""
+    found = [Shown(client, run, query)]
+    while (to := found[-1].to.get("after")) and len(found) < most:
+        found.append(Shown(client, run, to))
+    return found
+
+
+@pytest.fixture
+def run() -> Run:
+    return ran(scenario(*json.loads(taught())["items"]))
+
+
+def test_a_run_from_its_beginning_to_its_end_and_back(client: Client, run: Run) -> None:
+    found = tour(client, run)
+    assert found[0].heading == "test"
+    assert "4 nodes" in found[0].sent
+    assert found[-1].heading == "What it came to"
+    assert [one.heading for one in found].count("The decision") == run.cycles_done == 5
+    back, at = [], found[-1]
+    while to := at.to.get("before"):
+        at = Shown(client, run, to)
+        back.append(at.heading)
+    assert back[::-1] == [one.heading for one in found[:-1]]
+    assert all(one.page.inline == [] for one in found)
+
+
+def test_one_thing_at_a_time(client: Client, run: Run) -> None:
+    number = run.cycles.get(name="scored").number
+    headings = [one.heading for one in tour(client, run) if f"pod {number} of 5" in one.sent]
+    assert headings == [
+        "scored",
+        "The cluster before it is tried",
+        "TaintToleration 1 out",
+        "NodeResourcesFit 1 out",
+        "Who is left 2 of 4",
+        "TaintToleration × 3",
+        "NodeResourcesFit × 1",
+        "NodeResourcesBalancedAllocation × 1",
+        "ImageLocality × 1",
+        "The sums",
+        "The decision",
+    ]
+
+
+def test_nodes_fall_out_plugin_by_plugin(client: Client, run: Run) -> None:
+    number = run.cycles.get(name="scored").number
+    at = f"?cycle={number}&point=filter&plugin="
+    first = Shown(client, run, f"{at}TaintToleration")
+    assert first.marks == {"n1": "", "n2": "", "n3": "", "n4": "refused"}
+    second = Shown(client, run, f"{at}NodeResourcesFit")
+    assert second.marks == {"n1": "", "n2": "", "n3": "refused", "n4": "out"}
+    assert "asks 1, 0 of 2 free" in second.sent
+    left = Shown(client, run, f"?cycle={number}&point=fits")
+    assert left.marks == {"n1": "fits", "n2": "fits", "n3": "out", "n4": "out"}
+    assert Shown(client, run, f"?cycle={number}&point=result").marks["n1"] == "chosen"
+
+
+def test_a_plugin_of_a_page_that_has_no_slide_leads_to_who_is_left(client: Client, run: Run) -> None:
+    for query in ("point=filter&plugin=NodeName", "point=filter", "point=prescore"):
+        assert Shown(client, run, f"?cycle=1&{query}").heading.startswith("Who is left")
+    assert Shown(client, run, "?cycle=1&point=bind").heading == "The decision"
+    assert Shown(client, run, "?cycle=1&point=<script>").heading == run.cycles.get(number=1).name
+
+
+def test_preemption(client: Client, run: Run) -> None:
+    number = run.cycles.get(name="important").number
+    found = Shown(client, run, f"?cycle={number}&point=postfilter")
+    assert found.heading == "Would evicting pods make room?"
+    assert found.marks["n3"] == "made"
+    assert 'class="goes"' not in found.page.flat
+    victims = Shown(client, run, found.to["after"])
+    assert victims.heading == "Who has to go"
+    assert "bound" in victims.sent
+    assert victims.page.flat.count('class="goes"') == 1
+    nowhere = run.cycles.get(name="nowhere").number
+    assert "Nowhere." in Shown(client, run, f"?cycle={nowhere}&point=candidates").sent
+
+
+def test_a_gated_pod(client: Client, run: Run) -> None:
+    number = run.cycles.get(name="gated").number
+    found = [
+        Shown(client, run, f"?cycle={number}&point=preenqueue"),
+        Shown(client, run, f"?cycle={number}&point=result"),
+    ]
+    assert found[0].heading == "It may not enter the queue"
+    assert "SchedulingGates" in found[0].sent
+
+
+def test_nothing_of_what_comes_is_sent_before_its_turn(client: Client) -> None:
+    """Each decision of a run can first be found on the slide that tells it."""
+    run = ran(scenario(node("zz-first", "2"), node("zz-second"), pod("web"), pod("big", "40")))
+    where = run.pod_results.get(name="web").node
+    assert where == "zz-second"
+    reached = False
+    for one in tour(client, run, "?hide=1"):
+        if one.heading == "The sums":
+            reached = True
+        if not reached:
+            assert "chosen" not in one.sent
+            assert "best" not in one.sent
+            assert f"on {where}" not in one.sent
+        if "pod 1 of" in one.sent:
+            assert "Insufficient" not in one.sent, "that is the next pod's"
+    assert reached
+
+
+def test_the_rail_ends_where_one_is_while_something_is_hidden(client: Client, run: Run) -> None:
+    number = run.cycles.get(name="scored").number
+    hidden = Shown(client, run, f"?cycle={number}&point=nodes&hide=1")
+    assert hidden.rail == ["The pod", "The cluster before it"]
+    assert "A guess" not in hidden.sent
+    guess = Shown(client, run, hidden.to["after"])
+    assert guess.heading == "Which nodes can take it?"
+    assert set(guess.marks.values()) == {""}
+    assert "hide" not in guess.to["toggle"]
+    open_one = Shown(client, run, f"?cycle={number}&point=nodes")
+    assert len(open_one.rail) == 11
+    assert "hide=1" in open_one.to["toggle"]
+    assert all("hide=1" in to for key, to in guess.to.items() if key not in ("toggle", "leave"))
+
+
+def test_scores_add_up_and_equals_are_not_given_away(client: Client, run: Run) -> None:
+    number = run.cycles.get(name="scored").number
+    sums = Shown(client, run, f"?cycle={number}&point=total")
+    assert "★" not in sums.sent
+    last = Shown(client, run, sums.to["before"])
+    so_far = re.findall(r'class="mono">(n\d)</th>.*?class="num">([\d,]+)</span>', last.page.flat)
+    total = run.pod_results.get(name="scored").score
+    assert max(int(number.replace(",", "")) for _, number in so_far) == total
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("07-volume-zone", ""),
+        ("14-backoff", ""),
+        ("16-preemption-in-time", "?hide=1"),
+        ("18-gang", ""),
+        ("20-pod-group", "?hide=1"),
+        ("21-predicates", ""),
+        ("24-preemption-then", ""),
+    ],
+)
+def test_every_kind_of_run(client: Client, name: str, query: str) -> None:
+    """The slides of its first cycles, and those that end it."""
+    run = sample(name, tie_break="name")
+    found = tour(client, run, query, most=40)
+    if found[-1].heading != "What it came to":
+        last = f"?cycle={run.cycles_done}&point=result{query.replace('?', '&')}"
+        found += tour(client, run, last)
+    assert found[-1].heading == "What it came to"
+    assert "The decision" in {one.heading for one in found}
+
+
+def test_in_time_it_says_when_and_what_brought_the_pod(client: Client) -> None:
+    run = sample("16-preemption-in-time")
+    again = run.cycles.filter(name="boss", attempt=4).first()
+    assert again
+    told = Shown(client, run, f"?cycle={again.number}").sent
+    assert "Attempt 4 at 50 s: default/worker left n1" in told
+
+
+def test_of_1_16_it_speaks_of_predicates(client: Client) -> None:
+    run = sample("21-predicates")
+    headings = {one.heading for one in tour(client, run)}
+    assert any(
+        "PodFitsResources" in one or "GeneralPredicates" in one or "MatchNodeSelector" in one for one in headings
+    )
+
+
+def test_runs_that_tried_nothing_say_what_to_do(client: Client) -> None:
+    idle = ran(scenario(node("n1")))
+    assert "nothing to present" in Shown(client, idle).sent
+    failed = Run.objects.create(scenario=idle.scenario, state=Run.State.FAILED, error="It went wrong.")
+    found = Shown(client, failed, "?cycle=3")
+    assert "It went wrong." in found.sent
+    assert "Start it again" in found.sent
+    waiting = Run.objects.create(scenario=idle.scenario, state=Run.State.QUEUED)
+    assert "Look again" in Shown(client, waiting, "?point=end").sent
+
+
+def test_what_is_not_there(client: Client, run: Run) -> None:
+    assert client.get(f"/runs/{run.pk}/present/?cycle=99").status_code == 404
+    assert client.get("/runs/999999/present/").status_code == 404
+    assert Shown(client, run, "?cycle=minus").heading == "test"
+
+
+def test_without_a_recording_of_the_cluster_the_words_remain(client: Client, run: Run) -> None:
+    run.recording_blocks.all().delete()
+    found = [one.heading for one in tour(client, run)]
+    assert "The cluster before it is tried" not in found
+    assert found.count("The decision") == 5
+
+
+def test_pages_of_run_and_pod_lead_there(client: Client, run: Run) -> None:
+    assert f'href="/runs/{run.pk}/present/"' in client.get(f"/runs/{run.pk}/").content.decode()
+    row = run.cycles.get(name="scored")
+    pod_page = client.get(f"/runs/{run.pk}/pods/default/scored/").content.decode()
+    assert f'href="/runs/{run.pk}/present/?cycle={row.number}"' in pod_page
+
+
+def test_many_nodes_are_small_squares(client: Client) -> None:
+    run = ran(scenario(*(node(f"n{i}") for i in range(30)), pod("p", "9")))
+    found = Shown(client, run, "?cycle=1&point=fits")
+    assert found.page.source.count('class="glass"') >= 30
+    assert 'class="shelf many"' in found.page.flat
