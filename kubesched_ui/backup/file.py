@@ -117,5 +117,5 @@ class Reader:
     def _decoded(self, data: bytes, kind: Any) -> Any:
         try:
             return msgspec.msgpack.decode(data, type=kind)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             raise NotReadable("This backup is damaged: a record in it cannot be read.") from None

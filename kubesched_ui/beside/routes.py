@@ -43,7 +43,7 @@ OF_LARGE_RUNS_IN_TIME = frozenset({POD})  # pods that came later are known from 
 SCENARIO = "scenarios/<int:scenario_id>/"
 OF_LARGE_SCENARIOS = frozenset({SCENARIO, SCENARIO + "nodes/", SCENARIO + "pods/"})
 # Who looks at these asks more, soon.
-BEFORE = frozenset({RUN, POD, API.removesuffix("/")})
+BEFORE = frozenset({"runs/", RUN, POD, "api/runs", API.removesuffix("/")})
 # What is sent piece by piece.
 STREAMED = frozenset({API + "export", "api/scenarios/<int:scenario_id>/export"})
 # Whole pages: who has to wait is told so.

@@ -30,7 +30,7 @@ export function link(path, { known, heard, lost }) {
     }
     socket.onclose = ({ code }) => {
       const { wait, says } = afterClose(code, said, tries, Math.random());
-      tell(says);
+      if (says || wait !== null) tell(says); // why it is over was said already
       if (wait === null) return;
       tries += 1;
       lost?.();
