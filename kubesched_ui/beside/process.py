@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from importlib import import_module
 from io import BytesIO
 from multiprocessing.connection import Connection
 from typing import Any
@@ -60,6 +61,7 @@ def handler() -> Any:
     settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if not any(part in name for part in passed)]
     made = BaseHandler()
     made.load_middleware()
+    import_module(settings.ROOT_URLCONF)  # all views, which the first question would load
     return made
 
 
