@@ -14,6 +14,7 @@ from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, objects_from
 
 KEPT_BYTES = 200_000_000  # of decoded recordings; the one that was asked for last is kept whatever its size
+KEPT_BYTES_WEB = 40_000_000  # in a web process that has others beside it: of small runs, where decoding is quick
 TEXT_FACTOR = 3  # names and labels take about so much more than the columns that index them
 
 _kept: OrderedDict[str, Recording] = OrderedDict()
@@ -42,7 +43,8 @@ def recording_of(run: Run) -> Recording:
     if not run.active:
         with _lock:
             _kept[key] = recording
-            while len(_kept) > 1 and sum(r.size * TEXT_FACTOR for r in _kept.values()) > KEPT_BYTES:
+            most = KEPT_BYTES_WEB if settings.BESIDE else KEPT_BYTES
+            while len(_kept) > 1 and sum(r.size * TEXT_FACTOR for r in _kept.values()) > most:
                 _kept.popitem(last=False)
     return recording
 
