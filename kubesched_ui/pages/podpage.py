@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 
 from kubesched_ui.asking import claims
+from kubesched_ui.asking.amounts import room_of
 from kubesched_ui.asking.recordings import NotRecorded, object_at, recording_of
-from kubesched_ui.asking.rooms import room_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
 from kubesched_ui.pages import grouppage

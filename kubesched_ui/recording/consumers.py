@@ -8,10 +8,7 @@ docs/websocket.md.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
 from urllib.parse import parse_qs
 
 from django.conf import settings
@@ -19,52 +16,28 @@ from django.conf import settings
 from kubesched_ui.recording import counted
 from kubesched_ui.recording.feed import Message, Unreadable
 from kubesched_ui.recording.rights import Scope
-from kubesched_ui.recording.watching import FAILED, NOT_FOUND, Ending, Lookout, Viewer
+from kubesched_ui.recording.sockets import (
+    BAD_REQUEST,
+    FAILED,
+    FRAMES,
+    LATER,
+    NOT_FOUND,
+    OVER,
+    Ending,
+    Receive,
+    Send,
+    attended,
+    close,
+    gone,
+)
+from kubesched_ui.recording.watching import Lookout, Viewer
 
 logger = logging.getLogger(__name__)
 
-BAD_REQUEST, OVER, LATER = 4400, 1000, 1013
-FRAMES = "kubesched.frames"  # our server sends frames as they are; its extension tells a socket's window (server.py)
-
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-
-lookout: Lookout | None = None
-
-
-def lookout_here() -> Lookout:
-    """The process's one; a new one where there is a new event loop, as in tests."""
-    global lookout
-    loop = asyncio.get_running_loop()
-    if lookout is None or lookout.loop is not loop:
-        lookout = Lookout()
-    return lookout
-
 
 async def run_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """/ws/runs/{id}?since=N[&pod=ns/name]; text frames {"events": [...]}.
-
-    Raises what goes wrong in closing; the server then ends the connection itself.
-    """
-    await receive()
-    await send({"type": "websocket.accept"})
-    serving = asyncio.create_task(serve(scope, send))
-    listening = asyncio.create_task(gone(receive))
-    try:
-        await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
-        if serving.done():
-            serving.result()
-            await listening
-    finally:
-        serving.cancel()
-        listening.cancel()
-        await asyncio.gather(serving, listening, return_exceptions=True)
-
-
-async def gone(receive: Receive) -> None:
-    """Returns when the socket is gone. Nothing need be said to us."""
-    while (await receive())["type"] != "websocket.disconnect":
-        pass
+    """/ws/runs/{id}?since=N[&pod=ns/name]; text frames {"events": [...]}. Raises as `attended`."""
+    await attended(serve, scope, receive, send)
 
 
 async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,7 +59,7 @@ async def serve(scope: Scope, send: Send) -> None:
         counted.refused += 1
         await close(send, Ending(LATER, "Too many people watch runs on this server now."))
         return
-    here, run_id = lookout_here(), int(scope["url_route"]["kwargs"]["run_id"])
+    here, run_id = Lookout.here(), int(scope["url_route"]["kwargs"]["run_id"])
     window = scope.get("extensions", {}).get(FRAMES)
     viewer = Viewer(
         scope=scope,
@@ -113,7 +86,7 @@ async def serve(scope: Scope, send: Send) -> None:
         ending = Ending(FAILED)
     finally:
         counted.sockets.discard(viewer)
-        here.leave(viewer)
+        here.leave(viewer.watch, viewer)
     await close(send, ending._replace(says="") if sending.midway else ending)
 
 
@@ -123,7 +96,7 @@ async def stream(here: Lookout, viewer: Viewer, sending: Sending) -> None:
     watch = viewer.watch
     while watch.active or viewer.since < watch.last_seq:
         if viewer.since >= watch.last_seq:
-            await here.news(viewer)
+            await here.news(watch)
         elif not (viewer.pod and watch.passed_over(viewer)):
             place = (viewer.run_id, viewer.pod, viewer.since)
             message = await here.feed.after(place, viewer.form, watch.last_seq, watch.forms)
@@ -150,10 +123,3 @@ class Sending:
         self.midway = False
         counted.messages += 1
         counted.octets += message.size
-
-
-async def close(send: Send, ending: Ending) -> None:
-    """Says what is wrong in a frame, if anything is, then closes."""
-    if ending.says:
-        await send({"type": "websocket.send", "text": json.dumps({"error": ending.says})})
-    await send({"type": "websocket.close", "code": ending.code})

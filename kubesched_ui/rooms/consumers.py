@@ -14,10 +14,20 @@ from django.conf import settings
 from django.http import parse_cookie
 
 from kubesched_ui.recording import counted
-from kubesched_ui.recording.consumers import FRAMES, LATER, OVER, Receive, Send, close, gone
 from kubesched_ui.recording.feed import in_thread
 from kubesched_ui.recording.rights import Scope
-from kubesched_ui.recording.watching import FAILED, NOT_FOUND, Ending
+from kubesched_ui.recording.sockets import (
+    FAILED,
+    FRAMES,
+    LATER,
+    NOT_FOUND,
+    OVER,
+    Ending,
+    Receive,
+    Send,
+    attended,
+    close,
+)
 from kubesched_ui.rooms import joining, opening
 from kubesched_ui.rooms.watching import Lookout, Viewer, Words
 
@@ -25,34 +35,11 @@ logger = logging.getLogger(__name__)
 
 CROWDED = "Too many people are on this server now."
 NO_ROOM = "There is no such room, or you have not joined it."
-BUSY = "This server cannot be asked at present."
-
-lookout: Lookout | None = None
-
-
-def lookout_here() -> Lookout:
-    """The process's one; a new one where there is a new event loop, as in tests."""
-    global lookout
-    if lookout is None or lookout.loop is not asyncio.get_running_loop():
-        lookout = Lookout()
-    return lookout
 
 
 async def room_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """As the module says. Raises what goes wrong in closing; the server then ends the connection itself."""
-    await receive()
-    await send({"type": "websocket.accept"})
-    serving = asyncio.create_task(serve(scope, send))
-    listening = asyncio.create_task(gone(receive))
-    try:
-        await asyncio.wait({serving, listening}, return_when=asyncio.FIRST_COMPLETED)
-        if serving.done():
-            serving.result()
-            await listening
-    finally:
-        serving.cancel()
-        listening.cancel()
-        await asyncio.gather(serving, listening, return_exceptions=True)
+    """As the module says. Raises as `attended`."""
+    await attended(serve, scope, receive, send)
 
 
 def who(scope: Scope) -> tuple[int, int | None] | None:
@@ -72,7 +59,7 @@ async def serve(scope: Scope, send: Send) -> None:
         counted.refused += 1
         await close(send, Ending(LATER, CROWDED))
         return
-    here, window = lookout_here(), scope.get("extensions", {}).get(FRAMES)
+    here, window = Lookout.here(), scope.get("extensions", {}).get(FRAMES)
     version = parse_qs(scope["query_string"].decode("utf-8", "replace")).get("version", ["0"])[0]
     known = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
     viewer: Viewer | None = None
@@ -82,20 +69,20 @@ async def serve(scope: Scope, send: Send) -> None:
         if found is None:
             await close(send, Ending(NOT_FOUND, NO_ROOM))
             return
-        viewer = Viewer(found[0], found[1], known, window() if window else None, here.watch(found[0]))
-        viewer.task = asyncio.current_task()
+        form, task = window() if window else None, asyncio.current_task()
+        viewer = Viewer(here.watch(found[0]), found[1], known, form, task=task)
         ending = await stream(here, viewer, send)
     except asyncio.CancelledError:
-        if viewer is None or not viewer.failed:  # the socket is gone
+        if viewer is None or viewer.ending is None:  # the socket is gone
             raise
-        ending = Ending(FAILED)
+        ending = viewer.ending
     except Exception:
         logger.exception("The websocket of a room failed")
         ending = Ending(FAILED)
     finally:
         counted.sockets.discard(waiting)
         if viewer is not None:
-            here.leave(viewer)
+            here.leave(viewer.watch, viewer)
     await close(send, ending)
 
 
@@ -129,7 +116,7 @@ async def stream(here: Lookout, viewer: Viewer, send: Send) -> Ending:
             await tell(viewer, send, seen.counts)
             viewer.counts = seen.counts
         if watch.seen is seen and not watch.gone:
-            await here.news(viewer)
+            await here.news(watch)
 
 
 async def tell(viewer: Viewer, send: Send, words: Words) -> None:

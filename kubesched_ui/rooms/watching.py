@@ -1,38 +1,25 @@
-"""The rooms that sockets of this process watch: each is read once, for all of its sockets together.
+"""The rooms that sockets of this process watch (recording/lookout.py): each is read once, for all of its sockets.
 
-As with runs (recording/watching.py): a notice says when to look, and without one there is a look each second. What
-a look finds is put into messages once; each socket takes the newest ones, whatever it missed.
+What a look finds is put into messages once; each socket takes the newest ones, whatever it missed.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-import logging
-from collections.abc import Iterable
-from contextvars import Context
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
 
-from kubesched_ui.recording import counted
+from kubesched_ui.recording import lookout
 from kubesched_ui.recording.feed import Form, in_thread
 from kubesched_ui.recording.frames import frames
-from kubesched_ui.recording.notices import Notices
-from kubesched_ui.recording.turns import Turns
 from kubesched_ui.rooms import seen, telling
 from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Room
 from kubesched_ui.rooms.moving import OVER
-from kubesched_ui.trouble import trouble_of
-
-logger = logging.getLogger(__name__)
-
-POLL_S = 1.0
-SPACING_S = 0.05  # between looks; what comes meanwhile is told together
-SPACING_PER_SOCKET_S = 0.00025
 
 
 class Words:
@@ -97,141 +84,64 @@ def read(room: Room, question: Question) -> Seen:
 
 
 @dataclass(eq=False)
-class Viewer:
-    """A socket. `student`: whose it is, None of whoever teaches. `version`, `counts`: what it was
-    sent last."""
+class Viewer(lookout.Viewer):
+    """A socket. `student`: whose it is, None of whoever teaches. `version`, `counts`: what it was sent last."""
 
-    room_id: int
+    watch: Watch
     student: int | None
     version: int
     form: Form
-    watch: Watch
     counts: Words | None = None
     told: bool = False  # what is its own
-    task: asyncio.Task[Any] | None = None
-    failed: bool = False
     lag: int = 0  # nothing is behind: the newest is sent, and what came before it does not matter
-
-    def fail(self) -> None:
-        """Ends it wherever it is; its page comes back."""
-        if self.task is not None:
-            self.failed = True
-            self.task.cancel()
 
 
 @dataclass(eq=False)
-class Watch:
+class Watch(lookout.Watch):
     """A room that is watched, as it was when it was last looked at; `gone`: it is not there any more."""
 
-    room_id: int
     seen: Seen | None = None
     gone: bool = False
-    viewers: set[Viewer] = field(default_factory=set)
-    waiting: list[asyncio.Future[Any]] = field(default_factory=list)
 
 
-class Lookout:
-    """All watches of an event loop; `follow` runs while there are any."""
+class Lookout(lookout.Lookout[Watch]):
+    """All watches of an event loop. Pages of this process tell it directly."""
 
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.turns = Turns()
-        self.watches: dict[int, Watch] = {}
-        self.due: set[int] = set()
-        self.wake = asyncio.Event()
-        self.round_at = 0.0
-        self.notices: Notices | None = None
-        self.following: asyncio.Task[None] | None = None
+    of = telling.OF
+    spacing_s = 0.05
 
-    def watch(self, room_id: int) -> Watch:
-        """The watch of a room, begun if there is none."""
-        if room_id not in self.watches:
-            self.watches[room_id] = Watch(room_id)
-            if self.following is None:
-                self.notices = Notices(self.hear, telling.OF)
-                telling.listeners.append(self.hear_from_thread)
-                self.following = asyncio.create_task(self.follow(), context=Context())  # no socket's
-            if self.notices is not None:
-                self.notices.add(room_id)
-        return self.watches[room_id]
+    def begun(self, number: int) -> Watch:
+        return Watch(number)
 
     async def join(self, viewer: Viewer) -> None:
         """Returns once the room was looked at for this socket."""
         viewer.watch.viewers.add(viewer)
         seen = viewer.watch.seen
         if seen is None or (viewer.student is None and seen.counts is None and not seen.over):
-            self.hear(viewer.room_id)
-            await self.news(viewer)
+            self.hear(viewer.watch.number)
+            await self.news(viewer.watch)
 
-    def leave(self, viewer: Viewer) -> None:
-        """The socket is over. Who leaves last ends the watch."""
-        watch = viewer.watch
-        watch.viewers.discard(viewer)
-        if watch.viewers or self.watches.get(watch.room_id) is not watch:
-            return
-        del self.watches[watch.room_id]
-        if self.notices is not None:
-            self.notices.discard(watch.room_id)
-        if not self.watches:
-            self.stop()
+    def start(self) -> None:
+        super().start()
+        telling.listeners.append(self.hear_from_thread)
 
     def stop(self) -> None:
-        """Nobody watches any more."""
-        if self.notices is not None:
-            self.notices.stop()
-            self.notices = None
-        if self.following is not None:
-            self.following.cancel()
-            self.following = None
-        if self.hear_from_thread in telling.listeners:
-            telling.listeners.remove(self.hear_from_thread)
+        super().stop()
+        telling.listeners.remove(self.hear_from_thread)
 
-    async def news(self, viewer: Viewer) -> None:
-        """Waits until there was another look at the room."""
-        future = self.loop.create_future()
-        viewer.watch.waiting.append(future)
-        await future
-
-    def hear(self, room_id: int | None) -> None:
-        """A notice: there is a reason to look."""
-        self.due |= self.watches.keys() if room_id is None else {room_id}
-        self.wake.set()
-
-    def hear_from_thread(self, room_id: int) -> None:
-        """The same, of a page's thread."""
+    def hear_from_thread(self, number: int) -> None:
+        """A notice of a page's thread."""
         with contextlib.suppress(RuntimeError):  # the loop is over
-            self.loop.call_soon_threadsafe(self.hear, room_id)
+            self.loop.call_soon_threadsafe(self.hear, number)
 
-    async def follow(self) -> None:
-        """Looks and tells, time and again."""
-        while True:
-            self.wake.clear()
-            everyone = self.loop.time() >= self.round_at
-            due = [watch for watch in self.watches.values() if everyone or watch.room_id in self.due]
-            self.due.clear()
-            if everyone:
-                self.round_at = self.loop.time() + POLL_S
-            try:
-                await self.look_at(due)
-            except Exception as error:  # whatever it is: a socket that nobody looks after must not stay open
-                counted.failures += 1
-                logger.warning("Rooms cannot be looked at: %s", error or "no answer", exc_info=not trouble_of(error))
-                for viewer in [viewer for watch in due for viewer in watch.viewers]:
-                    viewer.fail()
-            await asyncio.sleep(min(SPACING_S + SPACING_PER_SOCKET_S * len(counted.sockets), POLL_S))
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.wake.wait(), max(0.0, self.round_at - self.loop.time()))
-
-    async def look_at(self, watches: list[Watch]) -> None:
-        """Looks at these rooms and wakes their sockets. Raises what the database raises."""
+    async def look_at(self, watches: Sequence[Watch], everyone: bool) -> None:
         questions = [
-            Question(watch.room_id, watch.seen, any(viewer.student is None for viewer in watch.viewers))
+            Question(watch.number, watch.seen, any(viewer.student is None for viewer in watch.viewers))
             for watch in watches
         ]
         found = await in_thread(look, questions) if questions else {}
         for watch in watches:
-            now = found[watch.room_id]
+            now = found[watch.number]
             before, watch.seen, watch.gone = watch.seen, now or watch.seen, now is None
             if before is None or now is None or now[:3] != before[:3] or now.counts is not before.counts:
-                waiting, watch.waiting = watch.waiting, []
-                self.turns.call(waiting)
+                self.tell(watch)

@@ -49,10 +49,10 @@ async def nobody_left() -> None:
             break
         await asyncio.sleep(0.01)
     assert not counted.sockets
-    assert consumers.lookout is not None
-    assert not consumers.lookout.watches
-    assert consumers.lookout.following is None
-    assert consumers.lookout.feed.size == 0
+    assert watching.Lookout.one is not None
+    assert not watching.Lookout.one.watches
+    assert watching.Lookout.one.following is None
+    assert watching.Lookout.one.feed.size == 0
 
 
 async def test_one_reading_feeds_all() -> None:

@@ -15,7 +15,7 @@ from django.test import Client
 
 from kubesched_ui.asgi import application
 from kubesched_ui.classroom import checking, course, explaining, picture, prose, questions, showing
-from kubesched_ui.recording import counted
+from kubesched_ui.recording import counted, lookout
 from kubesched_ui.recording.notices import Notices
 from kubesched_ui.recording.notify import group
 from kubesched_ui.rooms import joining, parts, telling, watching
@@ -30,8 +30,8 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.CHANNEL_LAYERS = {
         "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
     }
-    monkeypatch.setattr(watching, "POLL_S", 0.05)
-    monkeypatch.setattr(watching, "SPACING_S", 0.01)
+    monkeypatch.setattr(lookout, "POLL_S", 0.05)
+    monkeypatch.setattr(watching.Lookout, "spacing_s", 0.01)
 
 
 def kinds() -> dict[str, tuple[str, int]]:
