@@ -1,7 +1,10 @@
 #!/bin/sh
 # Installs what the tests use of the system and it does not have yet: quietly, as root on Debian; else says what is missing.
 missing=""
-command -v chromium >/dev/null || missing="$missing chromium"
+for browser in chromium-headless-shell chromium chromium-browser google-chrome none; do
+    command -v $browser >/dev/null && break
+done
+[ $browser != none ] || missing="$missing chromium-headless-shell"
 command -v redis-server >/dev/null || missing="$missing redis-server"
 command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
 [ -z "$missing" ] && exit 0

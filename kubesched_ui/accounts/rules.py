@@ -59,6 +59,7 @@ PAGES = {
     f"{RUN}rename/": Rule(SEE, OWN, "rename"),
     f"{RUN}delete/": Rule(SEE, OWN, "delete"),
     f"{RUN}pin/": Rule(SEE, OWN, "pin"),
+    f"{RUN}yield/": Rule(SEE, OWN, "change priority"),
     **{f"{RUN}{part}/": SHOWS for part in ("together", "heat", "export", "object", "present")},
     **{f"{RUN}{POD}{part}": SHOWS for part in ("", "why/", "trials/", "claims/")},
     f"{RUN}groups/<str:namespace>/<str:name>/": SHOWS,

@@ -280,6 +280,15 @@ def pin(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @require_POST
+def let_others_first(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Gives a run that waits a lower priority, or the usual one again, as the form's `low` says."""
+    found = find(run_id)
+    found.low = request.POST.get("low") == "1"
+    found.save(update_fields=["low"])
+    return redirect("run", run_id)
+
+
+@require_POST
 def delete(request: HttpRequest, run_id: int) -> HttpResponse:
     found: Any = find(run_id)
     found.delete()

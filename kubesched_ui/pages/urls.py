@@ -74,6 +74,7 @@ urlpatterns = [
     path("runs/<int:run_id>/cancel/", runs.cancel, name="cancel"),
     path("runs/<int:run_id>/rename/", runs.rename, name="run-rename"),
     path("runs/<int:run_id>/pin/", runs.pin, name="run-pin"),
+    path("runs/<int:run_id>/yield/", runs.let_others_first, name="run-yield"),
     path("runs/<int:run_id>/delete/", runs.delete, name="run-delete"),
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/", runs.pod, name="pod"),
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/", runs.explanation, name="why"),

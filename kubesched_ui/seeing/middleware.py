@@ -12,11 +12,10 @@ from channels.middleware import BaseMiddleware
 from django.http import HttpRequest, HttpResponse
 
 from kubesched_ui.seeing import carried as carried  # what is sent to a worker has the request's id
-from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, request_id
+from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, hidden, request_id
 
 logger = logging.getLogger("kubesched_ui.requests")
 
-SECRET = ("/shared/", "/account/invitation/")
 RUN_SOCKET = re.compile(r"/ws/runs/(\d{1,18})")
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -86,13 +85,7 @@ def tell(request: HttpRequest, status: int, seconds: float) -> None:
     counters.count_request(request, status, seconds)
     about = {"method": request.method, "route": counters.route_of(request), "status": status}
     more = about | {"seconds": round(seconds, 4)}
-    logger.info("%s %s %s", request.method, path_of(request), status, extra=more)
-
-
-def path_of(request: HttpRequest) -> str:
-    """Without the secrets that some addresses hold: who reads logs is not who was sent a link."""
-    begin = next((start for start in SECRET if request.path.startswith(start)), None)
-    return f"{begin}..." if begin else request.path[:500]
+    logger.info("%s %s %s", request.method, hidden(request.path[:500]), status, extra=more)
 
 
 class Identified(BaseMiddleware):

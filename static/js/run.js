@@ -32,13 +32,16 @@ function show() {
   if (of && total) of.textContent = `/ ${number.format(total)}`;
 }
 
+// Tokens of forms differ each time; who is on a button stays on it.
+const plain = (element) => element.innerHTML.replace(/(csrfmiddlewaretoken" value=")[^"]*/g, "$1");
+
 // Exchanges what the server renders, part by part: nothing that the person holds (search, focus, scroll) is touched.
 async function refresh() {
   const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const old of document.querySelectorAll("[data-part]")) {
     const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
-    if (now && now.innerHTML !== old.innerHTML) old.innerHTML = now.innerHTML;
+    if (now && plain(now) !== plain(old)) old.innerHTML = now.innerHTML;
   }
   const bar = fresh.getElementById("progress");
   if (inTime && bar) Object.assign(document.getElementById("progress"), { max: bar.max, value: bar.value });

@@ -93,14 +93,13 @@ class Nginx(Process):
         temporary = "".join(
             f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         )
-        logged = f"log_format who '$upstream_addr';\naccess_log {folder}/access.log who;\n"
         (folder / "nginx.conf").write_text(
             f"{user}\nworker_processes 1;\npid {folder}/nginx.pid;\nerror_log stderr notice;\n"
-            f"events {{}}\nhttp {{\n{logged}{temporary}{site}}}\n"
+            f"events {{}}\nhttp {{\n{temporary}{site}}}\n"
         )
         command = [NGINX, "-p", folder, "-e", "stderr", "-c", folder / "nginx.conf", "-g", "daemon off;"]
         super().__init__("nginx", command, {"PATH": os.environ["PATH"]}, folder)
 
     def answered(self) -> str:
-        """Who got the requests so far, an address a line; several where the first did not take it."""
-        return (self.folder / "access.log").read_text()
+        """Its lines of requests so far; each ends with who got it, several where the first did not take it."""
+        return "".join(re.findall(r"^\S+ \[\S+\] [A-Z]+ .*\n", self.log.read_text(), re.MULTILINE))

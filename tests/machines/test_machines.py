@@ -37,6 +37,7 @@ def test_many_machines_are_one_address(tmp_path: Path) -> None:
         visitor = Browser(machines.url)
         one_has_prepared(machines)
         both_answer(machines, visitor)
+        no_secret_is_logged(machines, visitor)
         a_form_and_its_notice(visitor)
         progress_is_told_by_the_other(machines)
         origins_are_told_apart(visitor)
@@ -54,6 +55,14 @@ def both_answer(machines: Machines, visitor: Browser) -> None:
     for _ in range(10):
         assert visitor.ask("GET", "/")[0] == 200
     assert all(address in machines.nginx.answered() for address in machines.webs.values())
+
+
+def no_secret_is_logged(machines: Machines, visitor: Browser) -> None:
+    for begin in ("/shared/", "/account/invitation/", "/rooms/"):
+        assert visitor.ask("GET", f"{begin}{'s3cret-' * 6}/?q=s3cret")[0] in (404, 410)
+        assert f" GET {begin}... " in machines.nginx.answered()
+    logs = [process.log.read_text() for process in machines.processes.values()]
+    assert not [text for text in logs if "s3cret" in text]
 
 
 def a_form_and_its_notice(visitor: Browser) -> None:

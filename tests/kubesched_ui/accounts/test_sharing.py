@@ -65,7 +65,7 @@ def test_logs_do_not_tell_the_secret_of_a_link(world: World, caplog: pytest.LogC
     link = made_link(client_of(world.ada), world.run)
     with caplog.at_level(logging.INFO, "kubesched_ui.requests"):
         client_of().get(link)
-    assert "GET /shared/... 302" in caplog.text
+    assert "GET /shared/.../ 302" in caplog.text
     assert link not in caplog.text
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.seeing import carried
-from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, JsonLines, request_id
+from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, Addresses, JsonLines, request_id
 
 
 @pytest.fixture(autouse=True)
@@ -97,3 +97,20 @@ def test_a_task_has_the_id_of_the_request_that_sent_it() -> None:
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
     carried.take_up(task=Task({}), args=[])  # one that the sweep sends has none
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("begin", ["/shared/", "/account/invitation/", "/rooms/"])
+def test_secrets_of_addresses_are_not_logged(
+    client: Client, settings: Any, caplog: pytest.LogCaptureFixture, begin: str
+) -> None:
+    for name, told in settings.LOGGING["filters"].items():
+        assert (name, told) == ("addresses", {"()": "kubesched_ui.seeing.logs.Addresses"})
+    assert settings.LOGGING["handlers"]["console"]["filters"] == ["addresses"]
+    caplog.handler.addFilter(Addresses())
+    caplog.handler.setFormatter(JsonLines())
+    with caplog.at_level(logging.INFO, "kubesched_ui.requests"):
+        assert client.get(f"{begin}{'s3cret-' * 6}/").status_code in (404, 410)
+    assert "s3cret" not in caplog.text
+    assert {record.name for record in caplog.records} == {"kubesched_ui.requests", "django.request"}
+    assert f"{begin}..." in caplog.text
