@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, TimeoutError
 from typing import Any
 
+import msgspec
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
@@ -132,7 +133,7 @@ def answered(request: HttpRequest, pool: Pool, run: str) -> HttpResponseBase:
     except NoAnswer as problem:
         return refused(request, problem)
     try:
-        told = process.send(variables, settings.BESIDE_MAX_SECONDS)
+        told = process.send(msgspec.msgpack.encode(variables), settings.BESIDE_MAX_SECONDS)
     except NoAnswer as problem:
         pool.give(process)
         return refused(request, problem)

@@ -18,6 +18,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 
 logger = logging.getLogger(__name__)
 
+ANSWERS = "kubesched_ui.beside.process"
 WAIT_SECONDS = 60.0  # for others' questions before one's own
 
 
@@ -34,9 +35,13 @@ class Broken(Exception):
 
 
 class Process:
-    """One that answers; started by the first question, and again after it was ended."""
+    """One that answers; started by the first question, and again after it was ended.
 
-    def __init__(self) -> None:
+    `module`: what runs in it, which answers as `beside/process.py` says; `most`: the setting of its bytes of memory.
+    """
+
+    def __init__(self, module: str = ANSWERS, most: str = "BESIDE_MAX_MEMORY") -> None:
+        self.module, self._most = module, most
         self.about = ""  # what it was asked about last, and may remember
         self._process: subprocess.Popen[bytes] | None = None
         self._asking: Connection | None = None
@@ -45,31 +50,43 @@ class Process:
     def ready(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def most(self) -> int:
+        """Bytes that it may have."""
+        return int(getattr(settings, self._most))
+
     def start(self) -> Connection:
         """Starts the process, unless it is there."""
         if not self.ready or self._asking is None:
             self.end()
             self._asking, theirs = multiprocessing.Pipe()
-            command = [sys.executable, "-m", "kubesched_ui.beside.process", str(settings.BESIDE_MAX_MEMORY)]
+            command = [sys.executable, "-m", self.module, str(self.most)]
             self._process = subprocess.Popen(command, stdin=theirs.fileno(), cwd=settings.BASE_DIR)
             theirs.close()
             gathered = getattr(staticfiles_storage, "hashed_files", {})
             self._asking.send_bytes(msgspec.msgpack.encode(dict(gathered)))
         return self._asking
 
-    def send(self, variables: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def send(self, question: bytes, seconds: float) -> dict[str, Any]:
         """The reply's head. Raises NoAnswer."""
         try:
-            self.start().send_bytes(msgspec.msgpack.encode(variables))
+            self.start().send_bytes(question)
         except OSError:  # it ended since the last question, and another takes its place
             self.end()
-            self.start().send_bytes(msgspec.msgpack.encode(variables))
+            self._send_again(question)
         told: dict[str, Any] = msgspec.msgpack.decode(self._hear(seconds))
         if told["last"]:
             self.end()
         if told["status"] == 507:
-            raise NoAnswer(f"This needs more than {settings.BESIDE_MAX_MEMORY >> 20:,} MB of memory.", 0)
+            raise NoAnswer(f"This needs more than {self.most >> 20:,} MB of memory.", 0)
         return told
+
+    def _send_again(self, question: bytes) -> None:
+        try:
+            self.start().send_bytes(question)
+        except OSError:
+            self.end()
+            raise NoAnswer(f"This could not be answered with {self.most >> 20:,} MB of memory.", 0) from None
 
     def pieces(self, seconds: float) -> Iterator[bytes]:
         """The rest of a reply that is sent in pieces. Raises Broken."""
@@ -94,11 +111,16 @@ class Process:
         except (EOFError, OSError):
             logger.warning("A process that answers ended by itself: %s", self._process and self._process.poll())
             self.end()
-            sentence = f"This could not be answered with {settings.BESIDE_MAX_MEMORY >> 20:,} MB of memory."
-            raise NoAnswer(sentence, 0) from None
+            raise NoAnswer(f"This could not be answered with {self.most >> 20:,} MB of memory.", 0) from None
         logger.warning("A question about %s was stopped after %g s", self.about, seconds)
         self.end()
         raise NoAnswer(f"This took longer than {seconds:g} s and was stopped.", 0)
+
+    def stop(self) -> None:
+        """Has the question that another thread waits for answered by nobody."""
+        process = self._process
+        if process is not None:
+            process.kill()
 
     def end(self) -> None:
         """Ends the process; the next question has a new one."""
@@ -113,7 +135,8 @@ class Process:
 class Pool:
     """So many processes as a setting says; who finds all of them busy waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = ANSWERS, most: str = "BESIDE_MAX_MEMORY") -> None:
+        self._module, self._most = module, most
         self._free = threading.Condition()
         self._idle: list[Process] = []
         self.made = 0  # processes, whether they live or not
@@ -127,7 +150,7 @@ class Pool:
                     raise NoAnswer("Too many ask at once; ask again in a moment.", 10)
             if not self._idle:
                 self.made += 1
-                self._idle.append(Process())
+                self._idle.append(self._another())
             found = next((one for one in self._idle if one.about == about), None)
             found = found or next((one for one in self._idle if one.ready and not one.about), self._idle[0])
             self._idle.remove(found)
@@ -146,9 +169,12 @@ class Pool:
             if self.made:
                 return
             self.made += 1
-        process = Process()
+        process = self._another()
         process.start()
         self.give(process)
+
+    def _another(self) -> Process:
+        return Process(self._module, self._most)
 
     def end(self) -> None:
         """Ends those that are idle."""

@@ -29,7 +29,7 @@ def check(obj: dict[str, Any], path: Path = ()) -> Found:
     name = schema.type_of(str(kind), str(api or ""))
     if not name:
         return found
-    _walk(name, obj, path, found)
+    walk(name, obj, path, found)
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not metadata.get("name"):
         at = (*path, "metadata", "name") if isinstance(metadata, dict) else (*path, "metadata")
@@ -49,13 +49,13 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
         return False
     if not isinstance(api, str) or not api:
         wanted = next(iter(schema.versions_of(kind)), "")
-        found.error(path, f"apiVersion is missing{f'; of a {kind} it is {wanted}' if wanted else ''}", wanted)
+        found.error(path, f"apiVersion is missing{f'; of a {kind} it is {wanted}' if wanted else ''}")
         return bool(schema.type_of(kind, ""))
     if schema.type_of(kind, api):
         return True
     if versions := schema.versions_of(kind):
         said = f'there is no kind {shown(kind)} in version "{shown(api)}"; it is in {" and ".join(versions)}'
-        found.error((*path, "apiVersion"), said, versions[0])
+        found.error((*path, "apiVersion"), said, versions[0], value=True)
     elif "." in api.partition("/")[0] and not api.partition("/")[0].endswith(".k8s.io"):
         found.warn((*path, "kind"), f"{shown(kind)} is another project's kind and is left out")
     elif schema.known(kind):
@@ -63,7 +63,9 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
     else:
         meant = schema.near(kind, list(schema.table()["kinds"]))
         hint = f"; did you mean {meant}?" if meant else ""
-        found.error((*path, "kind"), f'there is no kind "{shown(kind)}" in version "{shown(api)}"{hint}', meant)
+        found.error(
+            (*path, "kind"), f'there is no kind "{shown(kind)}" in version "{shown(api)}"{hint}', meant, value=True
+        )
     return False
 
 
@@ -82,8 +84,8 @@ def _core(obj: dict[str, Any], path: Path, found: Found) -> None:
 # ---- the shape
 
 
-def _walk(name: str, value: Any, path: Path, found: Found) -> None:
-    """`value` against a type of the table; null is as good as nothing."""
+def walk(name: str, value: Any, path: Path, found: Found) -> None:
+    """`value` against a type that `schema.fields_of` knows; null is as good as nothing."""
     if value is None or name == "any" or len(found) > MOST:
         return
     if name[0] == "[":
@@ -106,7 +108,8 @@ def _plain(name: str, value: Any, path: Path, found: Found) -> None:
         return
     if name == "text" and not isinstance(value, dict | list):
         word = str(value).lower() if isinstance(value, bool) else str(value)
-        found.error(path, f'must be text, found {told(value)}; put it in quotes: "{shown(word)}"', f'"{shown(word)}"')
+        quoted = f'"{shown(word)}"'
+        found.error(path, f"must be text, found {told(value)}; put it in quotes: {quoted}", quoted, value=True)
     else:
         found.error(path, f"must be {NAMES[name]}, found {told(value)}")
 
@@ -129,7 +132,7 @@ def _list(held: str, value: Any, path: Path, found: Found) -> None:
     for index, item in enumerate(value):
         if item is None:
             found.error((*path, index), "is empty; leave it out")
-        _walk(held, item, (*path, index), found)
+        walk(held, item, (*path, index), found)
 
 
 def _map(held: str, value: Any, path: Path, found: Found) -> None:
@@ -137,7 +140,7 @@ def _map(held: str, value: Any, path: Path, found: Found) -> None:
         found.error(path, f"must be a map of names to values, found {told(value)}")
         return
     for key, item in value.items():
-        _walk(held, item, (*path, key), found)
+        walk(held, item, (*path, key), found)
 
 
 def _quantity(value: Any, path: Path, found: Found) -> None:
@@ -159,9 +162,11 @@ def _object(name: str, value: Any, path: Path, found: Found) -> None:
         found.error(path, f"must be a map with the fields of {name}, found {told(value)}")
         return
     for field, held in value.items():
+        if len(found) > MOST:
+            return
         if field in fields:
-            _walk(fields[field][0], held, (*path, field), found)
-        else:
+            walk(fields[field][0], held, (*path, field), found)
+        elif held is not None or not schema.is_strict(name):
             _unknown(name, field, list(fields), (*path, field), found)
     for field in schema.required_of(name):
         if value.get(field) is None:
@@ -172,8 +177,10 @@ def _object(name: str, value: Any, path: Path, found: Found) -> None:
 
 def _unknown(name: str, field: str, fields: list[str], path: Path, found: Found) -> None:
     meant = schema.near(field, fields)
-    if meant:
-        found.warn(path, f"is not a field of {name} and is left out; did you mean {meant}?", meant)
+    hint = f"; did you mean {meant}?" if meant else ""
+    if schema.is_strict(name):
+        found.error(path, f"is not a field of {name}{hint}", meant)
         return
-    owner = next((kind for kind in LIKELY if field in (schema.fields_of(kind) or ())), "")
-    found.warn(path, f"is not a field of {name} and is left out{f'; {owner} has one of that name' if owner else ''}")
+    owner = "" if meant else next((kind for kind in LIKELY if field in (schema.fields_of(kind) or ())), "")
+    has = f"; {owner} has one of that name" if owner else ""
+    found.warn(path, f"is not a field of {name} and is left out{hint or has}", meant)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubesched_ui.ingest.limits import Limits
 
 MAX_BYTES = 1_000_000  # of the text
+SMALL = 4_000  # characters: what the slowest of that size costs is little to whoever else asks
 MAX_THINGS = 5_000  # objects and documents
 MAX_PROBLEMS = 200  # that are told
 MAX_CHANGES = 1_000  # of one request

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from scheduler_core.snapshot.defaults import is_typed
 from scheduler_core.time.changes import taint_text
 
 PENDING, BOUND = 1, 3
+MAX_CELLS = 200_000  # nodes times keys of labels
 Index = dict[str, int]
 
 
@@ -77,11 +79,11 @@ def _replicas(thing: Thing, nodes: list[Node]) -> int:
 
 def _nodes(nodes: list[Node]) -> dict[str, Any]:
     allocatable, taints = _Columns(), _Columns()
-    labels: dict[str, Any] = {}
+    labels: dict[str, Any] = {key: {"index": {}, "of": [-1] * len(nodes)} for key in _common(nodes)}
     for row, node in enumerate(nodes):
         for key, value in node.metadata.labels.items():
-            column = labels.setdefault(key, {"index": {}, "of": [-1] * len(nodes)})
-            column["of"][row] = column["index"].setdefault(value, len(column["index"]))
+            if column := labels.get(key):
+                column["of"][row] = column["index"].setdefault(value, len(column["index"]))
     return {
         "name": [node.metadata.name for node in nodes],
         "allocatable": [allocatable.put(amounts(node.status.allocatable or node.status.capacity)) for node in nodes],
@@ -91,6 +93,12 @@ def _nodes(nodes: list[Node]) -> dict[str, Any]:
         "unschedulable": [int(node.spec.unschedulable) for node in nodes],
         "labels": {key: {"values": list(one["index"]), "of": one["of"]} for key, one in labels.items()},
     }
+
+
+def _common(nodes: list[Node]) -> list[str]:
+    """Keys of labels that the map may group by: those of the most nodes, no more than fit in MAX_CELLS."""
+    keys = Counter(key for node in nodes for key in node.metadata.labels)
+    return [key for key, _ in keys.most_common(MAX_CELLS // max(1, len(nodes)))]
 
 
 def _pods(pods: list[Pod], rows: Index) -> dict[str, Any]:

@@ -14,12 +14,14 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`path`: in its document. `fix`: the word that was probably meant, "" if none is known."""
+    """`path`: in its document. `fix`: the word that was probably meant, "" if none is known; `value`: in the place of
+    the value, else of the key."""
 
     path: Path
     message: str
     severity: Severity = "error"
     fix: str = ""
+    value: bool = False
 
     @property
     def sentence(self) -> str:
@@ -30,8 +32,8 @@ class Problem:
 class Found(list[Problem]):
     """Problems as they are found."""
 
-    def error(self, path: Sequence[str | int], message: str, fix: str = "") -> None:
-        self.append(Problem(tuple(path), message, "error", fix))
+    def error(self, path: Sequence[str | int], message: str, fix: str = "", value: bool = False) -> None:
+        self.append(Problem(tuple(path), message, "error", fix, value))
 
-    def warn(self, path: Sequence[str | int], message: str, fix: str = "") -> None:
-        self.append(Problem(tuple(path), message, "warning", fix))
+    def warn(self, path: Sequence[str | int], message: str, fix: str = "", value: bool = False) -> None:
+        self.append(Problem(tuple(path), message, "warning", fix, value))

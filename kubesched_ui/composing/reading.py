@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_ui.composing import checks, whole
+from kubesched_ui.composing import checks, configs, whole
 from kubesched_ui.composing.limits import MAX_PROBLEMS
 from kubesched_ui.composing.picture import picture
 from kubesched_ui.composing.problems import Problem
@@ -15,10 +15,12 @@ from kubesched_ui.composing.things import Thing, Things, lines_of, things_of
 
 
 def reading(text: str) -> dict[str, Any]:
-    """{things, scenario, config, effective, problems, errors, more, picture}. Raises InputError for a text too large.
+    """{things, scenario, config, effective, release, problems, errors, more, picture}. Raises InputError for a text too
+    large.
 
     A thing: {kind, api, namespace, name, lines: [first, last], value, says: [[path, sentence]], bad: number of errors}.
-    A problem: {severity, line, column, end, message, fix, thing: its number or null}, lines and columns from 0.
+    A problem: {severity, line, column, end, message, fix, value: whether the fix is of the value that stands behind,
+    thing: its number or null}, lines and columns from 0. `release`: the one that configures the scheduler.
     """
     read_text = read(text)
     things = things_of(read_text)
@@ -36,6 +38,7 @@ def reading(text: str) -> dict[str, Any]:
         "scenario": _scenario(read_text, things),
         "config": _config(read_text, things),
         "effective": effective(read_text, things),
+        "release": release_of(read_text, things).name,
         "problems": problems[:MAX_PROBLEMS],
         "errors": sum(problem["severity"] == "error" for problem in problems),
         "more": max(0, len(problems) - MAX_PROBLEMS),
@@ -54,28 +57,30 @@ def _of_documents(text: Text, things: Things) -> list[dict[str, Any]]:
     for number, path in things.odd:
         document = text.documents[number]
         problems.append(_at(place_of(document, path), "is no object: it needs apiVersion, kind and metadata", "error"))
+    release = release_of(text, things)
     if things.scenario >= 0:
         document = text.documents[things.scenario]
-        problems += [_problem(one, document) for one in whole.check_scenario(document, things)]
+        problems += [_problem(one, document) for one in whole.check_scenario(document, things, release)]
     for number in things.configs:
         document = text.documents[number]
-        problems += [_problem(one, document) for one in whole.check_config(document, release_of(text, things))]
+        problems += [_problem(one, document) for one in configs.check(document.value, release)]
     return problems
 
 
 def _problem(problem: Problem, document: Document, thing: int | None = None) -> dict[str, Any]:
     place = place_of(document, problem.path)
-    return _at(place, problem.sentence, problem.severity, problem.fix, thing)
+    return _at(place, problem.sentence, problem.severity, thing) | {"fix": problem.fix, "value": problem.value}
 
 
-def _at(place: Place, message: str, severity: str, fix: str = "", thing: int | None = None) -> dict[str, Any]:
+def _at(place: Place, message: str, severity: str, thing: int | None = None) -> dict[str, Any]:
     return {
         "severity": severity,
         "line": place.line,
         "column": place.column,
         "end": place.end,
         "message": message,
-        "fix": fix,
+        "fix": "",
+        "value": False,
         "thing": thing,
     }
 

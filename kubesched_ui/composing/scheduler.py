@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kubesched_ui.composing.configs import loaded
 from kubesched_ui.composing.text import Text
 from kubesched_ui.composing.things import Things
-from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.config import APPENDING, Profile
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, Release, get_release
 
 
@@ -22,25 +22,28 @@ def release_of(text: Text, things: Things) -> Release:
 
 
 def effective(text: Text, things: Things) -> dict[str, Any] | None:
-    """{name, score: [{name, weight, usual}], profiles: how many} of the first profile; None where it cannot be read, or
-    the release has predicates."""
+    """{profiles: [{name, score: [{name, weight, usual}]}], appends}; None where it cannot be read, or the release has
+    predicates. `usual`: the release's own weight; `appends`: a default that is enabled again has to be disabled, too.
+    """
     release = release_of(text, things)
     if release.predicates:
         return None
     held = text.documents[things.configs[-1]].value if things.configs else _spec(text, things).get("config")
+    version = str(held.get("apiVersion")).rpartition("/")[2] if isinstance(held, dict) else ""
     try:
-        if isinstance(held, dict):
-            held = to_yaml(held)
-        configuration = load(held if isinstance(held, str) and held else None, release, unknown="leave_out")
+        configuration = loaded(held if isinstance(held, dict | str) else None, release)
     except InputError:
         return None
-    first = configuration.profiles[0]
-    usual = dict(load(None, release).profiles[0].plugins["score"])
-    now = dict(first.plugins["score"])
-    score = [
-        {"name": name, "weight": now.get(name), "usual": usual.get(name)} for name in dict.fromkeys([*now, *usual])
+    usual = dict(loaded(None, release).profiles[0].plugins["score"])
+    profiles = [
+        {"name": profile.scheduler_name, "score": _scores(profile, usual)} for profile in configuration.profiles
     ]
-    return {"name": first.scheduler_name, "score": score, "profiles": len(configuration.profiles)}
+    return {"profiles": profiles, "appends": version in APPENDING}
+
+
+def _scores(profile: Profile, usual: dict[str, int]) -> list[dict[str, Any]]:
+    now = dict(profile.plugins["score"])
+    return [{"name": name, "weight": now.get(name), "usual": usual.get(name)} for name in dict.fromkeys([*now, *usual])]
 
 
 def _spec(text: Text, things: Things) -> dict[str, Any]:

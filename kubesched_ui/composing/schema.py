@@ -6,14 +6,18 @@ Made by `scripts/kubernetes_schema.py`, which says what its types mean.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from kubesched_ui.composing.described import configurations
 from kubesched_ui.ingest.kinds import KINDS, lookup
+from scheduler_core.config.schema import GROUP
 from scheduler_core.time.scenario import API_VERSION, KIND, json_schema
 
+NEWEST_API = f"{GROUP}/v1"
 FILE = Path(__file__).with_name("kubernetes.json")
 
 
@@ -33,15 +37,24 @@ def type_of(kind: str, api: str) -> str:
     return str(served.get(api) or served.get(found.api_version) or "")
 
 
+def _type(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = table()["types"].get(name) or configurations()["types"].get(name, {})
+    return found
+
+
 def fields_of(name: str) -> dict[str, list[str]] | None:
-    """Field -> [what it holds, what it is], None for what is no type of the table."""
-    found = table()["types"].get(name)
-    return found["fields"] if found else None
+    """Field -> [what it holds, what it is], None for what is no type of the table or of a configuration."""
+    return _type(name).get("fields")
 
 
 def required_of(name: str) -> list[str]:
-    required: list[str] = table()["types"][name].get("required", [])
+    required: list[str] = _type(name).get("required", [])
     return required
+
+
+def is_strict(name: str) -> bool:
+    """Whether a field that the type does not have is refused, not left out."""
+    return bool(_type(name).get("strict"))
 
 
 def versions_of(kind: str) -> list[str]:
@@ -56,16 +69,20 @@ def known(kind: str) -> bool:
 
 @cache
 def completing() -> bytes:
-    """The table as the editor completes by it, as JSON: with what our own documents of kind Scenario hold."""
+    """The table as the editor completes by it, as JSON: with what our own documents of kind Scenario hold, and what
+    configurations of the scheduler do (`scheduler`: {kind, args, releases} of `configurations`)."""
+    scheduler = dict(configurations())
+    versions, types = scheduler.pop("versions"), scheduler.pop("types")
     described = json_schema()["$defs"]
     ours = {
         _ours(name): {"fields": {field: [_held(held), ""] for field, held in told["properties"].items()}}
         for name, told in described.items()
         if "properties" in told
     }
+    ours[_ours("Spec")]["fields"]["config"] = [versions[NEWEST_API], ""]
     whole = table()
-    kinds = whole["kinds"] | {KIND: {API_VERSION: _ours(KIND)}}
-    return json.dumps(whole | {"kinds": kinds, "types": whole["types"] | ours}).encode()
+    kinds = whole["kinds"] | {KIND: {API_VERSION: _ours(KIND)}, scheduler["kind"]: versions}
+    return json.dumps(whole | {"kinds": kinds, "types": whole["types"] | ours | types, "scheduler": scheduler}).encode()
 
 
 def _ours(name: str) -> str:
@@ -84,8 +101,13 @@ def _held(told: dict[str, Any]) -> str:
     return plain.get(str(told.get("type")), "any")
 
 
-def near(word: str, words: list[str]) -> str:
+def near(word: str, words: Iterable[str]) -> str:
     """The one of `words` that was probably meant, "" if none is."""
+    return _near(word.lower()[:100], tuple(words))
+
+
+@lru_cache(maxsize=2_000)  # what a snapshot has wrong it has wrong in each object
+def _near(word: str, words: tuple[str, ...]) -> str:
     by_letters = {one.lower(): one for one in words}
-    close = get_close_matches(word.lower()[:100], by_letters, 1, 0.7)
+    close = get_close_matches(word, by_letters, 1, 0.7)
     return by_letters[close[0]] if close else ""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.db import transaction
 
 from kubesched_ui import viewing
-from kubesched_ui.composing.reading import reading
+from kubesched_ui.composing import asking
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import uploads
@@ -24,8 +25,8 @@ UNNAMED = "Composed cluster"
 
 
 def stored(text: str) -> Scenario:
-    """The text as a scenario. Raises InputError for one with errors, and what uploads raise."""
-    read = reading(text)
+    """The text as a scenario. Raises InputError for one with errors, and what `asking.read` and uploads raise."""
+    read = msgspec.json.decode(asking.read(text))
     if read["errors"]:
         first = next(problem for problem in read["problems"] if problem["severity"] == "error")
         count = "1 error is" if read["errors"] == 1 else f"{read['errors']} errors are"

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from kubesched_ui.composing import configs
 from kubesched_ui.composing.problems import Found
 from kubesched_ui.composing.schema import near
 from kubesched_ui.composing.sentences import TEMPLATES
@@ -15,13 +16,12 @@ from kubesched_ui.composing.things import OBJECTS, Thing, Things
 from kubesched_ui.ingest import scenario_time
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.kinds import KINDS
-from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import Release
 from scheduler_core.time.scenario import Spec
 
 SYSTEM_CLASSES = {"system-cluster-critical", "system-node-critical"}
+CONFIG: Path = ("spec", "config")
 Key = tuple[str, str, str]
 _UNKNOWN = re.compile("Object contains unknown field `(.*)`$")
 _FIELDS = [field.encode_name for field in msgspec.structs.fields(Spec)]
@@ -78,8 +78,8 @@ def _refers(thing: Thing, names: set[Key], found: Found) -> None:
             found.warn(at_claim, f"there is no PersistentVolumeClaim {shown(name)}")
 
 
-def check_scenario(document: Document, things: Things) -> Found:
-    """What a run would refuse of what the scenario says beside its objects."""
+def check_scenario(document: Document, things: Things, release: Release) -> Found:
+    """What a run would refuse of what the scenario says beside its objects. `release`: the one that it names."""
     found = Found()
     value = document.value
     metadata, spec = value.get("metadata"), value.get("spec")
@@ -90,6 +90,10 @@ def check_scenario(document: Document, things: Things) -> Found:
         return found
     if not isinstance(spec.get("objects", []), list | None):
         found.error(OBJECTS, "must be a list of objects")
+    if spec.get("config") and isinstance(spec["config"], dict | str):
+        found += configs.check(spec["config"], release, CONFIG)
+    if any(problem.severity == "error" for problem in found):
+        return found
     rest = {key: held for key, held in spec.items() if key != "objects" and held is not None}
     try:
         scenario_time.check(rest)
@@ -119,15 +123,3 @@ def _entry(entry: dict[str, Any], path: Path, nodes: set[str], found: Found) -> 
         name = entry.get(operation)
         if isinstance(name, str) and name not in nodes:
             found.warn((*path, operation), f"there is no node {shown(name)}")
-
-
-def check_config(document: Document, release: Release) -> Found:
-    """What a run would refuse of a configuration that is a document of its own."""
-    found = Found()
-    try:
-        load(to_yaml(document.value), release, unknown="leave_out")
-    except InputError as error:
-        found.error(
-            steps(error.field), f"{shown(error.where)}: {shown(error.problem)}" if error.where else error.problem
-        )
-    return found

@@ -163,7 +163,8 @@ def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Itera
         try:
             yield from list(_changes(item, gone[index], come[index], lines))
         except _Whole:
-            yield Splice(*_lines_of_item(item, lines, dash), _item(come[index], dash))
+            first, last = _lines_of_item(item, lines, dash)
+            yield Splice(first, last, _in_place(item, come[index], lines) or _item(come[index], dash))
     for index in range(len(come), len(gone)):
         yield Splice(*_lines_of_item(node.value[start + index], lines, dash), [])
     if len(come) > len(gone):
@@ -178,6 +179,24 @@ def _lines_of_item(item: Node, lines: list[str], dash: int) -> tuple[int, int]:
     if lines[first][:dash].strip() or lines[first][dash : item.start_mark.column].strip() != "-":
         raise _Whole
     return first, last_line(item, lines)
+
+
+def _in_place(item: Node, value: Any, lines: list[str]) -> list[str]:
+    """The line of an element with another value, where both are of one line; else none."""
+    start, end = item.start_mark, item.end_mark
+    if start.line != end.line or getattr(item, "style", None) in ("|", ">"):
+        return []
+    rest = lines[end.line][end.column :]
+    if rest.strip() and not rest.lstrip().startswith("#"):
+        return []
+    text = to_yaml([value], flow=True).strip()[1:-1]
+    if len(text) > SHORT or "\n" in text or not text or isinstance(item, yaml.ScalarNode) != _is_scalar(value):
+        return []
+    return [lines[start.line][: start.column] + text + rest]
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, dict | list)
 
 
 def _item(value: Any, column: int) -> list[str]:

@@ -12,17 +12,17 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.composing import schema, trying
-from kubesched_ui.composing.changing import changed
+from kubesched_ui.beside.pool import NoAnswer
+from kubesched_ui.composing import asking, schema, trying
 from kubesched_ui.composing.limits import MAX_BODY, MAX_BYTES
 from kubesched_ui.composing.opening import text_of
-from kubesched_ui.composing.reading import reading
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import is_number
 from kubesched_ui.pages.scenarios import find
 from scheduler_core.errors import InputError
 
 MOST_TRIES = 50
+MOST_WORD = 64  # characters of the word by which a page calls itself
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -43,9 +43,9 @@ def compose(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def read(request: HttpRequest) -> HttpResponse:
-    """What the body, a text, holds: see composing/reading.py."""
-    body = request.read(MAX_BYTES + 1)
-    return told(lambda: reading(body.decode("utf-8", "replace")))
+    """What the body, a text, holds: see composing/reading.py. X-Page: of which page it is the newest text."""
+    body, page = request.read(MAX_BYTES + 1), request.headers.get("X-Page", "")[:MOST_WORD]
+    return told(lambda: msgspec.Raw(asking.read(body.decode("utf-8", "replace"), page)))
 
 
 @require_POST
@@ -54,7 +54,7 @@ def change(request: HttpRequest) -> HttpResponse:
 
     def edit() -> dict[str, Any]:
         asked = body_of(request)
-        return {"edit": changed(text_in(asked), asked.get("changes"))}
+        return {"edit": msgspec.Raw(asking.change(text_in(asked), asked.get("changes")))}
 
     return told(edit)
 
@@ -87,11 +87,22 @@ def save(request: HttpRequest) -> HttpResponse:
 
 
 def told(ask: Any) -> HttpResponse:
-    """The answer as JSON; what is wrong with what was sent as {"error": sentence}."""
+    """The answer as JSON; what is wrong with what was sent as {"error": sentence}. 409: a newer text of the page came;
+    503: too many ask."""
     try:
         return HttpResponse(msgspec.json.encode(ask()), content_type="application/json")
     except (InputError, IngestError) as error:
-        return HttpResponse(msgspec.json.encode({"error": str(error)}), status=400, content_type="application/json")
+        return not_told(str(error), 400)
+    except asking.Outdated:
+        return not_told("A newer text came.", 409)
+    except NoAnswer as problem:
+        answer = not_told(str(problem), 503)
+        answer["Retry-After"] = str(problem.again)
+        return answer
+
+
+def not_told(why: str, status: int) -> HttpResponse:
+    return HttpResponse(msgspec.json.encode({"error": why}), status=status, content_type="application/json")
 
 
 def body_of(request: HttpRequest) -> dict[str, Any]:

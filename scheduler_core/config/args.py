@@ -356,6 +356,11 @@ class _NodeAffinity(Strict, frozen=True, kw_only=True):
     )
 
 
+def added_affinity() -> type[Strict]:
+    """What NodeAffinityArgs' `added_affinity` has to be."""
+    return _NodeAffinity
+
+
 def check_node_affinity(complain: Complain, affinity: dict[str, Any]) -> None:
     """As upstream's nodeaffinity.NewNodeSelector and NewPreferredSchedulingTerms (a term of weight 0 is not read)."""
     try:

@@ -362,12 +362,10 @@ class _ProfileReader:
                 self.warnings.append(f"{where}: plugins.{point}: {default} takes the place of what is left out")
 
     def _usable(self, name: str) -> bool:
-        gone = name in OLD_PLUGINS and self.version not in APPENDING
-        return name in self.known and name not in self.release.removed_plugins and not gone
+        return is_usable(name, self.release, self.version, self.known)
 
     def _is_inside(self, name: str) -> bool:
-        """Whether the plugin stands for a part of the scheduler, which nothing configures."""
-        return name == PREEMPTION and not self.release.preemption_is_plugin
+        return is_inside(name, self.release)
 
     def _missing(self, name: str) -> str:
         what = what_is(name, self.known)
@@ -393,6 +391,17 @@ class _ProfileReader:
             problem, path = convert_problem(error)
             raise InputError(where, f"args.{path}".rstrip("."), problem) from error
         return args.finish(complain)
+
+
+def is_usable(name: str, release: Release, version: str, known: KnownPlugins) -> bool:
+    """Whether a configuration of that API version may name the plugin in that release."""
+    gone = name in OLD_PLUGINS and version not in APPENDING
+    return name in known and name not in release.removed_plugins and not gone
+
+
+def is_inside(name: str, release: Release) -> bool:
+    """Whether the plugin stands for a part of the scheduler, which nothing configures."""
+    return name == PREEMPTION and not release.preemption_is_plugin
 
 
 def _given_weights(points: Mapping[str, PluginSet]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.kubesched_ui.instance import Instance
 
@@ -178,3 +178,117 @@ def test_a_copy_of_a_sample_is_drawn(page: Page, site: Instance, width: int) -> 
     expect(page.get_by_role("heading", name="The cluster")).to_be_visible()
     expect(page.locator("[data-counted]")).to_contain_text("nodes")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+PROFILES = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - schedulerName: default-scheduler
+  - schedulerName: batch   # for the night
+    plugins:
+      score:
+        enabled:
+          - {name: NodeAffinity, weight: 7}   # near its data
+"""
+
+
+def test_weights_are_those_of_the_profile_that_is_chosen(page: Page) -> None:
+    page.goto("/compose/")
+    paste(page, PROFILES)
+    form = card(page, "Scheduler")
+    form.locator("summary").click()
+    expect(form.get_by_label("NodeAffinity")).to_have_value("2")
+    form.get_by_label("Profile").select_option("batch")
+    expect(form.get_by_label("Profile")).to_be_focused()
+    expect(form.get_by_label("NodeAffinity")).to_have_value("7")
+    enter(form.get_by_label("NodeAffinity"), "9")
+    has(page, "weight: 9")
+    assert text_of(page) == PROFILES.replace("weight: 7", "weight: 9"), "no other line is touched"
+    expect(form.get_by_label("Profile")).to_have_value("batch")
+    expect(form.get_by_label("NodeAffinity")).to_have_value("9")
+
+
+def test_the_configuration_completes_and_its_words_are_mended(page: Page) -> None:
+    page.goto("/compose/")
+    page.locator(".CodeMirror").click()
+    paste(page, PROFILES.replace("{name: NodeAffinity", "{name: NodeAffinty") + "          - name: ImageLo")
+    page.keyboard.type("c")
+    page.keyboard.press("Control+Space")
+    expect(page.locator(".CodeMirror-hint-active")).to_have_text("ImageLocality")
+    page.keyboard.press("Enter")
+    has(page, "- name: ImageLocality")
+    page.keyboard.press("Enter")
+    page.keyboard.type("  wei")
+    page.keyboard.press("Control+Space")
+    expect(page.locator(".CodeMirror-hint-active")).to_contain_text("weight")
+    page.keyboard.press("Enter")
+    page.keyboard.type("3")
+    has(page, "            weight: 3")
+    problem = page.locator("[data-problems] li.warning")
+    expect(problem).to_contain_text('there is no plugin "NodeAffinty" in kube-scheduler')
+    problem.get_by_role("button", name="Write NodeAffinity").click()
+    has(page, "- {name: NodeAffinity, weight: 7}   # near its data")
+    expect(page.locator("[data-problems] li")).to_have_count(0)
+
+
+def test_words_are_found_in_lines_that_are_not_drawn(page: Page) -> None:
+    page.goto("/compose/")
+    page.locator(".CodeMirror").click()
+    paste(page, "".join(f"# line {n}{' Needle' if n % 200 == 0 else ''}\n" for n in range(1, 1001)))
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Control+f")
+    bar = page.get_by_role("search", name="In the text")
+    expect(bar.get_by_label("Find")).to_be_focused()
+    page.keyboard.type("needle")
+    expect(bar.get_by_role("status")).to_have_text("1 of 5")
+    expect(page.locator(".composer-here")).to_have_text("Needle")
+    page.keyboard.press("Enter")
+    expect(bar.get_by_role("status")).to_have_text("2 of 5")
+    for said in ("1 of 5", "5 of 5"):
+        page.keyboard.press("Shift+Enter")
+        expect(bar.get_by_role("status")).to_have_text(said)
+    expect(page.locator(".CodeMirror-code")).to_contain_text("# line 1000 Needle")
+    page.keyboard.press("Escape")
+    expect(bar).to_be_hidden()
+    assert page.evaluate("document.querySelector('.CodeMirror').CodeMirror.getSelection()") == "Needle"
+    page.keyboard.type("Pin")
+    has(page, "# line 1000 Pin")
+    page.keyboard.press("Control+g")
+    page.keyboard.type("345")
+    page.keyboard.press("Enter")
+    page.keyboard.type("here ")
+    has(page, "\nhere # line 345\n")
+    page.get_by_role("button", name="Find", exact=True).click()
+    bar.get_by_label("Find").fill("nowhere")
+    expect(bar.get_by_role("status")).to_have_text("nothing found")
+    bar.get_by_role("button", name="Close").click()
+    expect(bar).to_be_hidden()
+
+
+def test_what_is_refused_is_told_and_the_next_text_is_answered(quiet_page: Page) -> None:
+    page = quiet_page
+    refused = '{"error": "the text: takes longer than 10 s to read and was stopped; take something out of it"}'
+
+    def answer(route: Route) -> None:
+        slow, newer = "slow" in (route.request.post_data or ""), "newer" in (route.request.post_data or "")
+        if slow or newer:
+            route.fulfill(status=400 if slow else 409, body=refused, content_type="application/json")
+        else:
+            route.continue_()
+
+    page.goto("/compose/")
+    page.route("**/compose/read/", answer)
+    page.locator(".CodeMirror").click()
+    page.keyboard.type("# slow")
+    expect(page.get_by_role("alert")).to_have_text(re.compile("^the text: takes longer than 10 s"))
+    expect(page.locator("[data-counted]")).to_have_text("not checked")
+    expect(page.locator("[data-problems] li")).to_have_text(re.compile("^the text: takes longer than 10 s"))
+    page.keyboard.press("Control+a")
+    page.keyboard.type("# quick")
+    expect(page.locator("[data-counted]")).to_have_text("0 nodes, 0 other objects")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(page.locator("[data-problems] li")).to_have_count(0)
+    page.keyboard.type(" newer")
+    page.wait_for_timeout(500)
+    expect(page.get_by_role("alert")).to_be_hidden()

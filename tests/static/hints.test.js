@@ -6,13 +6,38 @@ import { offers, pathAt } from "../../static/js/compose/hints.js";
 const file = new URL("../../kubesched_ui/composing/kubernetes.json", import.meta.url);
 const schema = JSON.parse(readFileSync(file, "utf8"));
 // What is offered where ¶ stands.
-function at(text) {
+function at(text, release = "") {
   const lines = text.split("\n");
   const line = lines.findIndex((one) => one.includes("¶"));
   const column = lines[line].indexOf("¶");
   lines[line] = lines[line].replace("¶", "");
-  return offers(lines, line, column, schema);
+  return offers(lines, line, column, schema, release);
 }
+// A scheduler's configuration, small: tests in Python hold the served one to the core.
+const V1 = "kubescheduler.config.k8s.io/v1";
+const BETA = "kubescheduler.config.k8s.io/v1beta2";
+const text = ["text", ""];
+Object.assign(schema.kinds, { KubeSchedulerConfiguration: { [V1]: "Config", [BETA]: "Config of v1beta2" } });
+Object.assign(schema.types, {
+  Config: { fields: { parallelism: ["integer", "16"], profiles: ["[Profile]", ""], enableProfiling: ["boolean", ""] } },
+  "Config of v1beta2": { fields: { healthzBindAddress: text } },
+  Profile: { fields: { plugins: ["Plugins", ""], pluginConfig: ["[PluginConfig]", ""], schedulerName: text } },
+  Plugins: { fields: { score: ["PluginSet", ""], filter: ["PluginSet", ""], multiPoint: ["PluginSet", ""] } },
+  PluginSet: { fields: { enabled: ["[Plugin]", ""], disabled: ["[Plugin]", ""] } },
+  Plugin: { fields: { name: text, weight: ["integer", ""] } },
+  PluginConfig: { fields: { name: text, args: ["{any}", ""] } },
+  FitArgs: { fields: { scoringStrategy: ["Strategy", ""], ignoredResources: ["[text]", ""] } },
+  Strategy: { fields: { type: text } },
+});
+schema.scheduler = {
+  kind: "KubeSchedulerConfiguration",
+  args: { [V1]: { NodeResourcesFit: "FitArgs" } },
+  releases: {
+    1.22: { [BETA]: { ServiceAffinity: ["filter", "score"] } },
+    1.36: { [V1]: { NodeResourcesFit: ["filter", "score"], NodeName: ["filter"], ImageLocality: ["score"] } },
+  },
+};
+const CONFIG = `apiVersion: ${V1}\nkind: KubeSchedulerConfiguration\n`;
 const names = (found) => found.list.map(({ text }) => text.replace(/:\s*$/, ""));
 const POD = "apiVersion: v1\nkind: Pod\nspec:\n  nodeName: n1\n";
 
@@ -46,6 +71,58 @@ test("kinds and their versions", () => {
 test("nothing where a value stands, or nothing is known", () => {
   assert.deepEqual(at(`${POD}  nodeName: n¶`).list, []);
   assert.deepEqual(at("kind: Strange\nspec:\n  a¶").list, []);
+});
+
+test("the fields of a new element of a list are all offered", () => {
+  assert.ok(names(at(`${POD}  containers:\n  - name: c\n  - na¶`)).includes("name"));
+});
+
+test("fields of a scheduler's configuration, of the version that it names", () => {
+  assert.deepEqual(names(at(`${CONFIG}p¶`)), ["parallelism", "profiles"]);
+  assert.deepEqual(names(at(`apiVersion: ${BETA}\nkind: KubeSchedulerConfiguration\nh¶`)), ["healthzBindAddress"]);
+  assert.deepEqual(names(at(`${CONFIG}profiles:\n- schedulerName: a\n  plugins:\n    s¶`)), ["score"]);
+  assert.deepEqual(names(at(`${CONFIG}profiles:\n  - plugins:\n      score:\n        ¶`)), ["enabled", "disabled"]);
+  assert.deepEqual(names(at(`${CONFIG}enableProfiling: ¶`)), ["true", "false"]);
+});
+
+test("fields of a plugin's arguments, whose name stands before or behind", () => {
+  const config = `${CONFIG}profiles:\n- pluginConfig:\n  - name: Other\n  - `;
+  assert.deepEqual(names(at(`${config}name: NodeResourcesFit\n    args:\n      sco¶`)), ["scoringStrategy"]);
+  assert.deepEqual(names(at(`${config}args:\n      ¶\n    name: NodeResourcesFit`)), [
+    "scoringStrategy",
+    "ignoredResources",
+  ]);
+  assert.deepEqual(names(at(`${config}name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        ¶`)), [
+    "type",
+  ]);
+  assert.deepEqual(names(at(`${config}name: Strange\n    args:\n      ¶`)), []);
+});
+
+test("names of the plugins that the release has at that point", () => {
+  const list = (point, which) => `${CONFIG}profiles:\n- plugins:\n    ${point}:\n      ${which}:\n      - name: ¶`;
+  assert.deepEqual(names(at(list("score", "enabled"))), ["NodeResourcesFit", "ImageLocality"]);
+  assert.deepEqual(names(at(list("multiPoint", "enabled"), "1.36")), ["NodeResourcesFit", "NodeName", "ImageLocality"]);
+  assert.deepEqual(names(at(list("filter", "disabled"))), ['"*"', "NodeResourcesFit", "NodeName"]);
+  assert.deepEqual(names(at(list("score", "enabled"), "1.22")), ["ServiceAffinity"]);
+  const second = `${CONFIG}profiles:\n- plugins:\n    score:\n      enabled:\n      - name: A\n        weight: 2\n      - name: Im¶`;
+  assert.deepEqual(names(at(second)), ["ImageLocality"]);
+  assert.deepEqual(names(at(`${CONFIG}profiles:\n- pluginConfig:\n  - name: ¶`)), ["NodeResourcesFit"]);
+});
+
+test("versions of a configuration that the release reads", () => {
+  assert.deepEqual(names(at("kind: KubeSchedulerConfiguration\napiVersion: ¶", "1.22")), [BETA]);
+});
+
+test("a configuration within a scenario", () => {
+  Object.assign(schema.kinds, { Scenario: { v: "Ours" } });
+  Object.assign(schema.types, {
+    Ours: { fields: { spec: ["OurSpec", ""] } },
+    OurSpec: { fields: { config: ["Config", ""] } },
+  });
+  const within =
+    "apiVersion: v\nkind: Scenario\nspec:\n  config:\n    profiles:\n    - plugins:\n        score:\n          ";
+  assert.deepEqual(names(at(`${within}enabled:\n          - name: Im¶`)), ["ImageLocality"]);
+  assert.deepEqual(names(at(`${within}e¶`)), ["enabled"]);
 });
 
 test("the first fields of an object", () => {

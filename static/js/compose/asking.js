@@ -1,10 +1,14 @@
 // What the server says of the text: one question at a time, the latest counts; changes go one after the other.
 const LATER = 250; // milliseconds after the last key
+const LONG = 1000; // milliseconds after which an answer is said to be under way
+// Of all texts of this page the newest counts, for the server too.
+const PAGE = `${Date.now()}-${Math.random().toString(36).slice(2)}`;
 
 export class Asking {
-  // `places`: addresses by name; `heard`: called with each reading and the text that it is of; `failed`: with a sentence.
-  constructor({ places, token, heard, failed }) {
-    Object.assign(this, { places, token, heard, failed });
+  // `places`: addresses by name; `heard`: called with each reading and the text that it is of; `failed`: with a sentence;
+  // `waits`: when an answer takes a while.
+  constructor({ places, token, heard, failed, waits }) {
+    Object.assign(this, { places, token, heard, failed, waits });
     this.timer = 0;
     this.under = null; // the question under way
     this.line = Promise.resolve(); // of changes
@@ -22,6 +26,7 @@ export class Asking {
     this.under?.abort();
     const mine = new AbortController();
     this.under = mine;
+    const long = setTimeout(() => this.under === mine && this.waits(), LONG);
     try {
       const reading = await this.post("read", text, "text/plain", mine.signal);
       if (this.under !== mine) throw new DOMException("later", "AbortError");
@@ -30,7 +35,11 @@ export class Asking {
       return reading;
     } catch (error) {
       if (error.name !== "AbortError") this.failed(error.message);
+      if (error.again && this.under === mine)
+        this.timer = setTimeout(() => this.read(text).catch(() => {}), error.again);
       throw error;
+    } finally {
+      clearTimeout(long);
     }
   }
 
@@ -46,7 +55,7 @@ export class Asking {
   }
 
   async post(place, body, type, signal) {
-    const headers = { "Content-Type": type, "X-CSRFToken": this.token, "X-Requested-With": "fetch" };
+    const headers = { "Content-Type": type, "X-CSRFToken": this.token, "X-Requested-With": "fetch", "X-Page": PAGE };
     const options = { method: "POST", body, headers, signal };
     const response = await fetch(this.places[place], options).catch((error) => {
       if (error.name === "AbortError") throw error;
@@ -54,6 +63,8 @@ export class Asking {
     });
     const found = await response.json().catch(() => ({}));
     if (response.ok) return found;
-    throw new Error(found.error || `The server could not answer (${response.status}); try again.`);
+    if (response.status === 409) throw new DOMException(found.error, "AbortError");
+    const problem = new Error(found.error || `The server could not answer (${response.status}); try again.`);
+    throw Object.assign(problem, { again: Number(response.headers.get("Retry-After")) * 1000 });
   }
 }

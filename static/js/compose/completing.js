@@ -1,10 +1,11 @@
-// Ctrl-Space in the editor: the fields that may stand at the cursor, by Kubernetes' schema.
+// Ctrl-Space in the editor: what may stand at the cursor, by Kubernetes' schema and the scheduler's configuration API.
 /* global CodeMirror */
 import { offers } from "./hints.js";
 
 let table = null; // asked for once
 
-export async function complete(cm, address) {
+// `release`: whose plugins are offered.
+export async function complete(cm, address, release) {
   table ??= fetch(address).then((response) => response.json());
   let schema;
   try {
@@ -15,7 +16,7 @@ export async function complete(cm, address) {
   }
   const { line, ch } = cm.getCursor();
   const lines = cm.getValue().split("\n");
-  const { word, list } = offers(lines, line, ch, schema);
+  const { word, list } = offers(lines, line, ch, schema, release);
   const from = { line, ch: ch - word.length };
   const shown = list.map(({ text, held, about }) => ({
     text,

@@ -4,6 +4,7 @@ import { counted } from "../words.js";
 import { Asking } from "./asking.js";
 import { Drafts } from "./drafts.js";
 import { Editor } from "./editor.js";
+import { Finding } from "./finding.js";
 import { Outline } from "./outline.js";
 import { Picture } from "./picture.js";
 import { Wrong } from "./wrong.js";
@@ -22,9 +23,23 @@ const asking = new Asking({
   places: { read: box.dataset.read, change: box.dataset.change, run: box.dataset.run, save: box.dataset.save },
   token: box.querySelector("[name=csrfmiddlewaretoken]").value,
   heard,
-  failed: refuse,
+  failed(why) {
+    part("counted").textContent = "not checked";
+    wrong.say(why);
+    refuse(why);
+  },
+  waits: () => {
+    part("counted").textContent = "being checked …";
+  },
 });
-const editor = new Editor(area, { changed, run: () => go("run"), fields: box.dataset.fields });
+const editor = new Editor(area, {
+  changed,
+  run: () => go("run"),
+  fields: box.dataset.fields,
+  find: () => finding.open(),
+  goto: () => finding.open("line"),
+});
+const finding = new Finding(part("find"), editor);
 const wrong = new Wrong(part("problems"), editor);
 const picture = new Picture(part("map"), (name) => outline.open("Node", name));
 const outline = new Outline(part("outline"), { change, lines: ({ lines }) => editor.show(lines[0]) });
@@ -33,6 +48,7 @@ let latest = null; // {reading, text}
 // ---- text
 
 function changed() {
+  finding.again();
   drafts.keep({ text: editor.text, from: sent });
   showHistory();
   asking.soon(() => editor.text);
@@ -40,6 +56,7 @@ function changed() {
 
 function heard(reading, text) {
   latest = { reading, text };
+  editor.release = reading.release;
   refuse("");
   wrong.show(reading.problems, reading.more);
   picture.show(reading.picture);
@@ -122,6 +139,7 @@ const doing = {
   save: () => go("save"),
   undo: () => editor.undo(),
   redo: () => editor.redo(),
+  find: () => finding.open(),
   anew: () => editor.cm.setValue(sent), // which undo takes back
 };
 const file = part("file");

@@ -3,9 +3,13 @@
 import { complete } from "./completing.js";
 
 export class Editor {
-  // `changed`: called after each change; `run`: by Ctrl-Enter; `fields`: the address of Kubernetes' schema.
-  constructor(area, { changed, run, fields }) {
+  // `changed`: called after each change; `run`: by Ctrl-Enter; `fields`: the address of Kubernetes' schema; `find`,
+  // `goto`: by Ctrl-F and Ctrl-G.
+  constructor(area, { changed, run, fields, find, goto }) {
     this.marks = [];
+    this.release = ""; // whose plugins are completed
+    const { keyMap } = globalThis.CodeMirror;
+    const find_key = keyMap.default === keyMap.macDefault ? "Cmd-F" : "Ctrl-F";
     const cm = globalThis.CodeMirror.fromTextArea(area, {
       mode: "yaml",
       lineNumbers: true,
@@ -21,7 +25,9 @@ export class Editor {
         Tab: (one) => (one.somethingSelected() ? one.indentSelection("add") : one.replaceSelection("  ", "end")),
         "Shift-Tab": (one) => one.indentSelection("subtract"),
         Esc: (one) => this.leave(one),
-        "Ctrl-Space": () => complete(cm, fields),
+        "Ctrl-Space": () => complete(cm, fields, this.release),
+        [find_key]: () => find(),
+        "Ctrl-G": () => goto(),
         "Ctrl-Enter": () => run(),
         "Cmd-Enter": () => run(),
       },

@@ -1,35 +1,42 @@
 // @ts-check
-// Which fields may stand at a place of a text, by the indentation of the lines before it.
+// What may stand at a place of a text, by the indentation of the lines before it.
 
 /**
- * @typedef {{ kinds: Record<string, Record<string, string>>, types: Record<string, { fields: Record<string, string[]> }> }} Schema
+ * @typedef {Record<string, Record<string, string[]>>} Plugins API version -> plugin -> extension points
+ * @typedef {{ kind: string, args: Record<string, Record<string, string>>, releases: Record<string, Plugins> }} Scheduler
+ * @typedef {{ kinds: Record<string, Record<string, string>>, types: Record<string, { fields: Record<string, string[]> }>,
+ *   scheduler?: Scheduler }} Schema
  * @typedef {{ text: string, held: string, about: string }} Offer
+ * @typedef {{ line: number, column: number }} Place of a key
  */
 
 const KEY = /^(\s*(?:- +)*)([\w.$/-]+):(?:\s|$)/;
+const VALUE = /^(\s*(?:- +)*)([\w.$/-]+):\s+["']?[\w./*-]*$/;
 const OURS = ["apiVersion", "kind", "metadata", "spec"];
 const OPENS = /^[[{]|^[A-Z]/;
 
 /**
  * What may be typed at a place: {word: what stands before the cursor of it, list}.
  * @param {string[]} lines @param {number} line @param {number} column @param {Schema} schema
+ * @param {string} release of the scheduler; "" for the newest
  * @returns {{ word: string, list: Offer[] }}
  */
-export function offers(lines, line, column, schema) {
+export function offers(lines, line, column, schema, release = "") {
   const before = lines[line].slice(0, column);
   const word = /[\w.$/-]*$/.exec(before)?.[0] ?? "";
-  const value = /^\s*(?:- +)*(apiVersion|kind):\s+[\w./-]*$/.exec(before);
-  const { path, own } = pathAt(lines, line, before.length - word.length);
-  const kind = kindAt(lines, line, path.length ? own : 0);
-  if (value) return { word, list: words(value[1], kind, schema).filter(({ text }) => starts(text, word)) };
+  const value = VALUE.exec(before);
+  const own = value ? value[1].length : before.length - word.length;
+  const way = pathAt(lines, line, own);
+  const kind = kindAt(lines, line, way.path.length ? way.own : 0);
+  const of = { lines, kind, api: apiAt(lines, line), schema, release };
+  if (value) return { word, list: values(value[2], way, of).filter(({ text }) => starts(text, word)) };
   if (/:\s/.test(before.trimStart().replace(/^(- +)+/, ""))) return { word, list: [] };
-  const type = typeAt(path, kind, schema);
-  const there = siblings(lines, line, before.length - word.length);
-  const fields = Object.entries(schema.types[type]?.fields ?? {});
+  const there = beside(lines, { line, column: own });
+  const fields = Object.entries(schema.types[typeAt(way, of)]?.fields ?? {});
   const list = fields
     .filter(([name]) => starts(name, word) && !there.has(name))
     .map(([name, [held, about]]) => ({ text: name + (OPENS.test(held) ? ":" : ": "), held: spelled(held), about }));
-  if (!list.length && !path.length) return { word, list: OURS.filter((name) => starts(name, word)).map(plain) };
+  if (!list.length && !way.path.length) return { word, list: OURS.filter((name) => starts(name, word)).map(plain) };
   return { word, list };
 }
 
@@ -37,12 +44,51 @@ export function offers(lines, line, column, schema) {
 const starts = (text, word) => text.toLowerCase().startsWith(word.toLowerCase());
 /** @param {string} name @returns {Offer} */
 const plain = (name) => ({ text: `${name}: `, held: "", about: "" });
+/** @param {string} text @returns {Offer} */
+const bare = (text) => ({ text, held: "", about: "" });
 
-/** @param {string} key @param {string} kind @param {Schema} schema @returns {Offer[]} */
-function words(key, kind, schema) {
-  const found = key === "kind" ? Object.keys(schema.kinds) : Object.keys(schema.kinds[kind] ?? {});
-  const all = found.length ? found : [...new Set(Object.values(schema.kinds).flatMap((one) => Object.keys(one)))];
-  return all.map((text) => ({ text, held: "", about: "" }));
+/** @typedef {{ path: string[], places: Place[], own: number }} Way */
+/** @typedef {{ lines: string[], kind: string, api: string, schema: Schema, release: string }} Of */
+
+/** What may stand behind a key. @param {string} key @param {Way} way @param {Of} of @returns {Offer[]} */
+function values(key, way, of) {
+  const { schema, kind } = of;
+  const type = typeAt(way, of);
+  if (key === "kind") return Object.keys(schema.kinds).map(bare);
+  if (key === "apiVersion") return versions(kind, of).map(bare);
+  if (key === "name" && (type === "Plugin" || type === "PluginConfig")) return plugins(type, way.path, of).map(bare);
+  return schema.types[type]?.fields[key]?.[0] === "boolean" ? ["true", "false"].map(bare) : [];
+}
+
+/** @param {string} kind @param {Of} of */
+function versions(kind, of) {
+  const { schema } = of;
+  const found = Object.keys(schema.kinds[kind] ?? {});
+  const read = kind === schema.scheduler?.kind ? found.filter((one) => one in releaseOf(of)) : [];
+  if (read.length) return read;
+  return found.length ? found : [...new Set(Object.values(schema.kinds).flatMap((one) => Object.keys(one)))];
+}
+
+/** What the release has. @param {Of} of @returns {Plugins} */
+function releaseOf({ schema, release }) {
+  const releases = schema.scheduler?.releases ?? {};
+  return releases[release] ?? Object.values(releases).at(-1) ?? {};
+}
+
+/** Names of plugins that may stand in a list, or have arguments. @param {string} type @param {string[]} path @param {Of} of */
+function plugins(type, path, of) {
+  const there = releaseOf(of);
+  const all = there[of.api] ?? Object.values(there)[0] ?? {};
+  if (type === "PluginConfig") return Object.keys(all).filter((name) => argsOf(name, of));
+  const [point, which] = path.slice(-2);
+  const names = Object.keys(all).filter((name) => point === "multiPoint" || all[name].includes(point));
+  return which === "disabled" ? ['"*"', ...names] : names;
+}
+
+/** The type of a plugin's arguments. @param {string} plugin @param {Of} of */
+function argsOf(plugin, { schema, api }) {
+  const args = schema.scheduler?.args ?? {};
+  return (args[api] ?? Object.values(args)[0])?.[plugin] ?? "";
 }
 
 /** A type in words. @param {string} held */
@@ -53,13 +99,15 @@ export function spelled(held) {
 }
 
 /**
- * The keys that a place stands under, outermost first, and the indentation of its object.
+ * The keys that a place stands under, outermost first, where they are, and the indentation of its object.
  * @param {string[]} lines @param {number} line @param {number} column of what is typed
- * @returns {{ path: string[], own: number }}
+ * @returns {Way}
  */
 export function pathAt(lines, line, column) {
   /** @type {string[]} */
   const path = [];
+  /** @type {Place[]} */
+  const places = [];
   let inner = column;
   for (let at = line - 1; at >= 0 && inner > 0; at -= 1) {
     if (lines[at].startsWith("---")) break;
@@ -69,14 +117,14 @@ export function pathAt(lines, line, column) {
     const indent = found[1].length;
     if (indent < inner) {
       path.unshift(found[2]);
-      inner = dashed ? lines[at].search(/\S/) : indent;
-      if (dashed && inner > 0) inner += 1; // the list itself may stand right below its key
+      places.unshift({ line: at, column: indent });
+      inner = dashed ? lines[at].search(/\S/) + 1 : indent; // the list itself may stand right below its key
     }
   }
   const objects = path.lastIndexOf("objects");
   const items = path.lastIndexOf("items");
   const from = path[0] === "spec" && objects === 1 ? 2 : items === 0 ? 1 : 0;
-  return { path: path.slice(from), own: from };
+  return { path: path.slice(from), places: places.slice(from), own: from };
 }
 
 /** The kind of the object that a line belongs to. @param {string[]} lines @param {number} line @param {number} own */
@@ -95,22 +143,36 @@ function kindAt(lines, line, own) {
   return "";
 }
 
-/** The type of what stands at a path of a kind. @param {string[]} path @param {string} kind @param {Schema} schema */
-function typeAt(path, kind, schema) {
-  let type = Object.values(schema.kinds[kind] ?? {})[0] ?? "";
-  for (const step of path) {
-    while (type.startsWith("[")) type = type.slice(1, -1);
-    if (type.startsWith("{")) type = type.slice(1, -1);
-    else type = schema.types[type]?.fields[step]?.[0] ?? "";
+/** The apiVersion of the document that a line belongs to. @param {string[]} lines @param {number} line */
+function apiAt(lines, line) {
+  const own = lines.findLastIndex((text, at) => at <= line && text.startsWith("---"));
+  for (let at = own + 1; at < lines.length && !lines[at].startsWith("---"); at += 1) {
+    const found = /^apiVersion:\s*["']?([\w./-]+)/.exec(lines[at]);
+    if (found) return found[1];
   }
+  return "";
+}
+
+/** The type of what stands at a place. @param {Way} way @param {Of} of */
+function typeAt({ path, places }, of) {
+  const { kind, api, schema, lines } = of;
+  let type = schema.kinds[kind]?.[api] ?? Object.values(schema.kinds[kind] ?? {})[0] ?? "";
+  path.forEach((step, at) => {
+    while (type.startsWith("[")) type = type.slice(1, -1);
+    if (type === "PluginConfig" && step === "args") type = argsOf(beside(lines, places[at]).get("name") ?? "", of);
+    else if (type.startsWith("{")) type = type.slice(1, -1);
+    else type = schema.types[type]?.fields[step]?.[0] ?? "";
+  });
   while (type.startsWith("[")) type = type.slice(1, -1);
   return type;
 }
 
-/** The fields that are there beside. @param {string[]} lines @param {number} line @param {number} column */
-function siblings(lines, line, column) {
-  const found = new Set();
-  for (const way of [-1, 1]) {
+/** The keys that stand beside a place, and what stands behind each. @param {string[]} lines @param {Place} place */
+function beside(lines, { line, column }) {
+  /** @type {Map<string, string>} */
+  const found = new Map();
+  const begins = /^\s*- /.test(lines[line].slice(0, column));
+  for (const way of begins ? [1] : [-1, 1]) {
     for (let at = line + way; at >= 0 && at < lines.length; at += way) {
       const text = lines[at];
       if (text.startsWith("---")) break;
@@ -118,9 +180,10 @@ function siblings(lines, line, column) {
       const indent = key ? key[1].length : text.search(/\S/);
       if (indent < 0) continue;
       if (indent < column) break;
-      if (key && indent === column) found.add(key[2]);
-      if (key && indent === column && key[1].includes("-") && way < 0) break;
-      if (way > 0 && key && key[1].includes("-") && indent <= column) break;
+      const dashed = key?.[1].includes("-") && indent === column;
+      if (way > 0 && dashed) break;
+      if (key && indent === column) found.set(key[2], /:\s*["']?([\w.*/-]*)/.exec(text)?.[1] ?? "");
+      if (dashed) break;
     }
   }
   return found;

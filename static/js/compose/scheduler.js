@@ -1,7 +1,8 @@
 // The form of the scheduler's configuration: presets, what scores and how much, how many nodes are looked at.
 import { el } from "../dom.js";
 import { fields } from "./fields.js";
-import { get, set } from "./values.js";
+import { set } from "./values.js";
+import { weighed } from "./weights.js";
 
 export const SCHEDULER = "Scheduler";
 const API = "kubescheduler.config.k8s.io/v1";
@@ -43,7 +44,9 @@ export function saysScheduler(held) {
   return known ? known[0] : "a configuration of its own";
 }
 
-// `effective`: {name, score: [{name, weight, usual}], percentage} of the first profile, or null; `put(configuration)`.
+let chosen = ""; // the profile whose weights are shown, by its schedulerName
+
+// `effective`: {profiles: [{name, score: [{name, weight, usual}]}], appends} or null; `put(configuration)`.
 export function scheduler(held, effective, put) {
   const names = Object.keys(PRESETS);
   const now = saysScheduler(held);
@@ -65,34 +68,56 @@ export function scheduler(held, effective, put) {
     return made;
   }
   if (!effective) return made;
-  const profile = ["profiles", 0];
-  const enabled = [...profile, "plugins", "score", "enabled"];
-  const weigh = (name, weight) => {
-    const whole = held ?? config({});
-    const list = (get(whole, enabled) ?? []).filter((one) => one.name !== name);
-    put(set(whole, enabled, weight === undefined ? (list.length ? list : undefined) : [...list, { name, weight }]));
-  };
-  const rows = effective.score.map(({ name, weight, usual }) => ({
-    as: "number",
-    path: [name],
-    label: name,
-    hint: usual === weight ? "" : usual ? `${usual} in the release` : "not in the release",
-  }));
-  const weights = Object.fromEntries(effective.score.map(({ name, weight }) => [name, weight]));
-  made.push(
-    el(
-      "fieldset",
-      { class: "field wide" },
-      el("legend", { text: "What scores, and its weight" }),
-      el("div", { class: "fields" }, ...fields(rows, [], weights, ([name], weight) => weigh(name, weight))),
-    ),
-  );
+  const whole = held ?? config({});
+  made.push(...weights(whole, effective, put));
   const share = {
     as: "number",
     path: ["percentageOfNodesToScore"],
     label: "Percentage of nodes to score",
     empty: "by the cluster's size",
   };
-  made.push(...fields([share], [], held ?? {}, (path, value) => put(set(held ?? config({}), path, value))));
+  made.push(...fields([share], [], held ?? {}, (path, value) => put(set(whole, path, value))));
   return made;
+}
+
+// What scores in a profile, and how much; which profile, if there are several.
+function weights(whole, { profiles, appends }, put) {
+  const at = Math.max(
+    0,
+    profiles.findIndex(({ name }) => name === chosen),
+  );
+  const legend = profiles.length > 1 ? `What scores for pods of ${profiles[at].name}` : "What scores, and its weight";
+  const { score } = profiles[at];
+  const rows = score.map(({ name, weight, usual }) => ({
+    as: "number",
+    path: [name],
+    label: name,
+    hint: usual === weight ? "" : usual ? `${usual} in the release` : "not in the release",
+  }));
+  const held = Object.fromEntries(score.map(({ name, weight }) => [name, weight]));
+  const weigh = ([name], weight) => put(weighed(whole, at, name, weight, appends));
+  const box = el(
+    "fieldset",
+    { class: "field wide" },
+    el("legend", { text: legend }),
+    el("div", { class: "fields" }, ...fields(rows, [], held, weigh)),
+  );
+  if (profiles.length === 1) return [box];
+  const which = {
+    as: "choice",
+    path: ["schedulerName"],
+    label: "Profile",
+    hint: "Pods name it in schedulerName.",
+    options: profiles.map(({ name }) => name),
+    wide: true,
+  };
+  const choose = (_, name) => {
+    chosen = name;
+    const [choice, other] = weights(whole, { profiles, appends }, put);
+    box.replaceWith(other);
+    select.replaceWith(choice);
+    choice.querySelector("select").focus();
+  };
+  const [select] = fields([which], [], { schedulerName: profiles[at].name }, choose);
+  return [select, box];
 }

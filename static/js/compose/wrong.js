@@ -2,6 +2,8 @@
 import { el } from "../dom.js";
 import { counted } from "../words.js";
 
+const VALUE = /^(["']?\s*:\s+)("[^"]*"|'[^']*'|[^\s,[\]{}]+)/;
+
 export class Wrong {
   constructor(list, editor) {
     Object.assign(this, { list, editor, problems: [], at: -1 });
@@ -33,6 +35,12 @@ export class Wrong {
     this.list.replaceChildren(...rows);
   }
 
+  // Why nothing is known of the text.
+  say(why) {
+    this.show([], 0);
+    this.list.append(el("li", { class: "error", text: why }));
+  }
+
   // To the next one, from the first on.
   next() {
     if (!this.problems.length) return;
@@ -41,14 +49,12 @@ export class Wrong {
     this.editor.show(line, column);
   }
 
-  // The word that was meant, in the place of the one that stands there: a key, or the value behind it.
-  fix({ line, column, end, fix }) {
+  // The word that was meant, in the place of the one that stands there: a key, the value behind it, or an element.
+  fix({ line, column, end, fix, value }) {
     const { cm } = this.editor;
-    const text = cm.getLine(line);
-    const value = /^(\s*(?:- +)?[\w.$/-]+:\s+)(\S.*)$/.exec(text);
-    const key = text.slice(column, end);
-    if (/^["A-Z]|\//.test(fix) && value) cm.replaceRange(fix, { line, ch: value[1].length }, { line, ch: text.length });
-    else if (key) cm.replaceRange(fix, { line, ch: column }, { line, ch: end });
-    this.editor.show(line, column);
+    const behind = VALUE.exec(cm.getLine(line).slice(end));
+    const from = value && behind ? end + behind[1].length : column;
+    cm.replaceRange(fix, { line, ch: from }, { line, ch: value && behind ? from + behind[2].length : end });
+    this.editor.show(line, from);
   }
 }

@@ -156,19 +156,12 @@ def test_the_picture_has_nodes_and_the_pods_on_them() -> None:
     assert reading(MIXED)["picture"]["waiting"] == 3, "the replicas of a Deployment"
 
 
-def test_the_scheduler_is_told_as_it_takes_effect() -> None:
-    usual = {one["name"]: one["weight"] for one in reading("")["effective"]["score"]}
-    assert (usual["NodeAffinity"], usual["PodTopologySpread"]) == (2, 2)
-    alone = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-    text = alone + "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, weight: 7}]}}}]\n"
-    told = {one["name"]: (one["weight"], one["usual"]) for one in reading(text)["effective"]["score"]}
-    assert told["NodeAffinity"] == (7, 2)
-    assert told["TaintToleration"] == (usual["TaintToleration"],) * 2
-    assert reading(OURS + "spec: {kubernetes: '1.16'}\n")["effective"] is None
-    assert reading(OURS + "spec: {config: {profiles: 3}}\n")["effective"] is None
-    assert reading(text)["config"]["value"]["kind"] == "KubeSchedulerConfiguration"
-    within = OURS + "spec:\n  config:\n    " + text.rstrip("\n").replace("\n", "\n    ") + "\n"
-    assert reading(within)["effective"] == reading(text)["effective"]
+def test_the_picture_has_the_labels_of_the_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubesched_ui.composing.picture.MAX_CELLS", 7)
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n%d, labels: {own%d: x, zone: a, disk: b}}\n"
+    found = reading("---\n".join(node % (n, n) for n in range(3)))["picture"]["nodes"]["labels"]
+    assert list(found) == ["zone", "disk"]
+    assert found["zone"] == {"values": ["a"], "of": [0, 0, 0]}
 
 
 # ---- hostile

@@ -1,0 +1,130 @@
+"""A scheduler's configuration as it is typed: fields and names at their lines, then what a run would refuse of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from kubesched_ui.composing.checks import MOST, walk
+from kubesched_ui.composing.described import configurations
+from kubesched_ui.composing.problems import Found
+from kubesched_ui.composing.schema import near
+from kubesched_ui.composing.text import Path, steps
+from kubesched_ui.ingest.errors import shown
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.config import Configuration
+from scheduler_core.config.configuration import is_inside, is_usable
+from scheduler_core.config.elsewhere import what_is
+from scheduler_core.config.schema import KIND
+from scheduler_core.errors import InputError
+from scheduler_core.legacy.configuration import load
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import Release, get_release
+
+_WHERE = re.compile(r"(profiles|extenders)\[(\d+)\]")
+_PLUGIN = re.compile(r": pluginConfig\[(\d+)\](?: \S*)?$")
+
+
+def check(value: Any, release: Release, path: Path = ()) -> Found:
+    """What is wrong with a configuration, or Policy, that stands at `path` of its document."""
+    found = Found()
+    version = str(value.get("apiVersion")) if isinstance(value, dict) else ""
+    root = configurations()["versions"].get(version)
+    if root and value.get("kind") == KIND:
+        walk(root, value, path, found)
+        for name, args, at in _arguments(value, path):
+            if kind := configurations()["args"][version].get(name) if _has_args(name, release) else None:
+                walk(kind, args, at, found)
+        if not found:
+            _names(value, version, release, path, found)
+    if not any(problem.severity == "error" for problem in found):
+        _core(value, release, path, found)
+    return Found(found[:MOST])
+
+
+def loaded(value: dict[str, Any] | str | None, release: Release) -> Configuration:
+    """A configuration as a run would have it, None for the release's own. Raises InputError."""
+    return _loaded(to_yaml(value) if isinstance(value, dict) else value or None, release.name)
+
+
+@lru_cache(maxsize=16)  # it is asked for twice, and stays the same while one types elsewhere
+def _loaded(text: str | None, release: str) -> Configuration:
+    return load(text, get_release(release), unknown="leave_out")
+
+
+def _core(value: Any, release: Release, path: Path, found: Found) -> None:
+    try:
+        loaded(value, release)
+    except InputError as error:
+        if isinstance(value, dict):
+            found.error((*path, *place(error)), shown(error.problem))
+        else:
+            found.error(path, shown(str(error)))
+
+
+def place(error: InputError) -> Path:
+    """Where in a configuration an error of the core is."""
+    where: Path = ()
+    if match := _WHERE.match(error.where):
+        where = match[1], int(match[2])
+        if inner := _PLUGIN.search(error.where):
+            where = *where, "pluginConfig", int(inner[1])
+    return *where, *steps(error.field)
+
+
+# ---- plugins
+
+
+def _lists(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, dict):
+            yield (*path, index), item
+
+
+def _arguments(value: dict[str, Any], path: Path) -> Iterator[tuple[str, Any, Path]]:
+    """(plugin, its arguments, where they are)."""
+    for at, profile in _lists(value.get("profiles"), (*path, "profiles")):
+        for place, entry in _lists(profile.get("pluginConfig"), (*at, "pluginConfig")):
+            if isinstance(entry.get("name"), str):
+                yield entry["name"], entry.get("args"), (*place, "args")
+
+
+def _has_args(name: str, release: Release) -> bool:
+    """Whether what a plugin is given is looked at in that release."""
+    return any(name == plugin for plugin, _ in release.default_plugins)
+
+
+def _offered(version: str, release: Release) -> Iterable[str]:
+    """Plugins that there are; where the release does not read that version, those of any release."""
+    here = configurations()["releases"].get(release.name, {})
+    return here.get(version) or known_plugins(PLUGINS)
+
+
+def _names(value: dict[str, Any], version: str, release: Release, path: Path, found: Found) -> None:
+    """Names of plugins that the release does not have: they are left out."""
+    offered = _offered(version, release)
+    for at, profile in _lists(value.get("profiles"), (*path, "profiles")):
+        places = [*_lists(profile.get("pluginConfig"), (*at, "pluginConfig"))]
+        for point, plugins in (profile.get("plugins") or {}).items():
+            for which in ("enabled", "disabled"):
+                places += _lists((plugins or {}).get(which), (*at, "plugins", point, which))
+        for place, entry in places:
+            name = entry.get("name")
+            if not isinstance(name, str) or name in offered or (name == "*" and "disabled" in place):
+                continue
+            if len(found) > MOST:
+                return
+            _unknown(name, (*place, "name"), version, release, found)
+
+
+def _unknown(name: str, path: Path, version: str, release: Release, found: Found) -> None:
+    known = known_plugins(PLUGINS)
+    if is_usable(name, release, version.rpartition("/")[2], known) and not is_inside(name, release):
+        return  # of a later release; the core takes it
+    meant = near(name, _offered(version, release))
+    what = what_is(name, known)
+    hint = f"; did you mean {meant}?" if meant else f" ({what})" if what else ""
+    said = f'there is no plugin "{shown(name)}" in kube-scheduler {release.name}; it is left out{hint}'
+    found.warn(path, said, meant, value=True)

@@ -1,0 +1,134 @@
+"""What a configuration may say, for who completes and checks one as it is typed.
+
+Told by the same classes that read it, so there is no second list of its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import NODEFAULT, inspect
+
+from scheduler_core.config.args import (
+    ARGS,
+    NodeAffinityArgs,
+    PluginArgs,
+    Strict,
+    TopologySpreadConstraint,
+    added_affinity,
+)
+from scheduler_core.config.configuration import is_inside, is_usable
+from scheduler_core.config.profile import POINTS, KnownPlugins
+from scheduler_core.config.schema import KIND, ONLY_IN, READ_BY, File, PluginsSection, ProfileSection
+from scheduler_core.releases import RELEASES, Release
+
+VERSIONS = (*READ_BY, "v1alpha2")
+"""API versions that have profiles, newest first."""
+
+_NAMES: Mapping[type, str] = {
+    File: KIND,
+    ProfileSection: "KubeSchedulerProfile",
+    TopologySpreadConstraint: "DefaultConstraint",
+}
+_PLACES: Mapping[type, str] = {File: "", ProfileSection: "profiles.", PluginsSection: "profiles.plugins."}
+_OBJECTS: Mapping[tuple[type, str], type] = {
+    (NodeAffinityArgs, "addedAffinity"): added_affinity()
+}  # which are checked, but kept as they are
+_PLAIN = {inspect.StrType: "text", inspect.IntType: "integer", inspect.FloatType: "number", inspect.BoolType: "boolean"}
+
+Fields = dict[str, tuple[str, str]]
+"""Field -> what it holds, and its default in words. What it holds is text, integer, number, boolean, any, the name of a
+type, [of a list], {of a map}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An API version. `types`: name -> fields, that of all of it is `root`; `args`: plugin -> type of its arguments.
+
+    A type that is another one in v1 has the version in its name: `Plugins of v1beta2`.
+    """
+
+    root: str
+    types: Mapping[str, Fields]
+    args: Mapping[str, str]
+
+
+def described(version: str) -> Described:
+    """What one of `VERSIONS` may say."""
+    types: dict[str, Fields] = {}
+    root = _named(File, version, types)
+    return Described(root, types, {plugin: _named(args, version, types) for plugin, args in ARGS.items()})
+
+
+def offered(release: Release, version: str, known: KnownPlugins) -> dict[str, list[str]]:
+    """Plugins that a configuration of that API version may enable in a release -> the points that each extends.
+
+    Without those that only later releases have by default, though some of them may be enabled here, too.
+    """
+    later = _came_later(release)
+    return {
+        name: [point for point in POINTS if point in points - release.absent_points.get(name, frozenset())]
+        for name, points in sorted(known.items())
+        if is_usable(name, release, version, known) and not is_inside(name, release) and name not in later
+    }
+
+
+def _came_later(release: Release) -> set[str]:
+    names = list(RELEASES)
+    at = names.index(release.name) if release.name in names else len(names)
+    there = {name for one in names[: at + 1] for name, _ in RELEASES[one].default_plugins}
+    return {name for one in names[at + 1 :] for name, _ in RELEASES[one].default_plugins} - there
+
+
+def _named(cls: type, version: str, types: dict[str, Fields]) -> str:
+    """The name of a class in `types`, where it is put with all that it holds."""
+    now = _fields(cls, version, types)
+    name = _NAMES.get(cls) or cls.__name__.removesuffix("Section").replace("_", "Added")
+    if now != _fields(cls, VERSIONS[0], {}):
+        name += f" of {version}"
+    types[name] = now
+    return name
+
+
+def _fields(cls: type, version: str, types: dict[str, Fields]) -> Fields:
+    found: Fields = {}
+    if issubclass(cls, PluginArgs):
+        found |= {"apiVersion": ("text", ""), "kind": ("text", "")}
+    told = inspect.type_info(cls)
+    assert isinstance(told, inspect.StructType)
+    for field in told.fields:
+        name = field.encode_name
+        if _is_in(cls, name, version):
+            own = _OBJECTS.get((cls, name))
+            found[name] = _named(own, version, types) if own else _held(field.type, version, types), _default(field)
+    return found
+
+
+def _is_in(cls: type, field: str, version: str) -> bool:
+    if issubclass(cls, PluginArgs):
+        return field not in cls.not_in.get(version, ())
+    place = _PLACES.get(cls)
+    return place is None or version in ONLY_IN.get(f"{place}{field}", (version,))
+
+
+def _held(told: inspect.Type, version: str, types: dict[str, Fields]) -> str:
+    match told:
+        case inspect.UnionType():
+            return _held(next(one for one in told.types if not isinstance(one, inspect.NoneType)), version, types)
+        case inspect.VarTupleType() | inspect.ListType():
+            return f"[{_held(told.item_type, version, types)}]"
+        case inspect.DictType():
+            return "{any}"
+        case inspect.StructType():
+            return _named(told.cls, version, types)
+    return _PLAIN.get(type(told), "any")
+
+
+def _default(field: Any) -> str:
+    """Its default, where that is one and no value that stands for none."""
+    default = field.default
+    if default is NODEFAULT or not default or isinstance(default, tuple | dict | Strict):
+        return ""
+    return f"{str(default).lower() if isinstance(default, bool) else default} where it is not said"

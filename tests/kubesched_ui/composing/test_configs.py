@@ -1,0 +1,227 @@
+"""The scheduler's configuration as it is typed: what a run would refuse, at its line, and what it comes to."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubesched_ui.composing import schema
+from kubesched_ui.composing.changing import changed
+from kubesched_ui.composing.reading import reading
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.errors import InputError
+from scheduler_core.legacy.configuration import load
+from scheduler_core.releases import NEWEST, get_release
+
+OURS = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\n"
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+CONFIG = f"""\
+{HEAD}profiles:
+  - schedulerName: default-scheduler
+  - schedulerName: batch   # for the night
+    plugins:
+      score:
+        disabled: [{{name: ImageLocality}}]
+        enabled:
+          - {{name: NodeAffinity, weight: 7}}   # near its data
+    pluginConfig:
+      - name: NodeResourcesFit
+        args:
+          scoringStrategy: {{type: MostAllocated, resources: [{{name: cpu, weight: 1}}]}}
+extenders:
+  - urlPrefix: http://a.example
+    prioritizeVerb: score
+    weight: 2
+"""
+
+
+def within(text: str) -> str:
+    """As the configuration of a scenario."""
+    return OURS + "spec:\n  config:\n    " + text.rstrip("\n").replace("\n", "\n    ") + "\n"
+
+
+def problems(text: str) -> list[tuple[int, str, str]]:
+    """(line from 1, severity, message) of each."""
+    return [(one["line"] + 1, one["severity"], one["message"]) for one in reading(text)["problems"]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("profiles:", "percentageOfNodesToScor: 5\nprofiles:", 3,
+         "percentageOfNodesToScor: is not a field of KubeSchedulerConfiguration; "
+         "did you mean percentageOfNodesToScore?"),
+        ("profiles:", "percentageOfNodesToScore: 500\nprofiles:", 3,
+         "percentageOfNodesToScore: must be in 0..100, got 500"),
+        ("plugins:", "plugin:", 6, "profiles[1].plugin: is not a field of KubeSchedulerProfile; did you mean plugins?"),
+        ("score:\n", "scor:\n", 7, "profiles[1].plugins.scor: is not a field of Plugins; did you mean score?"),
+        ("enabled:", "enable:", 9,
+         "profiles[1].plugins.score.enable: is not a field of PluginSet; did you mean enabled?"),
+        ("weight: 7", "weight: much", 10, "profiles[1].plugins.score.enabled[0].weight: must be a whole number"),
+        ("scoringStrategy:", "scoringStrateg:", 14,
+         "profiles[1].pluginConfig[0].args.scoringStrateg: is not a field of NodeResourcesFitArgs; "
+         "did you mean scoringStrategy?"),
+        ("type: MostAllocated", "type: Most", 14,
+         "profiles[1].pluginConfig[0].args.scoringStrategy.type: must be one of LeastAllocated"),
+        ("weight: 1}]", "weight: 500}]", 14, "args.scoringStrategy.resources[0].weight: must be in 1..100"),
+        ("schedulerName: batch ", "schedulerName: default-scheduler ", 5,
+         "profiles[1].schedulerName: another profile has this name"),
+        ("    weight: 2", "    weight: 0", 18, "extenders[0].weight: must be greater than 0"),
+        ("urlPrefix", "urlPrefx", 16, "extenders[0].urlPrefx: is not a field of Extender; did you mean urlPrefix?"),
+        ("{name: NodeAffinity, weight: 7}", "{name: NodeName}", 9, "plugin 'NodeName' does not extend score"),
+    ],
+)  # fmt: skip
+def test_what_a_run_would_refuse_is_an_error_at_its_line(old: str, new: str, line: int, said: str) -> None:
+    assert old in CONFIG
+    text = CONFIG.replace(old, new, 1)
+    (found,) = problems(text)
+    assert found[:2] == (line, "error")
+    assert said in found[2]
+    (inside,) = problems(within(text))
+    assert inside[:2] == (line + 4, "error")
+    assert inside[2] == f"spec.config.{found[2]}"
+
+
+def test_a_good_one_has_no_problem() -> None:
+    assert problems(CONFIG) == problems(within(CONFIG)) == []
+
+
+def test_names_of_plugins_that_the_release_has_not_are_warnings() -> None:
+    text = CONFIG.replace("name: NodeAffinity", "name: NodeAffinty").replace(
+        "name: ImageLocality", "name: TargetLoadPacking"
+    )
+    first, second = reading(text)["problems"]
+    assert first["message"].endswith(
+        'there is no plugin "TargetLoadPacking" in kube-scheduler 1.36; it is left out '
+        "(scheduler-plugins: packs nodes up to a target load: looks at the load that is measured, which a "
+        "snapshot does not tell)"
+    ), first["message"]
+    assert second["message"] == (
+        'profiles[1].plugins.score.enabled[0].name: there is no plugin "NodeAffinty" in kube-scheduler 1.36; '
+        "it is left out; did you mean NodeAffinity?"
+    )
+    assert (second["severity"], second["fix"], second["value"], second["line"]) == ("warning", "NodeAffinity", True, 9)
+    assert problems(CONFIG.replace("name: ImageLocality", 'name: "*"')) == []
+    old = CONFIG.replace("name: ImageLocality", "name: NodePreferAvoidPods").replace("/v1\n", "/v1beta2\n")
+    assert "in kube-scheduler 1.22" in problems(within(old).replace("spec:\n", "spec:\n  kubernetes: '1.22'\n"))[0][2]
+
+
+def test_a_policy_and_a_text_are_checked_as_they_were() -> None:
+    assert "Policy" in problems("kind: Policy\napiVersion: v1\n")[0][2]
+    inside = OURS + "spec:\n  config: |\n    kind: KubeSchedulerConfiguration\n    profiles: 3\n"
+    assert problems(inside)[0][:2] == (4, "error")
+
+
+def test_what_completes_is_what_the_core_has() -> None:
+    found = json.loads(schema.completing())
+    assert (
+        found["kinds"]["KubeSchedulerConfiguration"]["kubescheduler.config.k8s.io/v1"] == "KubeSchedulerConfiguration"
+    )
+    assert found["types"]["ScenarioSpec"]["fields"]["config"][0] == "KubeSchedulerConfiguration"
+    assert found["types"]["NodeResourcesFitArgs"]["fields"]["scoringStrategy"][0] == "ScoringStrategy"
+    scheduler = found["scheduler"]
+    assert scheduler["args"]["kubescheduler.config.k8s.io/v1"]["PodTopologySpread"] == "PodTopologySpreadArgs"
+    assert "score" in scheduler["releases"]["1.36"]["kubescheduler.config.k8s.io/v1"]["ImageLocality"]
+    kubernetes = set(schema.table()["types"])
+    assert kubernetes.isdisjoint(schema.configurations()["types"]), "a name is one type's"
+
+
+# ---- what it comes to
+
+
+def test_the_scheduler_is_told_as_it_takes_effect() -> None:
+    (plain,) = reading("")["effective"]["profiles"]
+    usual = {one["name"]: one["weight"] for one in plain["score"]}
+    assert (plain["name"], usual["NodeAffinity"], usual["PodTopologySpread"]) == ("default-scheduler", 2, 2)
+    first, batch = reading(CONFIG)["effective"]["profiles"]
+    assert first == plain
+    told = {one["name"]: (one["weight"], one["usual"]) for one in batch["score"]}
+    assert batch["name"] == "batch"
+    assert (told["NodeAffinity"], told["ImageLocality"]) == ((7, 2), (None, 1))
+    assert told["TaintToleration"] == (usual["TaintToleration"],) * 2
+    assert reading(OURS + "spec: {kubernetes: '1.16'}\n")["effective"] is None
+    assert reading(OURS + "spec: {config: {profiles: 3}}\n")["effective"] is None
+    assert reading(CONFIG)["config"]["value"]["kind"] == "KubeSchedulerConfiguration"
+    assert reading(within(CONFIG))["effective"] == reading(CONFIG)["effective"]
+    assert reading(OURS + "spec: {kubernetes: '1.27'}\n")["release"] == "1.27"
+
+
+@pytest.mark.parametrize("place", ["config", "scenario"])
+def test_a_weight_of_one_profile_changes_its_line_alone(place: str) -> None:
+    text = CONFIG if place == "config" else within(CONFIG)
+    read = reading(text)
+    value = copy.deepcopy(read[place]["value"])
+    config = value if place == "config" else value["spec"]["config"]
+    config["profiles"][1]["plugins"]["score"]["enabled"][0]["weight"] = 9
+    edit = changed(text, [{place: value}])
+    assert edit
+    assert [line.strip() for line in edit["lines"]] == ["- {name: NodeAffinity, weight: 9}   # near its data"]
+    config["profiles"][0]["plugins"] = {"score": {"enabled": [{"name": "ImageLocality", "weight": 3}]}}
+    edit = changed(text, [{place: value}])
+    assert edit
+    lines = text.split("\n")
+    lines[edit["first"] : edit["last"] + 1] = edit["lines"]
+    after = "\n".join(lines)
+    assert "schedulerName: batch   # for the night" in after
+    assert "# near its data" in after
+    weights = [{one["name"]: one["weight"] for one in of["score"]} for of in reading(after)["effective"]["profiles"]]
+    assert [(of["ImageLocality"], of["NodeAffinity"]) for of in weights] == [(3, 2), (None, 9)]
+
+
+# ---- whatever is typed
+
+BASE = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "percentageOfNodesToScore": 30,
+    "leaderElection": {"leaderElect": False},
+    "profiles": [
+        {
+            "schedulerName": "a",
+            "plugins": {"score": {"enabled": [{"name": "NodeAffinity", "weight": 2}], "disabled": [{"name": "*"}]}},
+            "pluginConfig": [
+                {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated", "resources": []}}},
+                {"name": "NodeAffinity", "args": {"addedAffinity": {}}},
+            ],
+        }
+    ],
+    "extenders": [{"urlPrefix": "http://a", "weight": 1, "managedResources": [{"name": "a.b/c"}]}],
+}
+odd = st.sampled_from([None, 0, -1, 3, 1.5, True, "", "a", "Score", [], {}, [None], [{}], {"a": 1}, {"name": "x"}])
+keys = st.sampled_from(
+    ["name", "args", "plugins", "enabled", "score", "weight", "profiles", "typo", "kind", "apiVersion"]
+)
+
+
+def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(spot for key, one in inner for spot in spots(one, (*path, key)))]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_an_error_is_told_where_a_run_refuses_it_and_nowhere_else(data: st.DataObject) -> None:
+    value: Any = copy.deepcopy(BASE)
+    *way, last = data.draw(st.sampled_from(spots(value)[1:]))
+    place = value
+    for step in way:
+        place = place[step]
+    if isinstance(place, dict) and data.draw(st.booleans()):
+        place[data.draw(keys)] = data.draw(odd)
+    else:
+        place[last] = data.draw(odd)
+    if value.get("kind") != "KubeSchedulerConfiguration":
+        return
+    text = to_yaml(value)
+    try:
+        load(text, get_release(NEWEST), unknown="leave_out")
+        refused = False
+    except InputError:
+        refused = True
+    read = reading(text)
+    assert bool(read["errors"]) == refused, (text, read["problems"])
