@@ -40,7 +40,8 @@ class Web:
         command = [sys.executable, "-m", "kubesched_ui.server", "--fd", str(port), *words]
         if setpriv := shutil.which("setpriv"):  # it goes with the keeper, however that ends
             command = [setpriv, "--pdeathsig", "TERM", *command]
-        environment = os.environ | {READY: str(told)} | ({AGAIN: "1"} if again else {})
+        # Threads share their memory: each with a heap of its own keeps more than they need together.
+        environment = {"MALLOC_ARENA_MAX": "2"} | os.environ | {READY: str(told)} | ({AGAIN: "1"} if again else {})
         self.process = subprocess.Popen(command, pass_fds=(port, told), env=environment)
         os.close(told)
 

@@ -74,6 +74,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("run", None), models.Q(("lesson", ""), _negated=True)),
+                            models.Q(("lesson", ""), ("run__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="room_is_of_one_thing",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -95,6 +105,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [models.UniqueConstraint(fields=("room", "name"), name="name_once_per_room")],
             },
         ),
         migrations.CreateModel(
@@ -114,25 +125,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [models.UniqueConstraint(fields=("student", "step"), name="answer_once_per_step")],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="room",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("run", None), models.Q(("lesson", ""), _negated=True)),
-                    models.Q(("lesson", ""), ("run__isnull", False)),
-                    _connector="OR",
-                ),
-                name="room_is_of_one_thing",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="student",
-            constraint=models.UniqueConstraint(fields=("room", "name"), name="name_once_per_room"),
-        ),
-        migrations.AddConstraint(
-            model_name="answer",
-            constraint=models.UniqueConstraint(fields=("student", "step"), name="answer_once_per_step"),
         ),
     ]
