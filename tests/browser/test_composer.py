@@ -236,6 +236,7 @@ def test_words_are_found_in_lines_that_are_not_drawn(page: Page) -> None:
     page.goto("/compose/")
     page.locator(".CodeMirror").click()
     paste(page, "".join(f"# line {n}{' Needle' if n % 200 == 0 else ''}\n" for n in range(1, 1001)))
+    expect(page.locator("[data-counted]")).to_have_text("0 nodes, 0 other objects")  # told by a process beside
     page.keyboard.press("Control+Home")
     page.keyboard.press("Control+f")
     bar = page.get_by_role("search", name="In the text")

@@ -173,6 +173,18 @@ def test_a_weight_of_one_profile_changes_its_line_alone(place: str) -> None:
     assert [(of["ImageLocality"], of["NodeAffinity"]) for of in weights] == [(3, 2), (None, 9)]
 
 
+def test_versions_that_append_need_a_default_disabled_to_weigh_it_anew() -> None:
+    chosen = "- {schedulerName: a, plugins: {score: {enabled: [{name: NodeAffinity, weight: 5}]%s}}}\n"
+    head = within(HEAD.replace("/v1\n", "/v1beta1\n") + "profiles:\n").replace(
+        "spec:\n", "spec:\n  kubernetes: '1.22'\n"
+    )
+    assert "enabled twice" in problems(head + "    " + chosen % "")[0][2]
+    told = reading(head + "    " + chosen % ", disabled: [{name: NodeAffinity}]")
+    assert (told["errors"], told["effective"]["appends"]) == (0, True)
+    assert {"name": "NodeAffinity", "weight": 5, "usual": 1} in told["effective"]["profiles"][0]["score"]
+    assert not reading(CONFIG)["effective"]["appends"]
+
+
 # ---- whatever is typed
 
 BASE = {
