@@ -26,6 +26,10 @@ CHUNK = 50
 encode = msgspec.json.encode
 
 
+class Gone(Exception):
+    """What is exported is not there any more."""
+
+
 def scenario(scenario: Scenario) -> bytes:
     """A v1 List of the scenario's objects, or a Scenario document if it has time; either can be uploaded again.
 
@@ -42,28 +46,37 @@ def scenario(scenario: Scenario) -> bytes:
 
 def jsonl(run: Run) -> AsyncIterator[bytes]:
     """A line for the run ({run, kubernetes, seed, node_order}), then one per cycle with the keys of docs/formats.md."""
-    return in_thread(jsonl_lines(run))
+    return in_thread(run, jsonl_lines(run))
 
 
 def simulator(run: Run) -> AsyncIterator[bytes]:
     """A v1 List of the run's pods, each with the annotations of its last cycle and its node."""
-    return in_thread(simulator_text(run))
+    return in_thread(run, simulator_text(run))
 
 
 def run_file(run: Run) -> AsyncIterator[bytes]:
     """The run to be made again elsewhere, see `run_file.document`."""
-    return in_thread(carried.document(run))
+    return in_thread(run, carried.document(run))
 
 
 def parquet(run: Run) -> AsyncIterator[bytes]:
     """A zip of the run's tables, see `parquet.archive`."""
-    return in_thread(tables.archive(run))
+    return in_thread(run, tables.archive(run))
 
 
-async def in_thread(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """`parts`, a chunk at a time, made in a thread as the database needs it."""
-    while chunk := await sync_to_async(lambda: list(islice(parts, CHUNK)))():
+async def in_thread(run: Run, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """`parts`, a chunk at a time, made in a thread as the database needs it. Raises Gone."""
+    while chunk := await sync_to_async(some_of)(run, parts):
         yield b"".join(chunk)
+
+
+def some_of(run: Run, parts: Iterator[bytes]) -> list[bytes]:
+    """The next parts, none at the end. Raises Gone for a run that was deleted: what is left of its cycles is none, and
+    the parts before must not pass for the whole."""
+    some = list(islice(parts, CHUNK))
+    if not Run.everything.filter(pk=run.pk).exists():
+        raise Gone(f"Run {run.pk} was deleted while it was read.")
+    return some
 
 
 def golden_cycles(run: Run) -> Iterator[dict[str, Any]]:
