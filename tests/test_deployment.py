@@ -14,7 +14,8 @@ import yaml
 from django.conf import settings
 
 from kubesched_ui import env, supervision
-from kubesched_ui.server import OURS
+from kubesched_ui.celery import app
+from kubesched_ui.server import HANDSHAKE_S, OURS, Server
 
 
 def test_the_compose_file_has_what_production_needs(checkout: Path) -> None:
@@ -100,7 +101,8 @@ def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
 def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -> None:
     """`manage.py run` up to where it starts the others, which have the supervisor's umask."""
     code = "from unittest.mock import patch; from django.core.management import call_command; import django\n"
-    code += "django.setup()\nwith patch('kubesched_ui.management.commands.run.start', side_effect=SystemExit):\n"
+    code += "django.setup()\nwith patch('kubesched_ui.management.commands.run.start', side_effect=SystemExit), \\\n"
+    code += "        patch('kubesched_ui.keeping.room.give_back', side_effect=lambda alone: print('room', alone)):\n"
     code += "    call_command('run')"
     environment = os.environ | {"VAR_DIR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
     environment |= {"PORT": "0", "ALLOWED_HOSTS": "*"}
@@ -109,6 +111,34 @@ def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -
     assert {"kubesched.sqlite3", "supervisord.conf", "secret_key"} <= {path.name for path in files}, done.stderr
     assert {mode(path) for path in files} == {0o600}
     assert "Warning: ALLOWED_HOSTS is *" in done.stderr
+    assert done.stdout == "room True\n"  # what deleted runs left is given back, while nobody else is there
+
+
+def test_a_web_process_alone_warns_too(checkout: Path, tmp_path: Path) -> None:
+    """As containers start it, up to where it serves."""
+    code = f"from unittest.mock import patch; import sys; from kubesched_ui import server; args = ['{OURS}']\n"
+    code += "with patch('kubesched_ui.static_files.collect'), patch.object(server.CommandLineInterface, 'run'):\n"
+    code += "    server.CommandLine().run(args)"
+    environment = os.environ | {"VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
+    for hosts, warned in (("*", True), ("kubesched.example", False)):
+        command, told = [sys.executable, "-c", code], environment | {"ALLOWED_HOSTS": hosts}
+        done = subprocess.run(command, cwd=checkout, env=told, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert ("ALLOWED_HOSTS is *" in done.stderr) is warned
+
+
+def test_a_worker_that_has_grown_is_replaced_after_its_run() -> None:
+    """As Celery has it: with acks_late, so that none is lost."""
+    assert app.conf.worker_max_memory_per_child == 1_000_000  # kB
+    assert (app.conf.task_acks_late, app.conf.task_reject_on_worker_lost) == (True, True)
+
+
+def test_a_crowd_that_comes_at_once_waits_to_be_let_in() -> None:
+    """Daphne would turn away who is not let in within 5 s, and the system whom 50 wait before."""
+    server = Server(None, ["tcp:port=0", "unix:/x"])
+    assert server.endpoints == ["tcp:port=0:backlog=1024", "unix:/x"]
+    assert server.websocket_connect_timeout == server.websocket_handshake_timeout == HANDSHAKE_S >= 30
+    assert server.websocket_timeout == -1
 
 
 def test_a_host_named_star_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:

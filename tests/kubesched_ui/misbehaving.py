@@ -26,7 +26,8 @@ def hang(*args: Any) -> None:
 
 
 def hog(*args: Any) -> None:
-    instead(lambda *_: len(bytearray(10**11)), args)
+    """More than a reader may have, and less than this machine has: only the reader's own bound is in its way."""
+    instead(lambda *_: len(bytes(3 * 1024**3)), args)
 
 
 def crash_in_the_middle(*args: Any) -> None:

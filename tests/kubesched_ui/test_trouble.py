@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import InternalError, OperationalError, connection
+from django.db import InternalError, OperationalError, connection, transaction
 from django.test import Client
 
 from kubesched_ui.models import Scenario
@@ -92,6 +92,23 @@ def test_a_locked_database(client: Client, locked: None, address: str, kind: str
     assert answer["Content-Type"].partition(";")[0] == kind
     assert "busy with other writes" in answer.content.decode()
     assert not Scenario.objects.exists()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers")
+@pytest.mark.django_db(transaction=True)
+def test_who_reads_first_and_writes_then_is_not_told_that_it_is_locked() -> None:
+    """A transaction has the right to write from its begin on: SQLite gives it to nobody who has read what is old."""
+    other = sqlite3.connect(connection.settings_dict["NAME"], timeout=0)
+    with transaction.atomic():
+        assert not Scenario.objects.exists()
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        Scenario.objects.create(name="written")
+    with connection.cursor() as cursor:
+        assert cursor.execute("PRAGMA busy_timeout").fetchone() == (
+            20_000,
+        )  # milliseconds that another's write may take
+    other.close()
 
 
 def broken(*args: Any, **kwargs: Any) -> Any:

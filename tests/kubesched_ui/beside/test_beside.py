@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import get_resolver
 
@@ -47,6 +48,35 @@ def walk(resolver: Any, base: str = "") -> Iterator[str]:
 def test_every_route_is_one() -> None:
     named = routes.ALWAYS | routes.OF_LARGE_RUNS | routes.STREAMED | routes.PAGES | routes.BEFORE
     assert named <= set(walk(get_resolver()))
+
+
+SEARCHING = (
+    "/runs/{0}/together/",
+    *(f"/runs/{{0}}/pods/default/p1/{part}/" for part in ("why", "trials", "claims")),
+    "/compare/{0}/{0}/",
+    *(f"/api/runs/{{0}}/{part}" for part in ("find?where=true", "remedies")),
+    *(f"/api/runs/{{0}}/pods/default/p1/{part}" for part in ("remedies", "provenance?point=total", "trials", "claims")),
+    *(f"/api/compare{part}?a={{0}}&b={{0}}&pod=default/p1" for part in ("", "/partners", "/cause")),
+    *(f"/api/runs/{{0}}/export?format={form}" for form in FORMATS),
+)
+
+
+def test_what_searches_or_plays_a_run_again_is_not_done_in_the_web_process(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However small the run."""
+    asked: list[str] = []
+
+    def answered(request: HttpRequest, pool: Pool, about: str) -> HttpResponse:
+        asked.append(request.get_full_path())
+        assert about == ("" if "export" in request.path else str(run.pk))
+        return HttpResponse("by another process")
+
+    monkeypatch.setattr(middleware, "answered", answered)
+    addresses = [address.format(run.pk) for address in SEARCHING]
+    for address in addresses:
+        assert client.get(address).content == b"by another process", address
+    assert asked == addresses
 
 
 def test_answers_are_those_that_would_be_given_here(client: Client, run: Run, settings: Any) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import timedelta
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -54,6 +56,19 @@ def test_others_write_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(parts, "write", write)
     store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
     assert others == [2, 4, 6]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers")
+def test_others_get_as_long_as_a_part_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite lets in whoever tries at the moment: a writer that goes on at once would be the next one, too."""
+    clock, slept = count(0, 0.25), []
+    monkeypatch.setattr(parts, "time", SimpleNamespace(perf_counter=lambda: next(clock), sleep=slept.append))
+    store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
+    assert slept == [0.25] * 3
+    clock = count(0, 60)
+    slept.clear()
+    store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
+    assert slept == [parts.LONGEST_PAUSE_S] * 3
 
 
 def test_what_is_not_complete_is_not_there(client: Client) -> None:

@@ -85,9 +85,10 @@ def test_one_that_has_grown_is_replaced_and_no_request_is_lost(kept: Kept) -> No
     answers: list[Any] = []
     slow: list[Any] = []
     with connect(f"ws://127.0.0.1:{kept.port}/", open_timeout=60) as watching:
-        threads = [threading.Thread(target=asking, args=(kept, over, answers)) for _ in range(2)]
+        # daemons: were the process not replaced, they would ask for ever
+        threads = [threading.Thread(target=asking, args=(kept, over, answers), daemon=True) for _ in range(2)]
         assert kept.get("/grow") == first
-        threads.append(threading.Thread(target=lambda: slow.append(kept.get("/slow"))))
+        threads.append(threading.Thread(target=lambda: slow.append(kept.get("/slow")), daemon=True))
         for thread in threads:
             thread.start()
         with pytest.raises(ConnectionClosed) as closed:

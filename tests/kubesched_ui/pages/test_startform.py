@@ -58,6 +58,15 @@ def spec(text: str) -> dict[str, str]:
             "template",
             "no name of a namespace",
         ),
+        *(
+            (template(f"{{kind: Pod, metadata: {{name: {name}}}, spec: {{}}}}"), "template", "metadata.name: ")
+            for name in ("../x", "..", "a/b", "a%2Fb", "-a", "a" * 260)
+        ),
+        (template("{kind: Pod, metadata: {generateName: ../x-}, spec: {}}"), "template", "metadata.name: "),
+        *(
+            (template(f"{{metadata: {{name: x, namespace: {text}}}, spec: {{}}}}"), "template", "metadata.namespace: ")
+            for text in ("a/b", "..", "a.b", "a" * 64)
+        ),
         (template("{kind: Pod, metadata: {name: taken}, spec: {}}"), "template", "already has a pod default/taken-2"),
         (template("{kind: Pod, metadata: {name: web}, spec: {containers: 3}}"), "template", "containers"),
     ],

@@ -174,6 +174,7 @@ def test_a_template_may_be_a_workload(client: Client, in_time: bool) -> None:
         ({"kind": "CronJob", "spec": {}}, 1, "a CronJob makes Jobs by the clock; type the Job of its jobTemplate"),
         (workload("Deployment"), 2, "a Deployment says itself how many it has"),
         (workload("Deployment", replicas=-1), 1, "would be -1 pods"),
+        *((workload(kind, name), 1, "a name") for kind in ("Deployment", "StatefulSet") for name in ("../x", "a/b")),
         ({"kind": "Pod", "spec": {"containers": [{"resources": {"limits": {"cpu": "lots"}}}]}}, 1, "lots"),
         ({"kind": "Pod", "spec": LIMITED}, 0, "copies"),
     ],

@@ -172,6 +172,14 @@ def test_a_small_upload_passes_a_large_one_that_is_read(held: Held) -> None:
     assert progress.of(TOKEN) == {}
 
 
+def test_large_ones_are_read_side_by_side(held: Held, settings: Any) -> None:
+    settings.INGEST_READERS = 2
+    held.upload(f"held {held.gate}", 50)
+    held.upload("beside it", 60)
+    assert until(lambda: held.done, "the end of the second") == [("beside it", 60)]
+    assert [number for _, number in held.release()] == [60, 50]
+
+
 def test_the_smaller_go_first_and_nobodys_second_before_anothers_first(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
