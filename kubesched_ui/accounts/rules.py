@@ -73,6 +73,7 @@ PAGES = {
     # A room's right is its key, or its code and what joining gave.
     "learn/<slug:name>/<int:step>/room/": Rule(PEOPLE, PEOPLE, "open room"),
     **{f"rooms/<str:key>/{part}": Rule(OPEN, OPEN) for part in ("", "move/", "results/", "answers.csv")},
+    "rooms/made/<str:token>/": Rule(OPEN),  # a process of ours asks another, by what it signed
     **{f"join/{part}": Rule(OPEN, OPEN) for part in ("", "<str:code>/", "<str:code>/part/", "<str:code>/answer/")},
     # What is being composed is stored nowhere until it is run or saved.
     "compose/": Rule(PEOPLE, PEOPLE, ASKS),

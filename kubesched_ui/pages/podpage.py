@@ -17,7 +17,7 @@ from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
 from kubesched_ui.pages import grouppage
 from kubesched_ui.reading import attempts, figures, history, numbers, plugin_notes, recorded, why
-from kubesched_ui.reading.attempts import Attempt, Place
+from kubesched_ui.reading.attempts import Attempt, Place, chosen
 from kubesched_ui.reading.cycleview import (
     OLD_POINTS,
     POINTS,
@@ -104,15 +104,6 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         given = given_devices(run, rows[at], pod, came_to[at])
         page["facts"] |= {point: [*page["facts"].get(point, []), *given] for point in ("reserve", "prebind") if given}
     return page
-
-
-def chosen(rows: Sequence[Cycle], query: Mapping[str, str]) -> int:
-    """Index of the attempt that the address asks for by the number of its cycle or its own; else the last."""
-    for key, number in (("cycle", lambda row: row.number), ("attempt", lambda row: row.attempt)):
-        found = [index for index, row in enumerate(rows) if str(number(row)) == query.get(key)]
-        if found:
-            return found[-1]
-    return len(rows) - 1
 
 
 def strip(rows: Sequence[Cycle], came_to: Sequence[Attempt], at: int) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from kubesched_ui.reading import figures, history, slides, vessels
 from kubesched_ui.reading.cycleview import score_rows
 from kubesched_ui.reading.moment import causes_of
 from kubesched_ui.reading.slides import Slide
-from kubesched_ui.reading.vessels import Shelf
 from kubesched_ui.recording.sentences import sentence
 from kubesched_ui.scenarios import clusterview
 from scheduler_core.debugger.state import State
@@ -116,8 +115,9 @@ def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict
     key = f"{row.namespace}/{row.name}"
     asks = vessels.asked_of(state, key) if state is not None else {}
     context["leave"] = f"{reverse('pod', args=[run.pk, row.namespace, row.name])}?cycle={number}"
-    if nodes is not None and slide.point not in ("pod", "preenqueue", "prefilter", "score", "total"):
-        context["shelf"] = marked(vessels.shelf(nodes, asks), found, at, page)
+    if nodes is not None and slide.point not in slides.WITHOUT_NODES:
+        shelf = vessels.shelf(nodes, asks)
+        context["shelf"] = slides.coloured(shelf, found, at, verdicts, cycle, page["preemption"])
     return context | told(run, row, page, found, at, asks)
 
 
@@ -158,16 +158,6 @@ def title_of(slide: Slide, row: Cycle) -> str:
         case "candidates":
             return "Would evicting pods make room?"
     return TITLES[slide.point]
-
-
-def marked(shelf: Shelf, found: Sequence[Slide], at: int, page: Mapping[str, Any]) -> Shelf:
-    """The nodes with what the slides up to this one say of them."""
-    if found[at].point in ("candidates", "victims"):
-        preemption = page["preemption"]
-        gone = {victim.pod for one in preemption.candidates if one.chosen for victim in one.victims}
-        shelf = shelf.marked(slides.candidates(preemption, found[at].point))
-        return shelf.leaving(gone) if found[at].point == "victims" else shelf
-    return shelf.marked(slides.marks(found, at, page["matrix"], page["cycle"]))
 
 
 def told(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import segno
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.pages.learn import lesson_of as lesson_at
 from kubesched_ui.pages.runs import find
-from kubesched_ui.rooms import counting, focus, moving, opening, seen
+from kubesched_ui.rooms import counting, focus, later, moving, opening, removing, seen
 from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Room
 from kubesched_ui.rooms.parts import lesson_of
@@ -73,10 +74,12 @@ def qr(address: str) -> str:
 @require_POST
 def move(request: HttpRequest, key: str) -> HttpResponse:
     """`step`: the class goes there; `reveal`: that step's answer is shown; `address`: a page of the run is shown;
-    `close`: it is over."""
+    `close`: it is over; `remove`: a student of that number has to go."""
     found, form = room_of(key), request.POST
     try:
-        if "close" in form:
+        if "remove" in form:
+            removing.remove(found, form["remove"])
+        elif "close" in form:
             moving.close(found)
         elif "reveal" in form:
             moving.reveal(found, step_in(found, form["reveal"]))
@@ -106,7 +109,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
         context = {"classroom": found, "key": key, "lesson": lesson, "questions": counting.results(found, lesson)}
     except Refused as refused:
         raise Http404(str(refused)) from None
-    return render(request, "room_results.html", context | {"students": found.students.count()})
+    return render(request, "room_results.html", context | {"students": found.students.there().count()})
 
 
 @require_GET
@@ -120,6 +123,17 @@ def answers(request: HttpRequest, key: str) -> HttpResponse:
     name = f"room-{found.code}-answers.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(told.encode("utf-8-sig"), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+@require_GET
+def made(request: HttpRequest, token: str) -> HttpResponse:
+    """A part of what a class sees, for the web process, which asks a process beside it. Nothing is here for others."""
+    try:
+        if settings.BESIDE:
+            raise Refused("There is nothing at this address.", 404)
+        return HttpResponse(later.by_token(token))
+    except Refused as refused:
+        raise Http404(str(refused)) from None
 
 
 def answer(request: HttpRequest, told: dict[str, Any], to: str, *args: Any) -> HttpResponse:

@@ -24,6 +24,7 @@ urlpatterns = [
     path("learn/<slug:name>/<int:step>/", learn.lesson, name="lesson-step"),
     path("learn/<slug:name>/<int:step>/open/", learn.open_run, name="lesson-open"),
     path("learn/<slug:name>/<int:step>/room/", rooms.open_on_lesson, name="lesson-room"),
+    path("rooms/made/<str:token>/", rooms.made, name="room-made"),
     path("rooms/<str:key>/", rooms.room, name="room"),
     path("rooms/<str:key>/move/", rooms.move, name="room-move"),
     path("rooms/<str:key>/results/", rooms.results, name="room-results"),

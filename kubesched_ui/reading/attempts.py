@@ -6,7 +6,7 @@ time those are events of their own, and only they tell what became of the attemp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,3 +164,13 @@ QUEUED = {
     "unschedulable": "among the unschedulable pods, waiting for an event that may help,",
     "gated": "held back by its scheduling gates",
 }
+
+
+def chosen(rows: Sequence[Any], query: Mapping[str, str]) -> int:
+    """Index of the attempt that the address asks for by the number of its cycle or its own; else the last.
+    `rows`: cycles of one pod, in order."""
+    for key, number in (("cycle", lambda row: row.number), ("attempt", lambda row: row.attempt)):
+        found = [index for index, row in enumerate(rows) if str(number(row)) == query.get(key)]
+        if found:
+            return found[-1]
+    return len(rows) - 1

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kubesched_ui.reading.cycleview import Group, Matrix, Preemption, ScoreRow
+from kubesched_ui.reading.vessels import Shelf
 
 ROWS = 8  # of scores on a slide
 # Points of a pod's page (and of trees of numbers) -> the slide that shows most of it.
@@ -22,6 +23,7 @@ POINTS = {
     "preemption": "candidates",
     **dict.fromkeys(("reserve", "permit", "prebind", "bind", "postbind"), "result"),
 }
+WITHOUT_NODES = ("pod", "preenqueue", "prefilter", "score", "total")  # points whose slides draw no cluster
 GUESSES = {"fits": "Which nodes can take it?", "candidates": "Who would have to go?", "total": "Which node wins?"}
 PREFILTER = "PreFilter"
 
@@ -151,6 +153,22 @@ def candidates(preemption: Preemption, slide: str) -> dict[str, tuple[str, str]]
         else:
             found[one.node] = ("made", said)
     return found
+
+
+def coloured(
+    shelf: Shelf,
+    slides: Sequence[Slide],
+    here: int,
+    verdicts: Matrix,
+    cycle: Mapping[str, Any],
+    preemption: Preemption | None,
+) -> Shelf:
+    """The nodes with what the slides up to this one say of them."""
+    if preemption is None or slides[here].point not in ("candidates", "victims"):
+        return shelf.marked(marks(slides, here, verdicts, cycle))
+    gone = {victim.pod for one in preemption.candidates if one.chosen for victim in one.victims}
+    shelf = shelf.marked(candidates(preemption, slides[here].point))
+    return shelf.leaving(gone) if slides[here].point == "victims" else shelf
 
 
 def scores(rows: Sequence[ScoreRow], plugin: str, best: int = 100) -> list[Score]:

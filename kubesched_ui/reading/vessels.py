@@ -61,18 +61,19 @@ class Vessel:
 @dataclass(frozen=True)
 class Shelf:
     """`resource`: its name for a person. `asks`: what the pod asks of it, `tall`: that in percent of the tallest, None
-    without a pod. `more`: nodes that are not drawn."""
+    without a pod. `more`: nodes that are not drawn. `spoken`: they have names and words however many they are."""
 
     resource: str
     vessels: list[Vessel]
     more: int = 0
     asks: str = ""
     tall: float | None = None
+    spoken: bool = False
 
     @property
     def named(self) -> bool:
         """Whether there is room for names and words."""
-        return len(self.vessels) <= NAMED
+        return self.spoken or len(self.vessels) <= NAMED
 
     @property
     def zones(self) -> list[tuple[str, list[Vessel]]]:

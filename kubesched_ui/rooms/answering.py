@@ -12,6 +12,7 @@ from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Answer, Room, Student
 from kubesched_ui.rooms.moving import OVER
 from kubesched_ui.rooms.parts import Given, judged, lesson_of
+from kubesched_ui.rooms.removing import check, check_now
 
 TWICE = "You have answered this question already; the first answer counts."
 LATE = "The answer was shown before yours came."
@@ -22,6 +23,7 @@ NOTHING = "This step asks nothing."
 def take(student: Student, step: int, answers: Sequence[str]) -> Given:
     """Stores the answer; when this returns it counts. Raises Refused."""
     room = student.room
+    check(student)
     if not room.lesson:
         raise Refused(NOTHING, 404)
     lesson = lesson_of(room.lesson)
@@ -35,6 +37,7 @@ def take(student: Student, step: int, answers: Sequence[str]) -> Given:
 @transaction.atomic
 def _store(student: Student, step: int, answer: Given) -> Given:
     room = Room.objects.select_for_update().get(pk=student.room_id)  # so that nothing is revealed meanwhile
+    check_now(student)
     known = Answer.objects.filter(student=student, step=step).first()
     if known is not None:
         if known.given != answer.given:

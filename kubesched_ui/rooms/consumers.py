@@ -29,6 +29,7 @@ from kubesched_ui.recording.sockets import (
     close,
 )
 from kubesched_ui.rooms import joining, opening
+from kubesched_ui.rooms.removing import REMOVED
 from kubesched_ui.rooms.watching import Lookout, Viewer, Words
 
 logger = logging.getLogger(__name__)
@@ -93,15 +94,15 @@ class Waiting:
 
 
 async def stream(here: Lookout, viewer: Viewer, send: Send) -> Ending:
-    """Until the room is over."""
+    """Until the room is over, or the student is removed."""
     await here.join(viewer)
     watch = viewer.watch
     while True:
         seen = watch.seen
         if seen is None or watch.gone:
             return Ending(NOT_FOUND, NO_ROOM)
-        if seen.over:
-            await tell(viewer, send, Words({"over": seen.over}))
+        if seen.over or viewer.student in seen.removed:
+            await tell(viewer, send, Words({"over": seen.over or REMOVED}))
             return Ending(OVER)
         if viewer.version != seen.version or not viewer.told:
             await here.turns.mine()

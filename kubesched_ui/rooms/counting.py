@@ -130,7 +130,7 @@ def _rows(room: Room, lesson: Lesson) -> Iterator[list[str]]:
     steps |= {step for step, one in enumerate(lesson.steps, 1) if one.ask and step <= room.step}
     steps = {step for step in steps if step <= len(lesson.steps) and lesson.steps[step - 1].ask}
     texts = {step: asked(lesson, step) for step in steps}
-    for student in room.students.order_by("pk"):
+    for student in room.students.there().order_by("pk"):
         for step in sorted(steps):
             one = found.get((student.pk, step))
             row = _cells(lesson, one) if one else [""] * 3

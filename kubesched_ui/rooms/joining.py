@@ -27,7 +27,7 @@ def cookie_of(code: str) -> str:
 
 
 def student_of(code: str, cookies: Mapping[str, str]) -> Student | None:
-    """Who has come in before. Whether there is such a room is not told to others: None for both."""
+    """Who has come in before, also who was removed. Others are not told whether there is such a room: None for both."""
     secret = cookies.get(cookie_of(code), "")
     if not secret:
         return None
@@ -49,7 +49,7 @@ def join(room: Room, name: str) -> tuple[Student, str]:
     now = Room.objects.select_for_update().get(pk=room.pk)
     if not now.live:
         raise Refused(OVER, 410)
-    names = {one.casefold() for one in Student.objects.filter(room=now).values_list("name", flat=True)}
+    names = {one.casefold() for one in now.students.there().values_list("name", flat=True)}
     if len(names) >= settings.ROOM_STUDENTS_MAX:
         raise Refused(f"There are {settings.ROOM_STUDENTS_MAX} in this room, which is as many as it takes.", 409)
     secret = secrets.new()

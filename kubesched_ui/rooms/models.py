@@ -67,17 +67,31 @@ class Room(models.Model):
         return f"{self.code[: CODE // 2]} {self.code[CODE // 2 :]}"
 
 
+class StudentQuerySet(models.QuerySet["Student"]):
+    """Who ever came in."""
+
+    def there(self) -> StudentQuerySet:
+        """Without those who were removed."""
+        return self.filter(removed_at=None)
+
+
 class Student(models.Model):
-    """Somebody in a room, known by a secret in a cookie."""
+    """Somebody in a room, known by a secret in a cookie. Of who was removed only that stays, so that they do not come
+    back by it."""
 
     room = models.ForeignKey(Room, on_delete=models.CASCADE, related_name="students")
-    name = models.CharField(max_length=MAX_NICKNAME)
+    name = models.CharField(max_length=MAX_NICKNAME, blank=True)
     digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Of the cookie's secret.")
     joined_at = models.DateTimeField(default=timezone.now)
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = StudentQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]
-        constraints = [models.UniqueConstraint(fields=["room", "name"], name="name_once_per_room")]
+        constraints = [
+            models.UniqueConstraint(fields=["room", "name"], condition=Q(removed_at=None), name="name_once_per_room")
+        ]
 
 
 class Answer(models.Model):

@@ -13,6 +13,7 @@ from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Answer, Room, Student
 from kubesched_ui.rooms.moving import OVER
 from kubesched_ui.rooms.parts import Given, lesson_of, mine, parts
+from kubesched_ui.rooms.removing import check
 
 CHANGED = "The lesson has changed since the room was opened; open another one."
 
@@ -56,6 +57,7 @@ def _lesson(room: Room) -> Lesson:
 def told(student: Student, step: str) -> dict[str, Any]:
     """A step as a student's page has it, `step` as its address says. Raises Refused."""
     room = student.room
+    check(student)
     if not room.live:
         raise Refused(OVER, 410)
     at = chosen(room, step)
@@ -73,7 +75,7 @@ def by_student(student: Student, step: str) -> dict[str, Any]:
     room = student.room
     found: dict[str, Any] = {"classroom": room, "student": student, "state": told(student, step)}
     if room.run_id:
-        return found
+        return found | {"page": focus.whole(found["state"])}
     steps = range(1, room.step + 1)
     return found | {"lesson": _lesson(room), "steps": steps, "wanders": found["state"]["step"] != room.step}
 
@@ -83,7 +85,8 @@ def by_student(student: Student, step: str) -> dict[str, Any]:
 
 def by_teacher(room: Room) -> dict[str, Any]:
     """The context of the teacher's page: `state`, as the page's script has it, and `counts`. Raises Refused."""
-    told = {"classroom": room, "state": state(room)} | ({"lesson": _lesson(room)} if room.lesson else {})
+    told: dict[str, Any] = {"classroom": room, "state": state(room)}
+    told |= {"lesson": _lesson(room)} if room.lesson else {"page": focus.whole(told["state"])}
     return told | counts(room, answers_of(room))
 
 
@@ -93,18 +96,24 @@ def answers_of(room: Room) -> dict[int, Given]:
     return {student: Given(given, right) for student, given, right in rows}
 
 
+def removed(room: Room) -> frozenset[int]:
+    """The students who were."""
+    return frozenset(room.students.exclude(removed_at=None).values_list("pk", flat=True))
+
+
 def counts(room: Room, given: dict[int, Given]) -> dict[str, Any]:
-    """How many are there and have answered, who has not, and the bars. Raises Refused."""
-    names = list(room.students.order_by("pk").values_list("pk", "name"))
+    """How many are there and have answered, who has not and who has (number, name), and the bars. Raises Refused."""
+    names = list(room.students.there().order_by("pk").values_list("pk", "name"))
     if room.run_id:
-        return {"asks": False, "students": len(names), "answered": 0, "names": [name for _, name in names], "bars": []}
+        return {"asks": False, "students": len(names), "answered": 0, "names": names, "others": [], "bars": []}
     lesson, step = _lesson(room), room.step
     asks = lesson.steps[step - 1].ask is not None
     return {
         "asks": asks,
         "students": len(names),
         "answered": len(given),
-        "names": [name for pk, name in names if not (asks and pk in given)],
+        "names": [one for one in names if not (asks and one[0] in given)],
+        "others": [one for one in names if asks and one[0] in given],
         "bars": counting.bars(lesson, step, list(given.values()), step in room.revealed) if asks else [],
     }
 

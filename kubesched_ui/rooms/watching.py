@@ -38,7 +38,7 @@ class Words:
 
 class Seen(NamedTuple):
     """A room as it was looked at. `shown`: for everybody; `mine`: for each student who answered, `none`: for the
-    others; `counts`: for whoever teaches; `over`: why it is over, if it is."""
+    others; `counts`: for whoever teaches; `removed`: students for whom it is over; `over`: why it is over, if it is."""
 
     version: int
     heard: int
@@ -47,6 +47,7 @@ class Seen(NamedTuple):
     none: Words | None = None
     mine: dict[int, Words] = {}
     counts: Words | None = None
+    removed: frozenset[int] = frozenset()
 
 
 class Question(NamedTuple):
@@ -78,7 +79,7 @@ def read(room: Room, question: Question) -> Seen:
         told = {key: Words({"mine": seen.own(room, room.step, one)}) for key, one in words.items()}
         mine = {student: told[msgspec.json.encode(one)] for student, one in answers.items()}
         counts = Words({"counts": seen.counted(room, answers)}) if question.teaches else None
-        return known._replace(heard=room.heard, over=over, mine=mine, counts=counts)
+        return known._replace(heard=room.heard, over=over, mine=mine, counts=counts, removed=seen.removed(room))
     except Refused as refused:
         return Seen(room.version, room.heard, str(refused))
 

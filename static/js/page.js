@@ -43,15 +43,20 @@ function ask(button, event) {
   event.preventDefault();
   dialog.querySelector("p").textContent = button.dataset.confirm;
   const yes = dialog.querySelector("button[value=yes]");
-  yes.textContent = button.textContent.trim();
+  yes.textContent = button.getAttribute("aria-label") ?? button.textContent.trim();
   dialog.returnValue = "";
   dialog.onclose = () => {
     if (dialog.returnValue !== "yes") return;
-    dialog.asked = button;
-    button.click();
+    dialog.asked = again(button); // what it stood in may have been made anew meanwhile
+    dialog.asked?.click();
     dialog.asked = null;
   };
   dialog.showModal();
+}
+
+function again(button) {
+  if (button.isConnected) return button;
+  return document.querySelector(`button[name="${CSS.escape(button.name)}"][value="${CSS.escape(button.value)}"]`);
 }
 
 document.addEventListener("click", (event) => {

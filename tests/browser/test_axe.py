@@ -25,6 +25,7 @@ SOME = frozenset({
     "comparison, a pod",
     "upgrade",
     "run in time",
+    "student at a run, pending",
     "pod, filter",
     "pod, provenance",
     "pod, devices",

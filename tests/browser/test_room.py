@@ -43,7 +43,8 @@ def test_a_class_at_a_lesson(page: Page, site: Instance) -> None:
     ada.get_by_role("button", name="Answer").click()
     expect(ada.locator("#mine")).to_contain_text("Counted")
     expect(page.locator("[data-summary]")).to_have_text("1 of 2 students answered")
-    expect(page.locator(".names")).to_have_text("Bob")
+    expect(page.locator("[data-kept=names] .chip")).to_have_count(1)
+    expect(page.locator("[data-kept=names] .chip")).to_contain_text("Bob")
     expect(ada.locator("#revealed")).to_have_count(0)
     assert complaints(page) == []
     assert complaints(ada) == []
@@ -86,10 +87,47 @@ def test_a_class_at_a_run(page: Page, site: Instance, recorded: dict[str, Any]) 
     page.locator("#seen").get_by_role("link", name="search-1").first.click()
     for one in (page, ada):
         expect(one.locator("#seen h1")).to_contain_text("search-1")
+        expect(one.locator("#seen [data-part=why]")).to_contain_text("places the pod")  # comes by itself
+        expect(one.locator("#seen [data-part=map] .vessel.out").first).to_be_visible()
+    assert complaints(page) == []
+    assert complaints(ada) == []
     page.locator("#seen #stepper a").nth(2).click()
     expect(ada.locator("#seen #stepper [aria-current=step]")).to_have_count(1)
     assert ada.evaluate("document.documentElement.scrollWidth") <= 360
+    attempts(page, ada, recorded["run"])
+    removed(page, ada)
     ada.context.close()
+
+
+def attempts(page: Page, ada: Page, run: int) -> None:
+    """From the run's end back to its first attempt, by arrow keys."""
+    page.get_by_label("The class looks at").fill(f"/runs/{run}/")
+    page.keyboard.press("Enter")
+    told = page.locator("[data-live]")
+    expect(told).to_have_text("The end of the run")
+    expect(page.locator("[data-to=after]")).to_be_disabled()
+    page.locator("#seen").focus()
+    for says in ("Cycle 3 of 3", "Cycle 2 of 3", "Cycle 1 of 3"):
+        page.keyboard.press("ArrowLeft")
+        expect(told).to_have_text(says)
+        expect(ada.locator("[data-part=map]")).to_contain_text(says)
+    expect(page.locator("[data-to=before]")).to_be_disabled()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    expect(ada.locator("[data-part=map]")).to_contain_text("Cycle 2 of 3")
+
+
+def removed(page: Page, ada: Page) -> None:
+    """By the keyboard; it is asked once more."""
+    page.get_by_role("button", name="Remove Ada").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#confirm")).to_contain_text("Remove Ada?")
+    page.locator("#confirm button[value=yes]").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-summary]")).to_have_text("0 students in the room")
+    expect(ada.locator("[data-link]")).to_have_text("Whoever teaches has removed you from this room.")
+    ada.reload()
+    expect(ada.get_by_role("main")).to_contain_text("Whoever teaches has removed you from this room.")
 
 
 def _join_run(site: Instance, page: Page) -> Page:

@@ -60,6 +60,10 @@ def stops(
         Stop("object", f"{scene}object/Node/delta/"),
         Stop("object, text refused", f"{scene}object/Node/delta/", _wrong_object),
         Stop("join a class", "/join/"),
+        Stop("room at a run, pending", f"/runs/{run}/", lambda page: _teach(page, f"{pod}/search-1/")),
+        Stop("room at a run, bound", f"/runs/{run}/", lambda page: _teach(page, f"{pod}/front-3/")),
+        Stop("student at a run, pending", f"/runs/{run}/", lambda page: _follow(page, f"{pod}/search-1/")),
+        Stop("student at a run, bound", f"/runs/{run}/", lambda page: _follow(page, f"{pod}/front-3/")),
         Stop("composer", f"/compose/?scenario={scenario}", _compose),
         Stop("runs", "/runs/"),
         Stop("run", f"/runs/{run}/"),
@@ -113,6 +117,29 @@ def stops(
         Stop("no such run", "/runs/999999/"),
         Stop("API", "/api/docs"),
     ]
+
+
+def _teach(page: Page, address: str) -> None:
+    """A room on the run, at a page of it."""
+    page.get_by_role("button", name="Show in a room").click()
+    page.get_by_label("The class looks at").fill(address)
+    page.get_by_role("button", name="Show this").click()
+    expect(page.locator("#seen h1")).to_have_text(address.split("/")[-2])
+    _see(page)
+
+
+def _follow(page: Page, address: str) -> None:
+    """The same as who follows sees it."""
+    _teach(page, address)
+    page.goto(f"/join/{page.locator('.room-code').inner_text().replace(' ', '')}/")
+    page.get_by_label("Your nickname").fill("Ada")
+    page.keyboard.press("Enter")
+    _see(page)
+
+
+def _see(page: Page) -> None:
+    expect(page.locator("[data-part=map] .vessel").first).to_be_visible()
+    expect(page.get_by_text("Trying what would let it in")).to_have_count(0)
 
 
 def _compose(page: Page) -> None:

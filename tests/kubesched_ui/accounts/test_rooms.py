@@ -8,6 +8,9 @@ from django.urls import reverse
 
 from kubesched_ui.accounts import links
 from kubesched_ui.accounts.models import Entry, Share
+from kubesched_ui.rooms import later
+from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.rooms.later import Job
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.rooms.conftest import FIRST, Class
 
@@ -56,3 +59,7 @@ def test_a_room_on_a_run_is_opened_by_who_may_start_something_of_it(world: World
     world.group.members.remove(world.bob)
     assert "undercover run" not in room.page(student)
     assert "does not see the run any more" in room.page(student)
+    job = Job(room.room.pk, room.room.address, "map", "")
+    with pytest.raises(Refused, match="does not see the run any more"):
+        later.by_token(later.token_of(job))
+    assert set(room.part(student)["parts"]) == {"run"}, "nor its cluster"

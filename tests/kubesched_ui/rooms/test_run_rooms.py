@@ -91,3 +91,66 @@ def test_the_room_goes_with_its_run(run: Run) -> None:
     opened(run)
     run.delete()
     assert Room.objects.count() == 0
+
+
+def test_the_class_sees_the_cluster_and_what_would_let_a_pod_in(run: Run) -> None:
+    room = opened(run, f"/runs/{run.pk}/pods/default/big/")
+    ada = room.join("Ada")
+    for page in (room.page(ada), room.teacher.get(reverse("room", args=[room.key])).content.decode()):
+        assert 'id="t-room-map"' in page
+        assert page.count('class="vessel out"') == 2
+        assert "places the pod" in page
+        assert "Trying what would let it in" not in page
+    parts = room.part(ada)["parts"]
+    assert set(parts) == {"run", "map", "why"}
+    for never in ("<form", "<script", "<button", "Fork", "data-load", "Try it"):
+        assert never not in "".join(parts.values())
+    room.move(address=f"/runs/{run.pk}/")
+    parts = room.part(ada)["parts"]
+    assert set(parts) == {"run", "map", "together"}
+    assert "The cluster at the end" in parts["map"]
+    room.move(address=f"/runs/{run.pk}/pods/default/a/")
+    assert 'class="vessel chosen"' in room.part(ada)["parts"]["map"]
+    assert "Why not on another node?" not in room.page(ada), "nobody can ask there"
+
+
+def test_the_attempts_before_and_after(run: Run) -> None:
+    room = opened(run)
+    ada = room.join("Ada")
+    base = f"/runs/{run.pk}/"
+    told = room.part(ada)
+    assert (told["before"], told["after"], told["at"]) == (f"{base}?cycle=2", "", "The end of the run")
+    page = room.teacher.get(reverse("room", args=[room.key])).content.decode()
+    assert page.count("disabled") == 1
+    for _ in range(2):  # what is sent twice moves once
+        room.move(address=f"{base}?cycle=2")
+    told = room.part(ada)
+    assert (told["version"], told["before"], told["after"]) == (2, f"{base}?cycle=1", f"{base}?cycle=3")
+    assert "Cycle 2 of 2" in told["parts"]["map"]
+    room.move(address=f"{base}?cycle=1")
+    assert room.part(ada)["before"] == ""
+    for odd in ("?cycle=99", "?cycle=0", "?cycle=-1", "?cycle=x", "?t=5", "?seq=1", "?cycle=" + "9" * 40):
+        room.move(address=f"{base}{odd}")
+        assert room.part(ada)["before"] in ("", f"{base}?cycle=1", f"{base}?cycle=2")
+    room.move(address=f"{base}pods/default/a/?point=score&attempt=1&node=n1")
+    told = room.part(ada)
+    assert (told["before"], told["after"], told["at"]) == ("", "", "default/a: attempt 1 of 1")
+
+
+def test_the_attempts_of_a_pod() -> None:
+    waits = pod("late", cpu="3")
+    run = ran(
+        scenario(node("n1"), pod("a", cpu="3"), waits),
+        in_time=True,
+        until=120,
+    )
+    numbers = list(run.cycles.filter(name="late").order_by("number").values_list("number", flat=True))
+    base = f"/runs/{run.pk}/pods/default/late/"
+    room = opened(run, f"{base}?cycle={numbers[0]}&point=filter")
+    told = room.part(room.join("Ada"))
+    assert told["before"] == ""
+    assert told["after"] == (f"{base}?point=filter&cycle={numbers[1]}" if len(numbers) > 1 else "")
+    assert told["at"] == f"default/late: attempt 1 of {len(numbers)}"
+    opened_at = opened(run, f"/runs/{run.pk}/?t=0")
+    told = opened_at.part(opened_at.join("Bob"))
+    assert told["after"].startswith(f"/runs/{run.pk}/?cycle=")

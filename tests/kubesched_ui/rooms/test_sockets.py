@@ -20,6 +20,7 @@ from kubesched_ui.recording.notices import Notices
 from kubesched_ui.recording.notify import group
 from kubesched_ui.rooms import joining, parts, telling, watching
 from kubesched_ui.rooms.models import Room, Student
+from kubesched_ui.rooms.removing import REMOVED
 from tests.kubesched_ui.rooms.conftest import Class, browser, opened
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -256,3 +257,25 @@ async def test_a_room_that_is_deleted_ends_its_sockets() -> None:
     assert "no such room" in (await socket.receive_output(timeout=5))["text"]
     assert (await socket.receive_output(timeout=5))["code"] == 4404
     await asyncio.sleep(0)
+
+
+async def test_who_is_removed_is_told_so_at_once_and_others_stay() -> None:
+    room = await sync_to_async(opened)()
+    teacher = await connect(f"/ws/rooms/teach/{room.key}")
+    (ada, socket), (_, other) = await joined(room, "Ada"), await joined(room, "Bob")
+    for one in (socket, other):
+        await until(one, "mine")
+    await until(teacher, "counts", lambda counts: counts["students"] == 2)
+    number = (await Student.objects.aget(name="Ada")).pk
+    await sync_to_async(room.move)(remove=number)
+    assert json.loads((await until(socket, "over"))[-1]) == {"over": REMOVED}
+    assert (await socket.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
+    told = await until(teacher, "counts", lambda counts: counts["students"] == 1)
+    assert "Ada" not in told[-1]
+    again = await connect(f"/ws/rooms/{await code_of(room)}", ada)
+    assert [json.loads(one) for one in await until(again, "over")] == [{"over": REMOVED}], "and nothing else"
+    assert (await again.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
+    await sync_to_async(room.move)(step=2)
+    await until(other, "room", lambda state: state["step"] == 2)
+    for one in (other, teacher):
+        await one.disconnect()

@@ -1,0 +1,180 @@
+"""Parts of what a class sees that take the server longer: what would let a pod in, the cluster of a large run.
+
+They are made beside the web process, kept in the cache that all processes share, and told as any change of the room is:
+its version goes up, and who shows the room reads it again. Until then there is a sentence in their place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from contextlib import suppress
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import signing
+from django.core.cache import cache
+from django.db import connections
+from django.db.models import F
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import mark_safe
+
+from kubesched_ui import viewing
+from kubesched_ui.asking.recordings import NotRecorded
+from kubesched_ui.beside import inside
+from kubesched_ui.beside.pool import NoAnswer
+from kubesched_ui.beside.routes import LARGE
+from kubesched_ui.rooms import onlooking, picture, telling, trimming
+from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.rooms.models import Room
+from kubesched_ui.rooms.trimming import Want
+
+logger = logging.getLogger(__name__)
+
+KEPT_S = 3600
+AGAIN_S = 60  # a part that was not made is tried again; one of a run that goes on is made again
+SALT, TOKEN_S = "rooms.later", 600
+THREADS = 3  # that wait for answers
+SAYS = '{}<p class="small" role="status">{}</p>'
+HEADS = {
+    "why": mark_safe('<h2 id="t-why">What would let it in</h2>'),
+    "together": mark_safe("<h3>What would place them</h3>"),
+}
+
+_here = threading.Lock()
+
+
+class Job(NamedTuple):
+    """A part of a room at an address."""
+
+    room: int
+    address: str
+    what: str
+    load: str
+
+
+def part(room: Room, want: Want) -> str:
+    """HTML of a part, or what says that it is being made. Asks for it where nobody has."""
+    assert room.run is not None
+    job, key = Job(room.pk, room.address, want.what, want.load), key_of(room, want.what, want.load)
+    found: str | None = cache.get(key)
+    if found is not None:
+        return found
+    if settings.BESIDE and (want.load or room.run.cycles_done > LARGE):
+        _makers.ask(job)
+        return want.waiting
+    with _here:
+        found = cache.get(key)
+        if found is None:
+            found = make(room, job)
+            cache.set(key, found, AGAIN_S if room.run.active else KEPT_S)
+    return found
+
+
+def key_of(room: Room, what: str, load: str) -> str:
+    """Under which a part is kept. Nothing in it changes while its run goes on, but for what came to its end."""
+    run = room.run
+    assert run is not None
+    told = f"{room.pk}/{run.pk}/{run.created_at.timestamp()}/{run.state}/{what}/{load or room.address}"
+    return f"room-part-{hashlib.sha256(told.encode()).hexdigest()}"
+
+
+def make(room: Room, job: Job) -> str:
+    """HTML of a part, made here and now for who is in the room. Raises Refused."""
+    who = onlooking.class_of(room)
+    if not job.load:
+        assert room.run is not None
+        with viewing.looking(who), suppress(NotRecorded):
+            return picture.card(room.run, job.address)
+        return ""
+    made = trimming.inner(onlooking.page(job.load, who), job.what, urlsplit(job.load).path)
+    return made or says(job, "This could not be looked at.")
+
+
+def says(job: Job, sentence: object) -> str:
+    """A sentence in the place of a part."""
+    return format_html(SAYS, HEADS.get(job.what, ""), sentence)
+
+
+# ---- beside the web process
+
+
+def token_of(job: Job) -> str:
+    """What one of our processes asks another by; nobody else can make one."""
+    return signing.dumps(list(job), salt=SALT)
+
+
+def by_token(token: str) -> str:
+    """The part that is asked for. Raises Refused where the room shows something else by now, or is over."""
+    try:
+        job = Job(*signing.loads(token, salt=SALT, max_age=TOKEN_S))
+    except (signing.BadSignature, TypeError):
+        raise Refused("There is nothing at this address.", 404) from None
+    room = _room_of(job)
+    if room is None:
+        raise Refused("The room shows something else now.", 404)
+    return make(room, job)
+
+
+def _room_of(job: Job) -> Room | None:
+    return Room.objects.live().select_related("run", "owner").filter(pk=job.room, address=job.address).first()
+
+
+def fetch(job: Job) -> None:
+    """Has a part made beside this process, keeps it and tells of it, if the room still shows that page."""
+    room = _room_of(job)
+    if room is None or room.run is None:
+        return
+    key, seconds = key_of(room, job.what, job.load), AGAIN_S if room.run.active else KEPT_S
+    try:
+        html = inside.ask(reverse("room-made", args=[token_of(job)]), str(room.run_id))
+    except NoAnswer as problem:
+        html, seconds = says(job, problem), AGAIN_S
+    if cache.add(key, html, seconds):
+        Room.objects.filter(pk=job.room, address=job.address).update(version=F("version") + 1)
+        telling.tell(job.room)
+
+
+class Makers:
+    """A few threads that fetch; of a room's part the one that was asked for last."""
+
+    def __init__(self) -> None:
+        self.wanted: OrderedDict[tuple[int, str], Job] = OrderedDict()
+        self.under_way: set[Job] = set()
+        self.some = threading.Condition()
+        self.threads = 0
+
+    def ask(self, job: Job) -> None:
+        """From any thread; returns at once."""
+        with self.some:
+            if job in self.under_way:
+                return
+            self.wanted[job.room, job.what] = job
+            if self.threads < THREADS:
+                self.threads += 1
+                threading.Thread(target=self.run, name="room-parts", daemon=True).start()
+            self.some.notify()
+
+    def run(self) -> None:
+        """Time and again."""
+        while True:
+            with self.some:
+                while not self.wanted:
+                    self.some.wait()
+                _, job = self.wanted.popitem(last=False)
+                self.under_way.add(job)
+            try:
+                fetch(job)
+            except Exception:
+                logger.exception("A part of a room could not be made")
+            finally:
+                with self.some:
+                    self.under_way.discard(job)
+                connections.close_all()
+
+
+_makers = Makers()

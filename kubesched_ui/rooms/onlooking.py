@@ -1,0 +1,61 @@
+"""A run's page as who is in the room may see it: made by the product's own view, for a holder of the room's link."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, QueryDict
+from django.urls import resolve
+
+from kubesched_ui import viewing
+from kubesched_ui.accounts import access
+from kubesched_ui.accounts.access import Viewer
+from kubesched_ui.models import Run
+from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.rooms.models import Room
+
+
+class Onlooker(viewing.By):
+    """Somebody where there are no accounts: sees everything, and is offered nothing to do."""
+
+    def may(self, action: str, thing: Any) -> bool:
+        return False
+
+
+def class_of(room: Room) -> viewing.Viewer:
+    """Somebody who holds nothing but the room's link. Raises Refused where the teacher does not see the run."""
+    if not settings.ACCOUNTS:
+        return Onlooker(None)
+    teacher = access.viewer_of(room.owner or AnonymousUser())
+    if room.share_id is None or not access.sees(teacher, Run, room.run_id or 0):
+        raise Refused("Who opened this room does not see the run any more.", 410)
+    return Viewer(links=(room.share_id,))
+
+
+def page(address: str, who: viewing.Viewer) -> str:
+    """The whole page, as the product makes it for them. Raises Refused."""
+    request = request_for(address)
+    match = request.resolver_match
+    assert match is not None
+    try:
+        with viewing.looking(who):
+            answer = match.func(request, *match.args, **match.kwargs)
+    except (Http404, PermissionDenied) as problem:
+        raise Refused(str(problem) or "The run has no such page any more.", 404) from None
+    return str(answer.content.decode())
+
+
+def request_for(address: str) -> HttpRequest:
+    """A request of nobody for an address of ours."""
+    parts = urlsplit(address)
+    request: Any = HttpRequest()
+    request.method, request.path, request.path_info = "GET", parts.path, parts.path
+    request.META = {"SERVER_NAME": "localhost", "SERVER_PORT": "80", "QUERY_STRING": parts.query}
+    request.GET = QueryDict(parts.query)
+    request.user, request.session = AnonymousUser(), {}
+    request.resolver_match = resolve(parts.path)
+    return request

@@ -1,0 +1,176 @@
+"""The cluster that a class sees: at the moment of the page that is shown, with the verdicts of its attempt.
+
+Drawn as in present mode, bounded: of more than a dozen nodes each is a small square, more than 600 are taken together
+by zone and verdict. It is part of what is sent; nothing of it is fetched.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from django.template.loader import render_to_string
+
+from kubesched_ui.asking.amounts import room_of
+from kubesched_ui.asking.recordings import recording_of
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.reading import cycleview, numbers, recorded, slides, vessels
+from kubesched_ui.reading.vessels import Amounts, Node, Shelf
+from kubesched_ui.rooms.places import Place, moment_of, place_of
+from scheduler_core.api.duration import clock
+from scheduler_core.debugger.state import State
+from scheduler_core.errors import InputError
+
+PODS = 40  # blocks of a vessel
+TOGETHER = 24  # vessels of more nodes than are drawn one by one
+WORDS = {
+    "chosen": "chosen",
+    "fits": "fit the pod",
+    "made": "where evicting pods makes room",
+    "refused": "fall out here",
+    "out": "out",
+    "unseen": "not looked at",
+    "": "without a verdict",
+}
+
+
+class Count(NamedTuple):
+    """A line below a cluster whose nodes have no room for words."""
+
+    mark: str
+    words: str
+    number: int
+
+
+class Verdicts(NamedTuple):
+    """What an attempt says of the nodes at the point that is shown."""
+
+    found: list[slides.Slide]
+    at: int
+    matrix: cycleview.Matrix
+    cycle: Mapping[str, Any]
+    preemption: cycleview.Preemption | None
+
+    def on(self, shelf: Shelf) -> Shelf:
+        """The nodes with it."""
+        return slides.coloured(shelf, *self)
+
+    @property
+    def victims(self) -> set[str]:
+        """The pods that have to leave."""
+        chosen = [one for one in self.preemption.candidates if one.chosen] if self.preemption else []
+        return {victim.pod for one in chosen for victim in one.victims}
+
+
+def card(run: Run, address: str) -> str:
+    """HTML; "" where there is nothing to draw: the pod was not tried, there is no such moment. Raises NotRecorded, also
+    for a run that is too large for this process."""
+    place = place_of(run, address)
+    context: dict[str, Any]
+    row = Cycle.objects.filter(run=run, number=place.cycle).first() if place.cycle else None
+    if place.page == "pod" and row is None:
+        return ""
+    try:
+        recording = recording_of(run)
+        moment = recording.before_cycle(row.number) if row else moment_of(run, place.query)
+        state = State(recording, moment)
+        context = _of_attempt(run, place, row, state) if row else {"shelf": drawn(vessels.nodes_of(state), None, None)}
+    except (InputError, ValueError):
+        return ""
+    t = recording.time_of_cycle(row.number) if row else recording.time_of(moment)
+    told = {"told": place.told, "at": clock(t) if run.in_time else "", "row": row}
+    context["counts"] = [] if context["shelf"].named else counts(context["shelf"])
+    return render_to_string("parts/room_map.html", {"run": run, **told, **context})
+
+
+def _of_attempt(run: Run, place: Place, row: Cycle, state: State) -> dict[str, Any]:
+    pod = f"{row.namespace}/{row.name}"
+    verdicts = _verdicts(run, row, place)
+    shelf = drawn(vessels.nodes_of(state), vessels.asked_of(state, pod), verdicts)
+    return {"shelf": shelf, "pod": row.name, "slide": verdicts.found[verdicts.at]}
+
+
+def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
+    """Of a pod's page at the point that is open; elsewhere what the attempt came to."""
+    trace = recorded.trace_of(row)
+    cycle = recorded.cycle_dict(trace, row.nodes)
+    matrix = cycleview.matrix(cycle, row.nodes)
+    if (room := room_of(run, row, trace)) is not None:
+        numbers.put_in(matrix, room)
+    preemption = cycleview.preemption(cycle, {})
+    found = slides.of_cycle(cycle, matrix, preemption)
+    at = slides.at(found, place.query.get("point", ""), place.query.get("plugin", "")) if place.page == "pod" else 0
+    if found[at].point in slides.WITHOUT_NODES or found[at].point == "nodes":
+        at = len(found) - 1
+    return Verdicts(found, at, matrix, cycle, preemption)
+
+
+def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> Shelf:
+    """The nodes with what is said of them; more than are drawn one by one by zone and verdict."""
+    many = len(nodes) > vessels.NAMED
+    kept = verdicts.victims if verdicts else set()
+    nodes = [_packed(node, kept, 0 if many else PODS) for node in nodes]
+    if len(nodes) > vessels.DRAWN:
+        return _together(nodes, asks, verdicts)
+    shelf = vessels.shelf(nodes, asks)
+    return verdicts.on(shelf) if verdicts else shelf
+
+
+def _packed(node: Node, kept: Collection[str], most: int) -> Node:
+    """With so many pods by themselves, beside those that are kept, and the rest as one."""
+    alone = [(key, asks) for place, (key, asks) in enumerate(node.pods) if key in kept or place < most]
+    rest = [asks for place, (key, asks) in enumerate(node.pods) if key not in kept and place >= most]
+    return node._replace(pods=[*alone, (f"{len(rest):,} pods", _sum(rest))] if rest else alone)
+
+
+def _sum(amounts: Sequence[Amounts]) -> Amounts:
+    total: Counter[str] = Counter()
+    for one in amounts:
+        total.update(one)
+    return total
+
+
+def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> Shelf:
+    """Nodes of a zone of which the same is said as one vessel; of all zones together if those were too many."""
+    single = [vessels.Vessel(node.name, node.zone, (), False, 0, [], "") for node in nodes]
+    shelf = vessels.Shelf("", single)
+    said = {v.name: (v.mark, v.said) for v in (verdicts.on(shelf) if verdicts else shelf).vessels}
+    groups: dict[tuple[str, str], list[Node]] = {}
+    for zones in (True, False):
+        groups = {}
+        for node in nodes:
+            groups.setdefault((node.zone if zones else "", said[node.name][0]), []).append(node)
+        if len(groups) <= TOGETHER:
+            break
+    ordered = sorted(groups.items(), key=lambda group: (group[0][0], list(WORDS).index(group[0][1])))
+    found = vessels.shelf([_as_one(zone, members) for (zone, _), members in ordered], asks)
+    marked = [
+        replace(vessel, mark=mark, said=_most_said(mark, [said[node.name][1] for node in members]))
+        for vessel, ((_, mark), members) in zip(found.vessels, ordered, strict=True)
+    ]
+    return replace(found, vessels=marked, spoken=True)
+
+
+def _as_one(zone: str, members: Sequence[Node]) -> Node:
+    pods = [asks for node in members for _, asks in node.pods]
+    name = members[0].name if len(members) == 1 else f"{len(members):,} nodes"
+    return Node(name, zone, (), False, _sum([node.allocatable for node in members]), [("requested", _sum(pods))])
+
+
+def _most_said(mark: str, said: Sequence[str]) -> str:
+    """In a few words what is said of nodes of the same verdict."""
+    if mark == "out":
+        return ", ".join(f"{plugin} {number:,}" for plugin, number in Counter(said).most_common(3))
+    return WORDS[mark] if mark else ""
+
+
+def counts(shelf: Shelf) -> list[Count]:
+    """How many nodes have which verdict, in words; of those that are out by what."""
+    found = Counter((vessel.mark, vessel.said if vessel.mark == "out" else "") for vessel in shelf.vessels)
+    if set(found) == {("", "")}:
+        return []
+    order = list(WORDS)
+    lines = sorted(found.items(), key=lambda line: (order.index(line[0][0]), -line[1]))
+    return [Count(mark, f"{WORDS[mark]}{f': {by}' if by else ''}", number) for (mark, by), number in lines][:PODS]

@@ -1,0 +1,109 @@
+"""The cluster that a class sees: bounded however many nodes and pods there are, with the verdicts of the attempt."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from kubesched_ui.reading import vessels
+from kubesched_ui.reading.cycleview import matrix
+from kubesched_ui.reading.slides import of_cycle
+from kubesched_ui.rooms import picture
+from kubesched_ui.rooms.picture import Verdicts, card, counts, drawn
+from scheduler_core.cluster.resources import CPU, MEMORY
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+GI = 2**30
+
+
+def cluster(number: int, zones: int = 2, pods: int = 3) -> list[vessels.Node]:
+    on = [(f"a/p{one}", {CPU: 100, MEMORY: GI}) for one in range(pods)]
+    return [
+        vessels.Node(f"n{one}", f"z{one % zones}", (), False, {CPU: 4000, MEMORY: 8 * GI}, on) for one in range(number)
+    ]
+
+
+def verdicts(nodes: list[vessels.Node]) -> Verdicts:
+    """Every other node refuses the pod, n1 is chosen."""
+    refused = {"code": "Unschedulable", "plugin": "NodeAffinity", "reasons": ["<b>no</b>"]}
+    cycle = {
+        "filter": {one.name: refused for one in nodes[::2]},
+        "feasible": [one.name for one in nodes[1::2]],
+        "selected": "n1",
+        "filter_order": ["NodeAffinity"],
+    }
+    found = matrix(cycle, [one.name for one in nodes])
+    slides = of_cycle(cycle, found, None)
+    return Verdicts(slides, len(slides) - 1, found, cycle, None)
+
+
+def test_a_few_nodes_have_their_pods_and_words() -> None:
+    nodes = cluster(4, pods=200)
+    shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
+    assert shelf.named
+    assert {len(vessel.blocks) for vessel in shelf.vessels} == {picture.PODS + 1}
+    assert shelf.vessels[0].blocks[-1].pod == "160 pods"
+    assert [(v.mark, v.said) for v in shelf.vessels][:2] == [("out", "NodeAffinity"), ("chosen", "chosen")]
+
+
+def test_many_nodes_are_squares_with_a_line_of_words() -> None:
+    nodes = cluster(600, pods=50)
+    shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
+    assert not shelf.named
+    assert len(shelf.vessels) == 600
+    assert {len(vessel.blocks) for vessel in shelf.vessels} == {1}
+    assert [(one.mark, one.words, one.number) for one in counts(shelf)] == [
+        ("chosen", "chosen", 1),
+        ("fits", "fit the pod", 299),
+        ("out", "out: NodeAffinity", 300),
+    ]
+
+
+def test_more_are_taken_together_by_zone_and_verdict() -> None:
+    nodes = cluster(5000, zones=3)
+    shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
+    assert shelf.named
+    assert shelf.more == 0
+    assert len(shelf.vessels) == 7
+    assert sum(1 if v.name == "n1" else int(v.name.split()[0].replace(",", "")) for v in shelf.vessels) == 5000
+    assert {v.mark for v in shelf.vessels} == {"chosen", "fits", "out"}
+    out = next(v for v in shelf.vessels if v.mark == "out")
+    assert out.said.startswith("NodeAffinity 8")
+    assert sum(block.height for block in out.blocks) == pytest.approx(100 * 3 * 100 / 4000)
+
+
+def test_zones_beyond_count_are_taken_together() -> None:
+    nodes = cluster(2000, zones=700)
+    shelf = drawn(nodes, None, None)
+    assert [v.name for v in shelf.vessels] == ["2,000 nodes"]
+
+
+@pytest.mark.django_db
+def test_a_card_is_of_the_moment_and_the_attempt() -> None:
+    run = ran(scenario(node("n1"), node("n2"), pod("a", cpu="3"), pod("b", cpu="3"), pod("big", cpu="64")))
+    page = reverse("run", args=[run.pk])
+    first, second, end = (card(run, f"{page}{query}") for query in ("?cycle=1", "?cycle=2", ""))
+    assert first.count("4 of 4 free") == 2
+    assert second.count("4 of 4 free") == 1
+    assert "Cycle 1 of 3" in first
+    assert 'class="vessel chosen"' in second
+    assert "is tried" not in end
+    assert end.count("1 of 4 free") == 2
+    pending = card(run, reverse("pod", args=[run.pk, "default", "big"]))
+    assert pending.count('class="vessel out"') == 2
+    at_plugin = card(run, f"{reverse('pod', args=[run.pk, 'default', 'big'])}?point=filter&plugin=NodeResourcesFit")
+    assert 'class="vessel refused"' in at_plugin
+    assert "Insufficient cpu" in at_plugin
+    for odd in ("?cycle=99", "?cycle=x", "?t=nan", "?seq=-5", "?t=1e400", "?seq=" + "9" * 30, "?t=x&cycle="):
+        assert "<script" not in card(run, f"{page}{odd}")
+    assert card(run, reverse("pod", args=[run.pk, "default", "none"])) == ""
+
+
+@pytest.mark.django_db
+def test_what_is_written_in_a_cluster_is_escaped() -> None:
+    hostile = node("n1", taints=[{"key": "a", "value": "<script>alert(1)</script>", "effect": "NoSchedule"}])
+    hostile["metadata"]["labels"] = {"topology.kubernetes.io/zone": "<img src=x onerror=alert(1)>"}
+    run = ran(scenario(hostile, pod("a")))
+    html = card(run, reverse("pod", args=[run.pk, "default", "a"]))
+    assert "<script>alert" not in html
+    assert "<img" not in html

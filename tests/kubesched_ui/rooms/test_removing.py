@@ -1,0 +1,115 @@
+"""A student who is removed: name and answers go, the cookie opens nothing, nobody but who teaches can do it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from kubesched_ui.classroom import checking
+from kubesched_ui.rooms import joining
+from kubesched_ui.rooms.models import Answer, Student
+from kubesched_ui.rooms.removing import REMOVED
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+from tests.kubesched_ui.rooms.conftest import Class, browser
+
+pytestmark = pytest.mark.django_db
+
+
+def number(name: str) -> int:
+    return Student.objects.get(name=name).pk
+
+
+def answers_of(room: Class) -> list[str]:
+    question = room.lesson.question(room.room.step)
+    assert question is not None
+    return checking.right_answers(question)
+
+
+def test_name_and_answers_go_and_do_not_come_back(lesson_class: Class) -> None:
+    step, ada, bob = lesson_class.room.step, lesson_class.join("Rude <b>"), lesson_class.join("Bob")
+    for one in (ada, bob):
+        assert lesson_class.answer(one, step, answers_of(lesson_class)).status_code == 200
+    page = lesson_class.teacher.get(reverse("room", args=[lesson_class.key])).content.decode()
+    heard, rude = lesson_class.room.heard, number("Rude <b>")
+    assert f'name="remove" value="{rude}"' in " ".join(page.split()), "there is a button, also of who has answered"
+    for _ in range(2):  # what is sent twice removes once
+        assert lesson_class.move(remove=rude).status_code == 302
+    assert lesson_class.room.heard == heard + 1
+    assert Student.objects.filter(name="Rude <b>").count() == 0
+    assert [name for name, _, _ in lesson_class.answers(step)] == ["Bob"]
+    for address in ("room", "room-results", "room-answers"):
+        assert "Rude" not in lesson_class.teacher.get(reverse(address, args=[lesson_class.key])).content.decode()
+    assert "1 student." in lesson_class.teacher.get(reverse("room-results", args=[lesson_class.key])).content.decode()
+    closed_to(lesson_class, ada)
+    assert lesson_class.page(bob, step)
+    assert lesson_class.join("Rude <b>") is not ada, "the name is free for somebody else"
+
+
+def closed_to(room: Class, client: Client) -> None:
+    """Each address says so, and a nickname by the same cookie comes to nothing."""
+    address = reverse("join-room", args=[room.room.code])
+    students = Student.objects.count()
+    for answer in (client.get(address), client.post(address, {"name": "Other"}), client.get(f"{address}?step=1")):
+        assert answer.status_code == 403
+        assert REMOVED in answer.content.decode()
+    assert client.get(reverse("join-part", args=[room.room.code])).json() == {"error": REMOVED}
+    said = room.answer(client, room.room.step, ["x"])
+    assert (said.status_code, said.json()) == (403, {"error": REMOVED})
+    assert Student.objects.count() == students
+
+
+def test_who_is_removed_while_answering_does_not_count(lesson_class: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kubesched_ui.rooms import answering
+
+    step, ada = lesson_class.room.step, lesson_class.join("Ada")
+    judged = answering.judged
+
+    def meanwhile(*args: Any) -> Any:
+        lesson_class.move(remove=number("Ada"))
+        return judged(*args)
+
+    monkeypatch.setattr(answering, "judged", meanwhile)
+    assert lesson_class.answer(ada, step, answers_of(lesson_class)).status_code == 403
+    assert Answer.objects.count() == 0
+
+
+def test_nobody_but_who_teaches_removes(lesson_class: Class) -> None:
+    eve = lesson_class.join("Eve")
+    lesson_class.join("Ada")
+    victim, code = number("Ada"), lesson_class.room.code
+    secret = eve.cookies[joining.cookie_of(code)].value
+    for key in (code, secret, "k" * 43, lesson_class.room.digest):
+        assert eve.post(f"/rooms/{key}/move/", {"remove": victim}).status_code == 404
+    assert eve.post(reverse("join-room", args=[code]), {"remove": victim}).status_code == 200
+    assert eve.post(reverse("join-answer", args=[code]), {"remove": victim, "step": 1}).status_code in (400, 404)
+    assert lesson_class.teacher.get(f"/rooms/{lesson_class.key}/move/?remove={victim}").status_code == 405
+    strict = Client(enforce_csrf_checks=True, headers={"host": "localhost"})
+    assert strict.post(f"/rooms/{lesson_class.key}/move/", {"remove": victim}).status_code == 403, "no token"
+    assert number("Ada") == victim
+
+
+@pytest.mark.parametrize("wanted", ["", "x", "0", "-1", "9" * 30, "\u0663", "1 or 1=1", "<script>"])
+def test_there_is_no_such_student(lesson_class: Class, wanted: str) -> None:
+    lesson_class.join("Ada")
+    told = lesson_class.move(remove=wanted)
+    assert told.status_code == 404
+    assert b"no such student" in told.content
+    assert lesson_class.names() == ["Ada"]
+
+
+def test_a_student_of_another_room_stays(lesson_class: Class, db: None) -> None:
+    run = ran(scenario(node("n1"), pod("a")))
+    opened = browser().post(reverse("run-room", args=[run.pk]))
+    other = Class(opened.headers["Location"].split("/")[2])
+    bob = other.join("Bob")
+    assert lesson_class.move(remove=number("Bob")).status_code == 404
+    assert other.names() == ["Bob"]
+    page = other.teacher.get(reverse("room", args=[other.key])).content.decode()
+    assert 'aria-label="Remove Bob"' in page
+    other.move(close=1)
+    other.move(remove=number("Bob"))
+    assert "Bob" not in other.teacher.get(reverse("room", args=[other.key])).content.decode(), "also once it is closed"
+    closed_to(other, bob)
