@@ -14,6 +14,7 @@ from kubesched_ui.composing.problems import Found
 from kubesched_ui.composing.text import Path
 from kubesched_ui.ingest.errors import shown
 from scheduler_core.api import quantity
+from scheduler_core.controllers.admission import SYSTEM_CLASSES
 
 Rule = Callable[[dict[str, Any], Path, Found], None]
 
@@ -214,7 +215,10 @@ def _budget(value: dict[str, Any], path: Path, found: Found) -> None:
 
 def _priority_class(value: dict[str, Any], path: Path, found: Found) -> None:
     _one_of(value, "preemptionPolicy", ("PreemptLowerPriority", "Never"), path, found)
-    given = value.get("value")
+    given, metadata = value.get("value"), value.get("metadata")
+    named = metadata.get("name") if isinstance(metadata, dict) else None
+    if isinstance(named, str) and SYSTEM_CLASSES.get(named) == given:
+        return
     if isinstance(given, int) and given > HIGHEST_PRIORITY:
         found.error((*path, "value"), f"must be at most {HIGHEST_PRIORITY:,}; more is the system's")
 

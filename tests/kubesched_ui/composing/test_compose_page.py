@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from kubesched_ui.composing import limits
+from kubesched_ui.composing.reading import reading
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.recording.eventlog import RunLog
 from kubesched_ui.runs.tasks import record
@@ -17,6 +21,7 @@ from tests.kubesched_ui.composing.texts import MIXED
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db
+REAL = sorted((Path(__file__).parents[4] / "shared" / "real" / "clusters").glob("*.json.gz"))[::8]
 
 
 def ask(client: Client, what: str, body: Any) -> tuple[int, dict[str, Any]]:
@@ -35,6 +40,27 @@ def test_the_page_opens_empty_with_a_text_and_with_a_scenario(client: Client) ->
     assert "A copy of" in page
     assert client.get("/compose/?scenario=99999").status_code == 404
     assert client.get("/compose/?scenario=x").status_code == 200
+
+
+@pytest.mark.skipif(not REAL, reason="../shared/real/clusters is not there")
+@pytest.mark.parametrize("path", REAL or [None], ids=lambda path: path.name if path else "none")
+def test_a_real_cluster_opens_without_an_error_and_is_the_same_again(client: Client, path: Path) -> None:
+    found = store(ingest_files([(path.name, path)]), path.name)
+    told = reading(text := client.get(f"/compose/?scenario={found.pk}").context["text"])
+    assert [one for one in told["problems"] if one["severity"] == "error"] == []
+    again = ingest_files([("again.yaml", text.encode())])
+    assert again.counts == ingest_files([(path.name, path)]).counts
+    assert again.kubernetes == found.kubernetes
+
+
+def test_an_old_cluster_opens_without_an_error(client: Client) -> None:
+    """Of a version that there is no release of, with what servers write null for an empty list."""
+    drivers = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "n1"}, "spec": {}}
+    stored = scenario(node("n1"), drivers)
+    Scenario.objects.filter(pk=stored.pk).update(kubernetes="v1.13.5")
+    text = client.get(f"/compose/?scenario={stored.pk}").context["text"]
+    assert [one["message"] for one in reading(text)["problems"]] == []
+    assert ingest_files([("again.yaml", text.encode())]).counts == {"Node": 1, "CSINode": 1}
 
 
 def test_every_sample_opens_without_an_error_and_is_the_same_again(client: Client) -> None:

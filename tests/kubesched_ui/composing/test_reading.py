@@ -55,6 +55,9 @@ def test_a_misspelt_field_is_a_warning_that_names_the_one_meant() -> None:
     assert "did you mean nodeSelector?" in found["message"]
 
 
+CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: {}}}\nvalue: {}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -93,6 +96,8 @@ def test_a_misspelt_field_is_a_warning_that_names_the_one_meant() -> None:
         (OURS + "spec:\n  untill: 5m\n", 4, "untill: is not a field of it; did you mean until?"),
         (OURS + "spec:\n  timeline:\n    - {at: 5, cordon: n1, drain: n1}\n", 5, "exactly one of"),
         ("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: 3\n", 3, "profiles"),
+        (CLASS.format("mine", 2_000_000_000), 4, "must be at most 1,000,000,000"),
+        (CLASS.format("system-node-critical", 2_000_000_000), 4, "must be at most 1,000,000,000"),
     ],
 )  # fmt: skip
 def test_what_kubectl_would_refuse_is_an_error_at_its_line(text: str, line: int, said: str) -> None:
@@ -127,6 +132,10 @@ def test_every_sample_is_without_error() -> None:
         read = reading(path.read_text())
         assert [one for one in read["problems"] if one["severity"] == "error"] == [], path.name
         assert read["things"]
+
+
+def test_the_systems_own_classes_are_as_a_server_has_them() -> None:
+    assert problems(CLASS.format("system-node-critical", 2_000_001_000)) == []
 
 
 def test_constraints_are_told_in_sentences() -> None:
