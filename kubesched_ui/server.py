@@ -32,8 +32,9 @@ from typing import Any
 
 import django
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
-from daphne import http_protocol, ws_protocol
+from daphne import cli, http_protocol, ws_protocol
 from daphne import server as daphne_server
+from daphne.access import AccessLogGenerator
 from daphne.cli import CommandLineInterface
 from twisted.internet import defer
 from twisted.internet.interfaces import IPushProducer
@@ -43,6 +44,7 @@ from kubesched_ui import env
 from kubesched_ui.bodies import Body
 from kubesched_ui.machines.draining import drain
 from kubesched_ui.machines.keeper import AGAIN, READY
+from kubesched_ui.seeing.logs import hidden
 
 HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
 FILES = 65_536
@@ -294,6 +296,15 @@ def allow_files() -> None:
     if soft < (most := min(hard, FILES) if hard > 0 else FILES):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
+
+class AccessLog(AccessLogGenerator):
+    """Daphne's line a request, without what it asks for and without the secrets that some addresses hold."""
+
+    def write_entry(self, host: str, date: Any, request: str, **more: Any) -> None:
+        super().write_entry(host, date, hidden(request.partition("?")[0]), **more)
+
+
+cli.AccessLogGenerator = AccessLog  # Daphne's command line has no option for it
 
 OURS = "kubesched_ui.asgi:application"
 

@@ -37,10 +37,10 @@ def hidden(text: str) -> str:
 
 
 class Addresses(logging.Filter):
-    """Hides them in what Django says of requests, which is by their address."""
+    """Hides them in what Django and Daphne say of requests, which is by their address."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.startswith("django"):
+        if record.name.startswith(("django", "daphne")):
             record.msg, record.args = hidden(record.getMessage()), ()
             if request := vars(record).get("request"):
                 record.request = hidden(str(request))

@@ -75,8 +75,9 @@ def server(tmp_path: Path, checkout: Path) -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "kubesched_ui.server", "-b", "127.0.0.1", "-p", str(port), "pushing:application"]
     environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "INGEST_MAX_BYTES": "1000000"}
+    environment["PYTHONUNBUFFERED"] = "1"
     environment["UPLOADS_AT_ONCE"] = "1"
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment)
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=(tmp_path / "log").open("ab"))
     for _ in range(100):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -147,6 +148,24 @@ def test_an_answer_whose_reader_takes_nothing_is_broken_off(server: str, tmp_pat
     if not leaves:
         with pytest.raises((ConnectionResetError, IncompleteRead)):
             answer.read()
+
+
+def test_the_line_of_a_request_tells_no_secret(server: str, tmp_path: Path) -> None:
+    secret = "s3cret-" * 6
+    for path in (f"/shared/{secret}/", f"/rooms/{secret}/move/?q=s3cret", "/runs/?q=s3cret"):
+        connection = HTTPConnection(server.removeprefix("ws://").rstrip("/"))
+        connection.request("GET", path)
+        assert connection.getresponse().read() == b"taken"
+    with connect(f"{server}ws/rooms/teach/{secret}?token=s3cret") as socket:
+        socket.recv()
+    deadline = time.monotonic() + 20
+    while "WSCONNECT " not in (log := (tmp_path / "log").read_text()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert '"GET /shared/.../" 200' in log
+    assert '"GET /rooms/.../move/" 200' in log
+    assert '"GET /runs/" 200' in log
+    assert '"WSCONNECT /ws/rooms/teach/..."' in log
+    assert "s3cret" not in log
 
 
 def test_a_socket_that_the_server_gives_up_is_closed(server: str) -> None:

@@ -60,7 +60,7 @@ def both_answer(machines: Machines, visitor: Browser) -> None:
 def no_secret_is_logged(machines: Machines, visitor: Browser) -> None:
     for begin in ("/shared/", "/account/invitation/", "/rooms/"):
         assert visitor.ask("GET", f"{begin}{'s3cret-' * 6}/?q=s3cret")[0] in (404, 410)
-        assert f" GET {begin}... " in machines.nginx.answered()
+        until(lambda said=f" GET {begin}... ": said in machines.nginx.answered(), f"a line of{begin}")
     logs = [process.log.read_text() for process in machines.processes.values()]
     assert not [text for text in logs if "s3cret" in text]
 
