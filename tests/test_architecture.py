@@ -29,7 +29,7 @@ FLOORS = {
     ),
     "kubesched_ui": (
         ("env",),
-        ("celery", "fields", "machines", "origins", "static_files", "trouble", "viewing"),
+        ("addresses", "celery", "fields", "machines", "origins", "static_files", "trouble", "viewing"),
         ("bodies",),
         ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
         ("models",),
@@ -49,8 +49,8 @@ FLOORS = {
 }
 # At the root of the application stands only what Django and the processes look for there.
 ROOT_OF_UI = {
-    "admin", "asgi", "bodies", "celery", "env", "fields", "kubesched_ui", "middleware", "models", "origins", "server",
-    "settings", "static_files", "supervision", "trouble", "urls", "viewing",
+    "addresses", "admin", "asgi", "bodies", "celery", "env", "fields", "kubesched_ui", "middleware", "models", "origins",
+    "server", "settings", "static_files", "supervision", "trouble", "urls", "viewing",
 }  # fmt: skip
 
 

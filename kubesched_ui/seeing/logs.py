@@ -12,15 +12,14 @@ import secrets
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
+from kubesched_ui.addresses import hidden
+
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 RUN_ID: ContextVar[int | None] = ContextVar("run_id", default=None)
 
 HEADER = "X-Request-ID"
 WELL_FORMED = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 LONGEST = 20_000  # characters of a message or a traceback: one line is not to fill a log
-
-# Some addresses hold a secret: who reads logs is not who was sent a link. (deploy/nginx.conf.template has them, too.)
-SECRET = re.compile(r"(/(?:shared|account/invitation|rooms|ws/rooms/teach)/)[\w-]{20,}")
 
 # What every record has; the rest came by `extra`.
 USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -29,11 +28,6 @@ USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "tas
 def request_id(given: str | None) -> str:
     """The id that came with a request, if it is well-formed, else a new one."""
     return given if given and WELL_FORMED.fullmatch(given) else secrets.token_hex(8)
-
-
-def hidden(text: str) -> str:
-    """The text with the secrets of addresses left out."""
-    return SECRET.sub(r"\1...", text)
 
 
 class Addresses(logging.Filter):
