@@ -49,8 +49,8 @@ FLOORS = {
 }
 # At the root of the application stands only what Django and the processes look for there.
 ROOT_OF_UI = {
-    "addresses", "admin", "asgi", "bodies", "celery", "env", "fields", "kubesched_ui", "middleware", "models", "origins",
-    "server", "settings", "static_files", "supervision", "trouble", "urls", "viewing",
+    "addresses", "admin", "asgi", "bodies", "celery", "env", "fields", "kubesched_ui", "middleware", "models",
+    "origins", "server", "settings", "static_files", "supervision", "trouble", "urls", "viewing",
 }  # fmt: skip
 
 
