@@ -8,6 +8,7 @@ from kubesched_ui.composing.limits import MAX_BYTES
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Scenario
+from kubesched_ui.runs.lifecycle import own_release
 from scheduler_core.errors import InputError
 
 BETWEEN = "---\n"
@@ -15,7 +16,9 @@ BETWEEN = "---\n"
 
 def text_of(scenario: Scenario) -> str:
     """Raises InputError for one that is larger than the composer takes."""
-    about = (scenario.description, scenario.kubernetes, scenario.config, scenario.time)
+    # a version that there is no release of cannot be asked for: the nodes tell it
+    version = scenario.kubernetes if own_release(scenario) else ""
+    about = (scenario.description, version, scenario.config, scenario.time)
     document = scenario_document(scenario.name, (), *about)
     spec: dict[str, Any] = document["spec"]
     del spec["objects"]

@@ -14,7 +14,7 @@ from kubesched_ui.composing.problems import Found
 from kubesched_ui.composing.text import Path
 from kubesched_ui.ingest.errors import shown
 from scheduler_core.api import quantity
-from scheduler_core.controllers.admission import SYSTEM_CLASSES
+from scheduler_core.controllers.admission import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES
 
 Rule = Callable[[dict[str, Any], Path, Found], None]
 
@@ -25,7 +25,6 @@ _OF_LABELS = {"Namespace", "Service"}  # whose names are labels, not subdomains
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 SELECTS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 SELECTS_NODES = {**SELECTS, "Gt": True, "Lt": True}
-HIGHEST_PRIORITY = 1_000_000_000  # of classes that are not the system's
 
 
 def name(kind: str, metadata: dict[str, Any], path: Path, found: Found) -> None:
@@ -219,8 +218,8 @@ def _priority_class(value: dict[str, Any], path: Path, found: Found) -> None:
     named = metadata.get("name") if isinstance(metadata, dict) else None
     if isinstance(named, str) and SYSTEM_CLASSES.get(named) == given:
         return
-    if isinstance(given, int) and given > HIGHEST_PRIORITY:
-        found.error((*path, "value"), f"must be at most {HIGHEST_PRIORITY:,}; more is the system's")
+    if isinstance(given, int) and given > HIGHEST_USER_PRIORITY:
+        found.error((*path, "value"), f"must be at most {HIGHEST_USER_PRIORITY:,}; more is the system's")
 
 
 def _storage_class(value: dict[str, Any], path: Path, found: Found) -> None:

@@ -16,11 +16,11 @@ from kubesched_ui.composing.things import OBJECTS, Thing, Things
 from kubesched_ui.ingest import scenario_time
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.kinds import KINDS
+from scheduler_core.controllers.admission import SYSTEM_CLASSES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 from scheduler_core.time.scenario import Spec
 
-SYSTEM_CLASSES = {"system-cluster-critical", "system-node-critical"}
 CONFIG: Path = ("spec", "config")
 Key = tuple[str, str, str]
 _UNKNOWN = re.compile("Object contains unknown field `(.*)`$")

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
-from scheduler_core.errors import InputError
-from scheduler_core.releases import get_release
 
 
 def scenario_document(
@@ -18,23 +16,11 @@ def scenario_document(
     config: str = "",
     time: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The document that `ingest_files` reads back as the same scenario; write it with `to_yaml` or as JSON.
-
-    A version of which there is no release is left out: in a document it would be asked for, and the nodes tell it.
-    """
-    spec = {"description": description, "kubernetes": kubernetes if known(kubernetes) else "", "config": config}
+    """The document that `ingest_files` reads back as the same scenario; write it with `to_yaml` or as JSON."""
+    spec = {"description": description, "kubernetes": kubernetes, "config": config}
     return {
         "apiVersion": OUR_API,
         "kind": SCENARIO_KIND,
         "metadata": {"name": name},
         "spec": {**{key: value for key, value in spec.items() if value}, "objects": list(objects), **(time or {})},
     }
-
-
-def known(kubernetes: str) -> bool:
-    """Whether there is a release for this version."""
-    try:
-        get_release(kubernetes)
-    except InputError:
-        return False
-    return True

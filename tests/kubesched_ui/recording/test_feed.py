@@ -7,24 +7,17 @@ import json
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async
 
 from kubesched_ui.models import Run
 from kubesched_ui.recording import counted, feed
 from kubesched_ui.recording.turns import AT_ONCE, Turns
-from tests.kubesched_ui.recording.viewing import LAST, new_run, write_run
+from tests.kubesched_ui.recording.viewing import LAST, written
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.asyncio,
     pytest.mark.usefixtures("forgetful_layer"),
 ]
-
-
-async def written() -> Run:
-    run: Run = await database_sync_to_async(new_run)()
-    await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
-    return run
 
 
 async def to_the_end(here: feed.Feed, run: Run) -> list[int]:

@@ -18,19 +18,13 @@ from kubesched_ui.models import Run
 from kubesched_ui.recording import consumers, counted, feed, watching
 from kubesched_ui.recording.eventlog import read_blocks
 from kubesched_ui.recording.turns import Turns
-from tests.kubesched_ui.recording.viewing import LAST, connect, frames, new_run, seqs, write_run
+from tests.kubesched_ui.recording.viewing import LAST, connect, frames, new_run, seqs, write_run, written
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.asyncio,
     pytest.mark.usefixtures("forgetful_layer"),
 ]
-
-
-async def written() -> Run:
-    run: Run = await database_sync_to_async(new_run)()
-    await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
-    return run
 
 
 async def closed(socket: WebsocketCommunicator) -> tuple[int, str]:

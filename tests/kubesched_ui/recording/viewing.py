@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 
@@ -47,6 +48,13 @@ def write_run(run: Run, loop: asyncio.AbstractEventLoop, pause: float = 0.0, cyc
             log.flush()
             time.sleep(pause)
     log.finish(Run.State.DONE)
+
+
+async def written() -> Run:
+    """A run of which all is written."""
+    run: Run = await database_sync_to_async(new_run)()
+    await asyncio.to_thread(write_run, run, asyncio.get_running_loop())
+    return run
 
 
 async def connect(run: Run, since: int = 0, more: str = "") -> WebsocketCommunicator:
