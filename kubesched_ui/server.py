@@ -4,8 +4,9 @@ Daphne hands websocket frames to Twisted's transport without asking whether the 
 that reads slowly would have a whole run piled up for it in memory. Here a consumer's `send` returns once the
 transport has room again (Twisted's push producer protocol). What many sockets get is framed and compressed once: a
 consumer may send `frames`, ready to be written, made for the window of compression that its scope's extension
-`kubesched.frames` tells (kubesched_ui/recording). An answer in parts waits for its reader in the same way, and is
-broken off if he takes nothing for a minute.
+`kubesched.frames` tells (kubesched_ui/recording). Of many sockets that come at once one is let in at a time, so that
+pages pass them. An answer in parts waits for its reader in the same way, and is broken off if he takes nothing for a
+minute.
 
 Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
 upload is read and forgotten, and answered with 413; large bodies are bounded in number and bytes, too, and what is
@@ -31,6 +32,7 @@ from itertools import pairwise
 from typing import Any
 
 import django
+from autobahn.websocket import protocol
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
 from daphne import cli, http_protocol, ws_protocol
 from daphne import server as daphne_server
@@ -45,9 +47,11 @@ from kubesched_ui.addresses import hidden
 from kubesched_ui.bodies import Body
 from kubesched_ui.machines.draining import drain
 from kubesched_ui.machines.keeper import AGAIN, READY
+from kubesched_ui.machines.turns import Turns
 
 HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
 FILES = 65_536
+SOCKETS = Turns(1)
 READER_S = 60  # for the reader of an answer in parts to take something
 
 
@@ -125,7 +129,18 @@ class BoundedRequest(http_protocol.WebRequest):
         if self.no_room:
             self.setHeader(b"Retry-After", b"30")
             return self.refuse(503, self.no_room)
+        if self.requestHeaders.hasHeader(b"Upgrade"):
+            asyncio.ensure_future(self.let_in())
+            return None
         return super().process()
+
+    async def let_in(self) -> None:
+        """A socket when its turn comes: of a crowd that comes at once, one between two looks at everything else."""
+        self.arriving.add(self)
+        await SOCKETS.mine()
+        self.arriving.discard(self)
+        if self.channel is not None:  # else it went
+            super().process()
 
     def refuse(self, status: int, why: str) -> Any:
         self.setResponseCode(status)
@@ -217,6 +232,7 @@ class WebsocketFactory(ws_protocol.WebSocketFactory):
 
 
 daphne_server.WebSocketFactory = WebsocketFactory
+vars(protocol)["pformat"] = repr  # of all its options, for its own debugging: a third of a handshake
 
 
 class Server(daphne_server.Server):

@@ -1,11 +1,13 @@
 """The server's bounds: a websocket that nobody reads does not pile up in memory, nor an endless body on disk."""
 
+import signal
 import socket
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
 
@@ -25,6 +27,7 @@ APPLICATION = """
     from kubesched_ui.recording.frames import frames
     FRAME = "x" * 100_000
     __main__.READER_S = 4
+    accepted = []
     NOISE = random.Random(1).randbytes(100_000).hex()
 
     async def application(scope, receive, send):
@@ -36,12 +39,19 @@ APPLICATION = """
                     await send({"type": "http.response.body", "body": FRAME.encode(), "more_body": True})
                     pathlib.Path("sent").write_text(str(number + 1))
                 pathlib.Path("all").touch()
+            if scope["path"] == "/accepted":
+                await send({"type": "http.response.body", "body": str(len(accepted)).encode()})
+                return
             if scope["path"] == "/breaks":
                 await send({"type": "http.response.body", "body": b"begun", "more_body": True})
                 raise OSError("the read failed")
             await send({"type": "http.response.body", "body": b"taken"})
             return
         await send({"type": "websocket.accept"})
+        accepted.append(scope["path"])
+        if scope["path"] == "/one-of-a-crowd":
+            await receive()
+            return
         if scope["path"] == "/broken":
             await send({"type": "websocket.send", "text": "seen"})
             with contextlib.suppress(Exception):  # as a consumer's task that nobody waits for
@@ -70,9 +80,13 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def server(tmp_path: Path, checkout: Path) -> Iterator[str]:
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     (tmp_path / "pushing.py").write_text(textwrap.dedent(APPLICATION))
-    port = free_port()
     command = [sys.executable, "-m", "kubesched_ui.server", "-b", "127.0.0.1", "-p", str(port), "pushing:application"]
     environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "INGEST_MAX_BYTES": "1000000"}
     environment["PYTHONUNBUFFERED"] = "1"
@@ -83,9 +97,14 @@ def server(tmp_path: Path, checkout: Path) -> Iterator[str]:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 break
         time.sleep(0.1)
-    yield f"ws://127.0.0.1:{port}/"
+    yield process
     process.terminate()
     process.wait(10)
+
+
+@pytest.fixture
+def server(process: subprocess.Popen[bytes], port: int) -> str:
+    return f"ws://127.0.0.1:{port}/"
 
 
 def settled(path: Path) -> int:
@@ -218,6 +237,30 @@ def test_large_bodies_have_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None
     assert (room.bodies, room.bytes) == (0, 0)
     room.left_free = 2**60
     assert "disk is nearly full" in Body(None).fits(2_000_000)
+
+
+HANDSHAKE = (
+    b"GET /one-of-a-crowd HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+
+def test_a_page_passes_a_crowd_of_sockets_that_comes_at_once(process: subprocess.Popen[bytes], port: int) -> None:
+    page = HTTPConnection("127.0.0.1", port)
+    page.request("GET", "/")
+    assert page.getresponse().read() == b"taken"
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(300)]
+        page.request("GET", "/accepted")  # all of them are connected once this is answered
+        assert page.getresponse().read() == b"0"
+        process.send_signal(signal.SIGSTOP)
+        for one in crowd:
+            one.sendall(HANDSHAKE)
+        crowd.pop().close()  # and that one of them leaves is nobody's trouble
+        page.request("GET", "/accepted")
+        process.send_signal(signal.SIGCONT)
+        assert int(page.getresponse().read()) < 100
+        assert all(one.recv(4096).startswith(b"HTTP/1.1 101 ") for one in crowd)
 
 
 def test_an_upload_without_room_is_answered_with_503(server: str, tmp_path: Path) -> None:

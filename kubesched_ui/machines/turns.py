@@ -13,7 +13,8 @@ AT_ONCE = 16  # sockets served before the event loop looks after everything else
 class Turns:
     """A queue of those who wait, served a few at a time, first come first served."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self.at_once = at_once
         self.queue: deque[tuple[asyncio.Future[Any], Any]] = deque()
 
     async def mine(self) -> None:
@@ -30,7 +31,7 @@ class Turns:
             asyncio.get_running_loop().call_soon(self.serve)
 
     def serve(self) -> None:
-        for _ in range(min(AT_ONCE, len(self.queue))):
+        for _ in range(min(self.at_once, len(self.queue))):
             future, answer = self.queue.popleft()
             if future.done():  # its socket is gone
                 continue
