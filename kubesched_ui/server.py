@@ -83,6 +83,7 @@ class BoundedRequest(http_protocol.WebRequest):
     length = 0  # as it was announced
     no_room = ""
     gate: Gate | None = None  # of an answer in parts
+    turn: asyncio.Future[None] | None = None  # of one that becomes a websocket
     arriving: set[Any] = set()  # those that are not here as a whole, of all
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -130,7 +131,7 @@ class BoundedRequest(http_protocol.WebRequest):
             self.setHeader(b"Retry-After", b"30")
             return self.refuse(503, self.no_room)
         if self.requestHeaders.hasHeader(b"Upgrade"):
-            asyncio.ensure_future(self.let_in())
+            self.turn = asyncio.ensure_future(self.let_in())
             return None
         return super().process()
 
