@@ -6,6 +6,7 @@ from typing import Any
 
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.urls import re_path
 
@@ -35,6 +36,7 @@ http = Http()
 
 from kubesched_ui.accounts import first  # noqa: E402
 from kubesched_ui.accounts.sockets import Doors  # noqa: E402
+from kubesched_ui.machines import preparing  # noqa: E402
 from kubesched_ui.origins import OwnPages  # noqa: E402
 from kubesched_ui.recording.consumers import nothing_here, run_socket  # noqa: E402  (needs the apps loaded)
 from kubesched_ui.rooms.consumers import room_socket  # noqa: E402
@@ -48,4 +50,5 @@ sockets: dict[str, Any] = {
 }
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
 application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(Doors(websocket)))})
+preparing.wait(settings.VAR_DIR)
 first.tell()

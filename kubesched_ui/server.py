@@ -21,12 +21,14 @@ Before it serves KubeSched's own application it gathers the static files.
 
 import asyncio
 import contextlib
+import gc
 import io
 import json
 import logging
 import os
 import resource
 import socket
+import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -38,6 +40,7 @@ from daphne import cli, http_protocol, ws_protocol
 from daphne import server as daphne_server
 from daphne.access import AccessLogGenerator
 from daphne.cli import CommandLineInterface
+from django.urls import get_resolver
 from twisted.internet import defer
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
@@ -299,12 +302,22 @@ class Server(daphne_server.Server):
         if ready := os.environ.pop(READY, ""):  # who keeps this process waits for it
             os.write(int(ready), b".")
             os.close(int(ready))
+        if self.hands_over:
+            threading.Thread(target=get_ready, daemon=True).start()
 
     def kill_all_applications(self) -> defer.Deferred[Any]:
         """Asked before the reactor stops, which waits: what is under way gets DRAIN_S to come to its end."""
         draining = drain(self, getattr(self, "ports", ()), env.number("DRAIN_S", 3))
         drained = defer.Deferred.fromFuture(asyncio.ensure_future(draining))
         return drained.addBoth(lambda _: super(Server, self).kill_all_applications())
+
+
+def get_ready() -> None:
+    """Loads what the first page needs. What is in memory by then stays, so it is no more looked through for garbage:
+    with it, that would stop everything for a fifth of a second time and again."""
+    get_resolver().url_patterns  # noqa: B018
+    gc.freeze()
+    gc.enable()
 
 
 def allow_files() -> None:
@@ -339,6 +352,7 @@ class CommandLine(CommandLineInterface):
     def run(self, args: Sequence[str]) -> None:
         """Serves until told to stop. Our own pages find their static files gathered."""
         if OURS in args:
+            gc.disable()  # what is loaded stays
             listens_at(args)
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
             django.setup()

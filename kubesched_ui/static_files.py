@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import json
+import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -16,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.staticfiles import finders
+from django.contrib.staticfiles import finders, storage
 from django.contrib.staticfiles.storage import StaticFilesStorage, staticfiles_storage
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.templatetags.static import static
+from whitenoise import storage as whitenoise
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
@@ -28,8 +31,9 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 IMPORT = r'(?P<matched>(?P<how>\bfrom |\bimport |\bimport\()"(?P<url>\.{1,2}/[^"]+\.js)")'
 # Style sheets of every page: kept apart for who reads them, gathered as one for who waits for them.
 JOINED = {"css/site.css": ("css/tokens.css", "css/base.css", "css/parts.css", "css/vessels.css", "css/home.css")}
+GATHERED = "gathered.sha256"  # of what the files were made, the last to be written
 # Of Plotly's and CodeMirror's folders few files are served; source maps are for those who build these libraries.
-NOT_SERVED = ["widgetbundle.js", "datasets", "templates", "*.map", "index.html", "[!s]*-hint.js", "sql-hint.js"]
+NOT_SERVED = ("widgetbundle.js", "datasets", "templates", "*.map", "index.html", "[!s]*-hint.js", "sql-hint.js")
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
@@ -65,20 +69,40 @@ class StaticFiles(WhiteNoiseMiddleware):
 
 
 def collect() -> None:
-    """Gathers the files of this version in STATIC_ROOT; those of another version go."""
-    if not settings.DEBUG:
-        call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=NOT_SERVED)
+    """Gathers the files of this version in STATIC_ROOT; those of another version go.
+
+    That takes most of a second, so it is only done where a file is another than at the last start.
+    """
+    if settings.DEBUG:
+        return
+    gathered, state = Path(settings.STATIC_ROOT, GATHERED), sources()
+    if gathered.exists() and gathered.read_text() == state and collected():
+        return
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=list(NOT_SERVED))
+    gathered.write_text(state)
+
+
+def sources() -> str:
+    """A digest of the names, sizes and times of all files that are gathered, and of the code that does it."""
+    found = [__file__, storage.__file__, whitenoise.__file__]
+    for finder in finders.get_finders():
+        found += [place.path(name) for name, place in finder.list(list(NOT_SERVED))]
+    digest = hashlib.sha256()
+    for path in found:
+        about = os.stat(path)
+        digest.update(f"{path} {about.st_size} {about.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def collected() -> bool:
     """Takes the files as the process before this one gathered them; False if it did not."""
-    storage: Any = staticfiles_storage
-    if settings.DEBUG or not isinstance(storage, HashedFiles):
+    files: Any = staticfiles_storage
+    if settings.DEBUG or not isinstance(files, HashedFiles):
         return False
     with contextlib.suppress(OSError, ValueError, KeyError):
-        text = Path(settings.STATIC_ROOT, storage.manifest_name).read_text()
-        storage.hashed_files = json.loads(text)["paths"]
-    return bool(storage.hashed_files)
+        text = Path(settings.STATIC_ROOT, files.manifest_name).read_text()
+        files.hashed_files = json.loads(text)["paths"]
+    return bool(files.hashed_files)
 
 
 def sheets(name: str) -> list[str]:

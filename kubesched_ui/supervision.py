@@ -55,12 +55,14 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
     """Name -> supervisord's options for each process. A broker is started unless REDIS_URL names one."""
     python = sys.executable
     nice = [found_nice, "-n", "5"] if (found_nice := shutil.which("nice")) else []
+    prepared = [python, "-m", "kubesched_ui.machines.preparing", str(settings.VAR_DIR)]
 
     def worker(name: str, queues: str, slots: int, *before: str) -> dict[str, str]:
         return {
             "command": with_parent(
-                "QUIT", *before, python, "-m", "celery", "--quiet", "-A", "kubesched_ui", "worker", "-n", f"{name}@%h",
-                "-Q", queues, "--loglevel=INFO", f"--concurrency={slots}", "--without-gossip", "--without-mingle",
+                "QUIT", *before, *prepared, python, "-m", "celery", "--quiet", "-A", "kubesched_ui", "worker",
+                "-n", f"{name}@%h", "-Q", queues, "--loglevel=INFO", f"--concurrency={slots}", "--without-gossip",
+                "--without-mingle",
             ),
             "stopsignal": "QUIT",  # at once: a run that is under way is taken up again at the next start
             "priority": "20",

@@ -99,9 +99,10 @@ def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -> None:
-    """`manage.py run` up to where it starts the others, which have the supervisor's umask."""
-    code = "from unittest.mock import patch; from django.core.management import call_command; import django\n"
-    code += "django.setup()\nwith patch('kubesched_ui.management.commands.run.start', side_effect=SystemExit), \\\n"
+    """`manage.py run` without the others, which have the supervisor's umask."""
+    code = "from unittest.mock import Mock, patch; from django.core.management import call_command; import django\n"
+    code += "ended = Mock(poll=lambda: 0, wait=lambda: 0)\n"
+    code += "django.setup()\nwith patch('kubesched_ui.management.commands.run.start', return_value=ended), \\\n"
     code += "        patch('kubesched_ui.keeping.room.give_back', side_effect=lambda alone: print('room', alone)):\n"
     code += "    call_command('run')"
     environment = os.environ | {"VAR_DIR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}

@@ -1,1 +1,1 @@
-"""What lets several machines serve one address: a cache for all of them, one at a time, leaving without a loss."""
+"""How processes start, are kept, take turns and leave without a loss, on one machine and on several."""

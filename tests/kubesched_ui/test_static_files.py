@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -92,6 +94,39 @@ def test_a_changed_file_changes_the_names_of_all_that_import_it(own: Path, folde
     assert (
         after["deep/b.js"].removeprefix("/static/js/") in (folder / after["a.js"].removeprefix("/static/")).read_text()
     )
+
+
+def test_only_what_changed_is_gathered_again(own: Path, folder: Path) -> None:
+    def times() -> dict[str, int]:
+        return {path.name: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+    static_files.collect()
+    before, address = times(), static("js/a.js")
+    static_files.staticfiles_storage.hashed_files = {}  # as in a process that starts
+    static_files.collect()
+    assert (times(), static("js/a.js")) == (before, address)
+    (own / "new.js").write_text("document.title;\n")
+    static_files.collect()
+    assert static("js/new.js") != "/static/js/new.js"
+    (own / "new.js").unlink()
+    static_files.collect()
+    assert not list(folder.glob("js/new*"))
+
+
+def test_what_was_broken_off_is_gathered_again(own: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    static_files.collect()
+    os.utime(own / "c.js")
+    with monkeypatch.context() as patch:
+        patch.setattr(static_files.HashedFiles, "file_hash", Mock(side_effect=OSError("full")))
+        with pytest.raises(OSError, match="full"):
+            static_files.collect()
+    static_files.collect()
+    address = static("js/a.js")
+    assert (folder / address.removeprefix("/static/")).is_file()
+    (folder / "staticfiles.json").write_text("{")
+    static_files.staticfiles_storage.hashed_files = {}
+    static_files.collect()
+    assert static("js/a.js") == address
 
 
 def test_modules_come_with_all_that_they_import(own: Path) -> None:

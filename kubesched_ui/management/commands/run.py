@@ -12,15 +12,19 @@ import time
 import urllib.error
 import urllib.request
 from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
 
 from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.keeping import room
+from kubesched_ui.machines.preparing import preparing
 from kubesched_ui.supervision import CannotStart, check_free, configuration, lock
 
 READY_S = 60
@@ -46,15 +50,14 @@ class Command(BaseCommand):
             wait_for_port(host, port)
         except CannotStart as problem:
             raise CommandError(str(problem)) from None
-        call_command("migrate", verbosity=0)
-        room.give_back(alone=True)
-        call_command("load_samples", stdout=io.StringIO())
         config = settings.VAR_DIR / "supervisord.conf"
         config.write_text(configuration(host, port))
-        # SIGINT and SIGTERM are for supervisord to act on and for us to wait through.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda *_: supervisor.terminate())
-        supervisor = start(config)
+        on_signals(lambda: sys.exit(1))
+        with preparing(settings.VAR_DIR):  # others load meanwhile
+            supervisor = start(config)
+            with ending(supervisor):
+                prepare()
+        on_signals(supervisor.terminate)  # for it to act on and for us to wait through
         address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
         if wait_until_ready(address, supervisor):
             print(f"KubeSched is at {address}   (Ctrl-C stops it; logs are in {settings.VAR_DIR / 'log'})", flush=True)
@@ -65,6 +68,34 @@ class Command(BaseCommand):
         code = supervisor.wait()
         held.close()
         sys.exit(code)
+
+
+def on_signals(act: Callable[[], object]) -> None:
+    """What is done when we are told to end."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: act())
+
+
+def prepare() -> None:
+    """The database, with what comes with this version. Raises CommandError where it cannot be used."""
+    try:
+        call_command("migrate", verbosity=0)
+        room.give_back(alone=True)
+        call_command("load_samples", stdout=io.StringIO())
+    except (OSError, DatabaseError) as error:
+        name = connection.settings_dict["NAME"]
+        raise CommandError(f"The database {name} cannot be used: {str(error).strip()}.") from None
+
+
+@contextmanager
+def ending(supervisor: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Whatever is raised, supervisord ends before it is."""
+    try:
+        yield
+    except BaseException:
+        supervisor.terminate()
+        supervisor.wait()
+        raise
 
 
 def begin_again(host: str) -> NoReturn:
@@ -88,7 +119,7 @@ def wait_for_port(host: str, port: int) -> None:
 
 def start(config: os.PathLike[str]) -> subprocess.Popen[bytes]:
     """supervisord, away from the terminal's signals, which are ours to pass on; it dies with us."""
-    command = [sys.executable, "-m", "supervisor.supervisord", "-c", os.fspath(config)]
+    command = [sys.executable, "-m", "kubesched_ui.machines.supervisor", "-c", os.fspath(config)]
     if setpriv := shutil.which("setpriv"):
         command = [setpriv, "--pdeathsig", "TERM", *command]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}

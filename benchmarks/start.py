@@ -1,0 +1,56 @@
+"""How long `make run` takes until KubeSched answers.
+
+    python benchmarks/start.py [--times 3]
+
+`first`: with an empty data folder; `later`: with the one it made; `page`: the first page that is asked for then. Each
+is the least of several, in seconds. Prints one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+
+from app import ROOT, call, free_port
+
+
+def started(folder: str) -> tuple[float, float]:
+    """Seconds until it tells its address, and of the first page."""
+    port = free_port()
+    environment = {**os.environ, "VAR_DIR": folder, "PORT": str(port)}
+    command = [sys.executable, "manage.py", "run"]
+    began = time.perf_counter()
+    product = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    assert product.stdout is not None
+    try:
+        assert product.stdout.readline().startswith("KubeSched is at")
+        took = time.perf_counter() - began
+        return took, call(f"http://127.0.0.1:{port}/")[1]
+    finally:
+        product.send_signal(signal.SIGINT)
+        product.wait(30)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How long a start takes.")
+    parser.add_argument("--times", type=int, default=3)
+    given = parser.parse_args()
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    for _ in range(given.times):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("first", "later"):
+                took, page = started(folder)
+                seconds[name].append(took)
+                seconds["page"].append(page)
+    print(json.dumps({name: round(min(each), 2) for name, each in seconds.items()}))
+
+
+if __name__ == "__main__":
+    main()

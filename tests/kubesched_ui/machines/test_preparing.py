@@ -1,0 +1,65 @@
+"""While the database is prepared, others load; what needs it waits, and nothing is left where it cannot be used."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kubesched_ui.machines import preparing
+from tests.kubesched_ui.instance import CHECKOUT, Instance, until
+
+HOLD = "import sys, time; from pathlib import Path; from kubesched_ui.machines.preparing import preparing\n"
+HOLD += "with preparing(Path(sys.argv[1])): Path(sys.argv[1], 'held').touch(); time.sleep(600)"
+
+
+def test_where_nobody_prepares_nobody_waits(tmp_path: Path) -> None:
+    preparing.wait(tmp_path)
+    with preparing.preparing(tmp_path):
+        pass
+    preparing.wait(tmp_path)
+
+
+def test_a_command_waits_for_the_end_of_the_preparation(tmp_path: Path) -> None:
+    """Also where that ends because its process was killed."""
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], cwd=CHECKOUT)
+    until((tmp_path / "held").exists, "the preparation")
+    command = [sys.executable, "-m", "kubesched_ui.machines.preparing", str(tmp_path), "touch", str(tmp_path / "done")]
+    waiting = subprocess.Popen(command, cwd=CHECKOUT)
+    time.sleep(1)
+    assert not (tmp_path / "done").exists()
+    holder.kill()
+    holder.wait()
+    assert waiting.wait(30) == 0
+    assert (tmp_path / "done").exists()
+
+
+def test_a_database_that_cannot_be_used_is_said_and_nothing_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "kubesched.sqlite3").write_bytes(b"not a database" * 1000)
+    instance = Instance(tmp_path)
+    refused = instance.command("run")
+    assert refused.returncode == 1
+    assert (
+        refused.stderr
+        == f"CommandError: The database {tmp_path}/kubesched.sqlite3 cannot be used: file is not a database.\n"
+    )
+    until(lambda: not instance.pids(""), "the end of all processes")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_start_that_is_broken_off_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    """While its database is prepared."""
+    instance = Instance(tmp_path)
+    command, log = [sys.executable, "manage.py", "run"], (tmp_path / "told").open("wb")
+    starting = subprocess.Popen(command, cwd=CHECKOUT, env=instance.environment, stderr=log, start_new_session=True)
+    until((tmp_path / preparing.LOCK).exists, "the preparation")
+    until(lambda: len(instance.pids("")) > 1, "the others")
+    os.kill(starting.pid, number)
+    assert starting.wait(60) == 1
+    assert (tmp_path / "told").read_bytes() == b""
+    until(lambda: not instance.pids(""), "the end of all processes")
