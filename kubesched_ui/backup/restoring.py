@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.color import no_style
-from django.db import connections, models, transaction
+from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Model
 
 from kubesched_ui.backup import tables
-from kubesched_ui.backup.file import NotReadable, Reader
+from kubesched_ui.backup.file import Header, NotReadable, Reader
 from kubesched_ui.models import ClusterObject, Scenario
 
 
@@ -19,53 +20,63 @@ class NotEmpty(Exception):
     """What is in the installation already, a sentence."""
 
 
-def check(file: IO[bytes]) -> None:
-    """Reads the file to its end. Raises NotReadable for one that is damaged, foreign or of another version."""
-    reader = Reader(file)
-    header, here, there = reader.header, tables.known(), set(reader.header.migrations)
-    if unknown := sorted(apps(there) - apps(here)):
+def check_header(header: Header) -> None:
+    """Raises NotReadable for what this installation has no place for."""
+    here, there = tables.known(), set(header.migrations)
+    if unknown := sorted(apps_of(there) - apps_of(here)):
         raise NotReadable(
             f"This backup holds what this installation has switched off ({', '.join(unknown)}); restore it where "
             "people sign in as they did there (ACCOUNTS=1)."
         )
-    if missing := sorted(there - here):
+    if later := sorted(there - here):
         raise NotReadable(
-            f"This backup is of a newer version of KubeSched ({header.program}, with {missing[-1]}); restore it there."
+            f"This backup is of a newer version of KubeSched ({header.program}, with {later[-1]}); restore it there."
         )
-    # What was switched off there stays empty here.
-    if more := sorted(name for name in here - there if apps({name}) <= apps(there)):
-        raise NotReadable(
-            f"This backup is of an older version of KubeSched ({header.program}, without {more[0]}); restore it with "
-            "that version into an empty installation, then start this version, which brings it up to date."
-        )
-    known = {label: [field.attname for field in tables.columns(model)] for label, model in tables.kept().items()}
-    if header.tables != {label: names for label, names in known.items() if apps({label}) <= apps(there)}:
-        raise NotReadable("This backup holds other tables than this version of KubeSched has.")
+
+
+def check_rows(file: IO[bytes], models: tables.Models | None = None) -> None:
+    """Reads the file to its end. Raises NotReadable for one that is damaged, or holds other tables than these.
+
+    What was switched off there stays empty here; what is left out now may be in it.
+    """
+    reader, models = Reader(file), models or tables.every()
+    there = apps_of(set(reader.header.migrations))
+    known = {label: {field.attname for field in tables.columns(model)} for label, model in models.items()}
+    names = {label: set(each) for label, each in reader.header.tables.items()}
+    wanted = {label for label in tables.kept(models) if apps_of({label}) <= there}
+    if not wanted <= names.keys() or any(names[label] != known.get(label) for label in names):
+        raise NotReadable("This backup holds other tables than its version of KubeSched has.")
     for batch in reader.batches():
-        width = len(known.get(batch.table, ()))
+        width = len(reader.header.tables.get(batch.table, ()))
         if not width or any(len(row) != width for row in batch.rows):
             raise NotReadable("This backup is damaged: rows in it are not as wide as their table.")
 
 
-def apps(names: set[str]) -> set[str]:
+def apps_of(names: set[str]) -> set[str]:
     """The first part of the names of migrations, or of tables."""
     return {name.partition(".")[0] for name in names}
 
 
-def restore(file: IO[bytes], replace: bool = False, using: str = "default") -> dict[str, int]:
-    """Stores what a checked file holds in an up-to-date database; how many rows of each table.
+def restore(
+    file: IO[bytes], replace: bool = False, using: str = "default", models: tables.Models | None = None
+) -> dict[str, int]:
+    """Stores what a checked file holds in a database with these tables, all by default; how many rows of each.
 
     Raises NotReadable for values that are none, NotEmpty for an installation with something in it, unless all of that
     is to be replaced, and what the database raises; then nothing was changed.
     """
-    connection, kept = connections[using], tables.kept()
+    connection, reader, models = connections[using], Reader(file), models or tables.every()
+    kept = tables.kept(models)
     if not replace and (found := content(using)):
         raise NotEmpty(f"This installation is not empty, it holds {found}; --replace deletes all of it first.")
-    into = {label: insertion(model, connection) for label, model in kept.items()}
+    names = {label: each for label, each in reader.header.tables.items() if label in kept}
+    into = {label: insertion(kept[label], each, connection) for label, each in names.items()}
     done = dict.fromkeys(kept, 0)
     with transaction.atomic(using=using, durable=True), connection.cursor() as cursor:
-        empty(connection)
-        for batch in Reader(file).batches():
+        empty(connection, models)
+        for batch in reader.batches():
+            if batch.table not in into:
+                continue
             statement, writers = into[batch.table]
             try:
                 rows = [[write(value) for write, value in zip(writers, row, strict=True)] for row in batch.rows]
@@ -92,10 +103,10 @@ def content(using: str = "default") -> str:
     return ", ".join(found[:5])
 
 
-def empty(connection: BaseDatabaseWrapper) -> None:
-    """Deletes every row of every table."""
+def empty(connection: BaseDatabaseWrapper, models: tables.Models) -> None:
+    """Deletes every row of these tables."""
     quote = connection.ops.quote_name
-    names = [quote(model._meta.db_table) for model in tables.every().values()]
+    names = [quote(model._meta.db_table) for model in models.values()]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             # Takes the tables from everybody until the transaction ends.
@@ -105,11 +116,13 @@ def empty(connection: BaseDatabaseWrapper) -> None:
             cursor.execute(f"DELETE FROM {name}")
 
 
-def insertion(model: type[models.Model], connection: BaseDatabaseWrapper) -> tuple[str, list[Callable[[Any], Any]]]:
-    """The statement that stores a row, and what makes its parameters."""
-    quote = connection.ops.quote_name
-    fields = tables.columns(model)
-    names = ", ".join(quote(str(field.column)) for field in fields)
+def insertion(
+    model: type[Model], names: Sequence[str], connection: BaseDatabaseWrapper
+) -> tuple[str, list[Callable[[Any], Any]]]:
+    """The statement that stores a row with these columns, and what makes its parameters."""
+    quote, known = connection.ops.quote_name, {field.attname: field for field in tables.columns(model)}
+    fields = [known[name] for name in names]
+    columns = ", ".join(quote(str(field.column)) for field in fields)
     places = ", ".join(["%s"] * len(fields))
-    statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({places})"
-    return statement, tables.writers(model, connection)
+    statement = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({places})"
+    return statement, [tables.writer(field, connection) for field in fields]

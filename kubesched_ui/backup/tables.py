@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.apps import apps
+from django.apps.registry import Apps
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
@@ -17,6 +18,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import ExpressionWrapper, F
 
 Row = tuple[Any, ...]
+Models = dict[str, type[models.Model]]
 LEFT_OUT = {
     "sessions.Session": "whoever was signed in signs in again",
     "accounts.SignedIn": "goes with the sessions",
@@ -25,15 +27,15 @@ LEFT_OUT = {
 FILLED = {"contenttypes.ContentType", "auth.Permission", "sites.Site"}
 
 
-def every() -> dict[str, type[models.Model]]:
-    """Label -> model, of all tables that there are, those between two others too."""
-    found = apps.get_models(include_auto_created=True)
+def every(of: Apps = apps) -> Models:
+    """Label -> model, of all tables that there are, those between two others too. `of`: as these have them."""
+    found = of.get_models(include_auto_created=True)
     return {model._meta.label: model for model in found if model._meta.managed and not model._meta.proxy}
 
 
-def kept() -> dict[str, type[models.Model]]:
-    """Label -> model, of the tables that a backup holds."""
-    return {label: model for label, model in every().items() if label not in LEFT_OUT}
+def kept(models: Models | None = None) -> Models:
+    """Label -> model, of the tables that a backup holds: of these, or of all."""
+    return {label: model for label, model in (models or every()).items() if label not in LEFT_OUT}
 
 
 def columns(model: type[models.Model]) -> list[models.Field[Any, Any]]:
@@ -58,11 +60,6 @@ def as_stored(field: models.Field[Any, Any]) -> ExpressionWrapper | None:
     if isinstance(field, models.JSONField):
         return ExpressionWrapper(F(field.name), output_field=models.TextField())
     return None
-
-
-def writers(model: type[models.Model], connection: BaseDatabaseWrapper) -> list[Callable[[Any], Any]]:
-    """For each column what makes a parameter of this database of a value of a backup."""
-    return [writer(field, connection) for field in columns(model)]
 
 
 def writer(field: models.Field[Any, Any], connection: BaseDatabaseWrapper) -> Callable[[Any], Any]:

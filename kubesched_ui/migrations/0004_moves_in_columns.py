@@ -15,9 +15,9 @@ def to_columns(apps: Any, schema_editor: Any) -> None:
     from kubesched_ui.fields import unpack
     from kubesched_ui.recording.lanes import Move, encode
 
-    moves = apps.get_model("kubesched_ui", "Moves")
-    for run in moves.objects.order_by().values_list("run", flat=True).distinct():
-        rows = moves.objects.filter(run=run).order_by("first_seq")
+    moves = apps.get_model("kubesched_ui", "Moves").objects.using(schema_editor.connection.alias)
+    for run in moves.order_by().values_list("run", flat=True).distinct():
+        rows = moves.filter(run=run).order_by("first_seq")
         old = [move for row in rows for move in msgspec.json.decode(unpack(row.data))]
         old.sort(key=lambda move: (move[0], move[3]))
         index: dict[str, int] = {}
@@ -29,7 +29,7 @@ def to_columns(apps: Any, schema_editor: Any) -> None:
             lanes[number] = lane
         rows.delete()
         if new:
-            moves.objects.create(run_id=run, first_seq=1, data=encode(new, list(index)))
+            moves.create(run_id=run, first_seq=1, data=encode(new, list(index)))
 
 
 class Migration(migrations.Migration):

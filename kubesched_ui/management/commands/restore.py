@@ -15,7 +15,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
 from kubesched_ui.backup.file import NotReadable
-from kubesched_ui.backup.restoring import NotEmpty, check, restore
+from kubesched_ui.backup.restoring import NotEmpty, check_rows, restore
+from kubesched_ui.backup.upgrading import up_to_date
 from kubesched_ui.seeing.health import ask_broker_and_worker
 from kubesched_ui.supervision import CannotStart, lock
 
@@ -37,8 +38,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, replace: bool, **options: Any) -> None:
         try:
-            with lock(settings.VAR_DIR), opened(file) as backup:  # so that `make run` does not start meanwhile
-                check(backup)
+            with (
+                lock(settings.VAR_DIR),  # so that `make run` does not start meanwhile
+                opened(file) as given,
+                up_to_date(given, settings.VAR_DIR) as backup,
+            ):
+                check_rows(backup)
                 if used := in_use():
                     raise CommandError(f"{used} {RUNS}")
                 call_command("migrate", verbosity=0)

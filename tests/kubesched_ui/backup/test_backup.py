@@ -20,8 +20,9 @@ from django.db import connection, connections
 from django.test import Client
 
 from kubesched_ui.backup import tables
-from kubesched_ui.backup.file import NAME, Batch, End, Header, Writer
+from kubesched_ui.backup.file import NAME, Batch, End, Header, Reader, Writer
 from kubesched_ui.backup.making import make
+from kubesched_ui.backup.upgrading import OLDER, missing
 from kubesched_ui.management.commands import restore as command
 from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
 from tests.kubesched_ui.backup.databases import instead, type_of
@@ -29,6 +30,8 @@ from tests.kubesched_ui.instance import POSTGRES, postgres_server
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+KEPT = Path(__file__).with_name("kept")
 
 ADDRESSES = [
     *(
@@ -127,6 +130,36 @@ def test_everything_comes_back_on_either_database(
             write_meanwhile(monkeypatch)
 
 
+@pytest.mark.parametrize("name", sorted(path.name for path in KEPT.iterdir()))
+def test_a_backup_of_an_older_version_is_brought_up_to_date(others: list[str], tmp_path: Path, name: str) -> None:
+    """Each was made by the version of its time, with a scenario, a run in one pass and one in time, and a person."""
+    first, second = others[0], others[min(1, len(others) - 1)]
+    numbers = {"s": 1, "r": 1, "t": 2, "u": 1}
+    with instead(first):
+        assert "rows of" in restored(KEPT / name)
+        assert list(Run.objects.order_by("pk").values_list("name", "state", "in_time")) == [
+            ("first", "done", False),
+            ("", "done", True),
+        ]
+        assert list(User.objects.get(username="ann").groups.values_list("name", flat=True)) == ["class"]
+        assert User.objects.get().password.startswith("pbkdf2_sha256$")
+        before, rows, path = pages(numbers), contents(), backed_up(tmp_path / "newer")
+        assert Run.objects.create(scenario_id=1).pk > 2
+    with instead(second):
+        restored(path, "--replace")
+        assert (contents(), pages(numbers)) == (rows, before)
+    assert [file.name for file in tmp_path.iterdir() if file.is_dir()] == []
+    assert not hasattr(connections._connections, OLDER)
+
+
+def test_a_backup_of_every_version_is_kept() -> None:
+    """Who adds a migration adds a backup that was made before it: `manage.py backup`, as small as can be."""
+    kept = [Reader(io.BytesIO(path.read_bytes())).header for path in sorted(KEPT.iterdir())]
+    assert all(missing(header) for header in kept)
+    own = {name for name in tables.known() if name.partition(".")[0] in ("kubesched_ui", "accounts", "rooms")}
+    assert len(own.difference(*(header.migrations for header in kept))) <= 1
+
+
 def test_every_table_is_taken_along_or_left_out_with_a_reason() -> None:
     there = set(connection.introspection.table_names()) - {"django_migrations"}
     assert {model._meta.db_table for model in tables.every().values()} == there
@@ -193,6 +226,7 @@ def damaged(whole: bytes) -> dict[str, tuple[bytes, str]]:
     newest = max(name for name in tables.known() if name.startswith("kubesched_ui."))
     writer.add(Header("", "0.0", sorted(tables.known() - {newest}), {}))
     writer.close()
+    first = (KEPT / "01-first.backup").read_bytes()
     middle = len(whole) // 2
     flipped = bytes(byte ^ 255 for byte in whole[middle : middle + 9])
     return {
@@ -203,7 +237,9 @@ def damaged(whole: bytes) -> dict[str, tuple[bytes, str]]:
         "changed": (whole[:middle] + flipped + whole[middle + 9 :], "is damaged|cut off"),
         "format": (whole.replace(NAME + b"1", NAME + b"2", 1), "format 2; this version of KubeSched reads 1"),
         "newer": (other.getvalue(), r"newer version of KubeSched \(9.0, with kubesched_ui.9999_later\)"),
-        "older": (older.getvalue(), r"older version of KubeSched \(0.0, without .*that version"),
+        "older, of other tables": (older.getvalue(), "holds other tables than its version"),
+        "older, cut off": (first[:-100], "cut off"),
+        "older, changed": (first[:-500] + bytes(byte ^ 255 for byte in first[-500:-400]) + first[-400:], "is damaged"),
     }  # fmt: skip
 
 
