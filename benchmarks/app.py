@@ -20,9 +20,10 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,20 @@ def running() -> Iterator[tuple[str, Path]]:
             for line in product.stdout:
                 if line.startswith("KubeSched is at"):
                     break
+            worker_answers(f"http://127.0.0.1:{port}")
             yield f"http://127.0.0.1:{port}", var
         finally:
             product.send_signal(signal.SIGINT)
             product.wait(30)
+
+
+def worker_answers(address: str) -> None:
+    """Returns when what is started is there as a whole: workers go on loading when pages are served already."""
+    while True:
+        with suppress(urllib.error.HTTPError):
+            call(f"{address}/readyz")
+            return
+        time.sleep(0.1)
 
 
 def peak_memory(var: Path) -> dict[str, float]:
