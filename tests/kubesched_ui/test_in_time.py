@@ -6,10 +6,12 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import pytest
+from django.db import connection
 from django.test import Client
 
 from kubesched_ui.ingest import IngestError, ingest_files
@@ -547,7 +549,8 @@ def test_recordings_of_old_become_columns(client: Client) -> None:
     batches = [[[0.0, "a/x", 0, 5], [1.0, "a/x", 5, 9]], [[0.0, "a/y", 5, 1], [2.0, "a/y", 6, 12]]]
     for batch in batches:
         Moves.objects.create(run=run, first_seq=batch[0][3], data=pack(json.dumps(batch).encode()))
-    import_module("kubesched_ui.migrations.0004_moves_in_columns").to_columns(now, None)
+    editor = SimpleNamespace(connection=connection)
+    import_module("kubesched_ui.migrations.0004_moves_in_columns").to_columns(now, editor)
     found = client.get(f"/api/runs/{run.pk}/lanes").json()
     moves = [[t, found["pods"][pod], found["lanes"][lane], seq] for t, pod, lane, seq in found["moves"]]
     assert moves == [
