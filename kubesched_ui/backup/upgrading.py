@@ -11,6 +11,7 @@ from typing import IO
 from django.core.management import call_command
 from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.graph import MigrationGraph
 from django.db.migrations.loader import MigrationLoader
 from django.db.utils import load_backend
 
@@ -34,11 +35,12 @@ def up_to_date(file: IO[bytes], folder: Path) -> Iterator[IO[bytes]]:
     if not missing(header):
         yield file
         return
+    graph = MigrationLoader(None).graph
+    state = last(graph, set(header.migrations))
+    models = tables.every(graph.make_state(nodes=state).apps)
+    check_rows(file, models)
     with tempfile.TemporaryDirectory(dir=folder) as name, database(Path(name, "older.sqlite3")):
-        executor, state = MigrationExecutor(connections[OLDER]), last(set(header.migrations))
-        executor.migrate(state)
-        models = tables.every(executor.loader.project_state(state).apps)
-        check_rows(file, models)
+        MigrationExecutor(connections[OLDER]).migrate(state)
         restore(file, replace=True, using=OLDER, models=models)
         call_command("migrate", database=OLDER, verbosity=0)
         with tempfile.TemporaryFile(dir=name) as newer:
@@ -52,9 +54,9 @@ def missing(header: Header) -> list[str]:
     return sorted(name for name in tables.known() - there if apps_of({name}) <= apps_of(there))
 
 
-def last(names: set[str]) -> list[Node]:
+def last(graph: MigrationGraph, names: set[str]) -> list[Node]:
     """Those of these migrations that no other of the same application follows."""
-    known = MigrationLoader(None).graph.node_map
+    known = graph.node_map
     nodes = {node for app, _, name in (each.partition(".") for each in names) if (node := (app, name)) in known}
     followed = {parent.key for node in nodes for parent in known[node].parents if parent.key[0] == node[0]}
     return sorted(nodes - followed)

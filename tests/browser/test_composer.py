@@ -225,7 +225,7 @@ def test_the_configuration_completes_and_its_words_are_mended(page: Page) -> Non
     page.keyboard.press("Enter")
     page.keyboard.type("3")
     has(page, "            weight: 3")
-    problem = page.locator("[data-problems] li.warning")
+    problem = page.locator("[data-problems] li.warning").filter(has_text="NodeAffinty")  # words half typed have theirs
     expect(problem).to_contain_text('there is no plugin "NodeAffinty" in kube-scheduler')
     problem.get_by_role("button", name="Write NodeAffinity").click()
     has(page, "- {name: NodeAffinity, weight: 7}   # near its data")
