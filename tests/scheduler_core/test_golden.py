@@ -91,6 +91,9 @@ def check(cases: Path, expected: Path) -> Counter[str]:
     return cycles
 
 
+WHOLE = {"v1.16", "v1.22", "v1.27", "v1.34", "v1.36"}
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_the_committed_selection_agrees(name: str) -> None:
     cycles = check(HERE / name / "cases.jsonl.gz", HERE / name / "expected.jsonl.gz")
@@ -101,10 +104,18 @@ def test_the_committed_selection_agrees(name: str) -> None:
         assert sum(cycles.values()) > 200
 
 
+def at_length(name: str) -> list[pytest.MarkDecorator]:
+    """`make test` replays every case of five releases and of all areas, and of the other releases the selection."""
+    return [pytest.mark.long] if name.startswith("v1.") and name not in WHOLE else []
+
+
 @pytest.mark.parametrize(
     ("cases", "expected"),
     [
-        *((f"golden/{name}/cases.jsonl.gz", f"golden/{name}/expected.jsonl.gz") for name in SETS),
+        *(
+            pytest.param(f"golden/{name}/cases.jsonl.gz", f"golden/{name}/expected.jsonl.gz", marks=at_length(name))
+            for name in SETS
+        ),
         ("real/replay-cases.jsonl.gz", "real/replay-expected.jsonl.gz"),
     ],
 )
