@@ -75,6 +75,7 @@ def look(page: Page, stop: Stop) -> list[str]:
     return found + [f"dark and narrow: {one}" for one in complaints(page, CONTRAST + ROOM)]
 
 
+@pytest.mark.long
 def test_nothing_serious(quiet_page: Page, tour: dict[str, Stop]) -> None:
     """In one test, for what the tour is about takes longer to make than the pages to look at."""
     assert {name: wrong for name in SOME if (wrong := look(quiet_page, tour[name]))} == {}
