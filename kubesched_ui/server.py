@@ -315,9 +315,11 @@ class Server(daphne_server.Server):
 def get_ready() -> None:
     """Loads what the first page needs. What is in memory by then stays, so it is no more looked through for garbage:
     with it, that would stop everything for a fifth of a second time and again."""
-    get_resolver().url_patterns  # noqa: B018
-    gc.freeze()
-    gc.enable()
+    try:
+        get_resolver().url_patterns  # noqa: B018
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def allow_files() -> None:
