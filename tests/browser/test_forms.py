@@ -32,7 +32,7 @@ def test_a_mistake_is_in_view_and_its_address_opens(
     expect(page.locator(f"{field}_error, #id{field.replace('#', '_')}_error")).to_contain_text(said)
     assert site.api("GET", "/runs?limit=1") == before, "nothing was started"
     page.goto(page.url)
-    expect(page.get_by_role("button", name="Start the run")).to_be_attached()
+    expect(page.get_by_role("button", name="Start run")).to_be_attached()
 
 
 def test_a_named_run_is_found_while_one_types(page: Page, site: Instance, recorded: dict[str, Any]) -> None:

@@ -34,10 +34,10 @@ def test_drop_run_watch_open_step(page: Page, cluster: Path) -> None:
 
     page.get_by_label("Pods that are on a node, placed again").check()
     page.locator("#pick").fill("front")
-    page.get_by_role("button", name="Tick those shown").click()
+    page.get_by_role("button", name="Select shown").click()
     expect(page.locator("#pick-count")).to_have_text("2 of 8 ticked")
-    page.get_by_label("Or type more, namespace/name, one a line").fill("shop/search-1")
-    page.get_by_role("button", name="Start the run").click()
+    page.get_by_label("Or enter pods, namespace/name, one per line").fill("shop/search-1")
+    page.get_by_role("button", name="Start run").click()
     page.wait_for_url("**/runs/*/")
 
     expect(page.locator('[data-part="state"]')).to_contain_text("done")
@@ -66,20 +66,20 @@ def test_paste_text(page: Page) -> None:
     page.goto("/")
     page.get_by_text("Or type or paste objects").click()
     page.get_by_label("Objects, YAML or JSON").fill("{apiVersion: v1, kind: Node, metadata: {name: pasted}}")
-    page.get_by_role("button", name="Read them").click()
+    page.get_by_role("button", name="Upload objects").click()
     page.wait_for_url("**/scenarios/*/")
-    expect(page.get_by_text("No pod is waiting for a node")).to_be_visible()
+    expect(page.get_by_text("No pending pods")).to_be_visible()
 
 
 def test_edit_a_node_in_place(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/object/Node/gamma/")
     text = page.locator("#text")
     text.fill(text.input_value().replace("cpu: '8'", "cpu: '32'"))
-    page.get_by_role("button", name="Save as a new version").click()
+    page.get_by_role("button", name="Save as new version").click()
     page.wait_for_url("**/scenarios/*/")
     expect(page.get_by_text("This is a new version")).to_be_visible()
     expect(page.locator(".crumbs")).to_contain_text("earlier version")
-    page.get_by_role("button", name="Start the run").click()
+    page.get_by_role("button", name="Start run").click()
     page.wait_for_url("**/runs/*/")
     page.locator("#pods").get_by_role("link", name="shop/search-1").click()
     expect(page.locator(".answer")).to_contain_text("Placed on gamma")

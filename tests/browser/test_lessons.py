@@ -117,7 +117,7 @@ def test_objects_walk_by_buttons_alone(page: Page) -> None:
     page.goto("/learn/26-how-the-scheduler-knows/1/")
     said = page.locator("[data-walk-said]")
     expect(said).to_contain_text("API server: Its list of nodes has Node n1.")
-    forth = page.get_by_role("button", name="Step on")
+    forth = page.get_by_role("button", name="Next step")
     for _ in range(6):
         forth.click()
     expect(said).to_contain_text("API server: Its list of pods has Pod old.")

@@ -195,7 +195,7 @@ def test_a_wrong_expression_says_where(browser: Any, site: Instance, mapped: int
 
 def test_map_and_lanes_have_one_cursor(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=70")
-    slider, place = page.get_by_label("Moment of the run"), page.locator("#map [data-place]")
+    slider, place = page.get_by_label("Timepoint"), page.locator("#map [data-place]")
     expect(place).to_contain_text("1:10")
     expect(slider).to_have_value("70")
     page.get_by_role("button", name="A step forward", exact=True).click()
@@ -204,7 +204,7 @@ def test_map_and_lanes_have_one_cursor(page: Page, story: dict[str, Any]) -> Non
     at = float(slider.input_value())
     assert at > 70
     expect(page).to_have_url(re.compile("cycle="))
-    page.locator("#lanes").get_by_role("button", name="To the beginning").click()
+    page.locator("#lanes").get_by_role("button", name="Go to the start").click()
     expect(place).to_contain_text("0 s")
     expect(page).to_have_url(re.compile(r"\?t=0$"))
     page.locator("#map [data-unit]").select_option("move")

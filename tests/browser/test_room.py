@@ -35,7 +35,7 @@ def test_a_class_at_a_lesson(page: Page, site: Instance) -> None:
     lesson = course.lesson(name)
     assert lesson is not None
     page.goto(f"/learn/{name}/{step}/")
-    page.get_by_role("button", name="Teach this in a room").click()
+    page.get_by_role("button", name="Start live class").click()
     code = page.locator(".room-code").inner_text()
     ada, bob = (student(site, page, code, nick, width) for nick, width in (("Ada <b>", 360), ("Bob", 1000)))
     expect(page.locator("[data-summary]")).to_have_text("0 of 2 students answered")
@@ -82,7 +82,7 @@ def wander(page: Page, step: int) -> None:
 
 def test_a_class_at_a_run(page: Page, site: Instance, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
-    page.get_by_role("button", name="Show in a room").click()
+    page.get_by_role("button", name="Start live class").click()
     ada = _join_run(site, page)
     page.locator("#seen").get_by_role("link", name="search-1").first.click()
     for one in (page, ada):

@@ -30,7 +30,7 @@ def expect_pods(page: Page, name: str, pods: list[str]) -> None:
 
 
 def go(page: Page, t: float) -> None:
-    slider = page.get_by_label("Moment of the run")
+    slider = page.get_by_label("Timepoint")
     expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
     slider.evaluate("(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t)
 
@@ -57,7 +57,7 @@ def test_scrubbing_changes_the_lanes(page: Page, story: dict[str, Any]) -> None:
 
 def test_keys_go_from_moment_to_moment_and_playing_moves_on(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=0")
-    slider = page.get_by_label("Moment of the run")
+    slider = page.get_by_label("Timepoint")
     expect(slider).to_have_attribute("aria-valuetext", re.compile("bound"), timeout=20_000)  # the moves have come
     slider.focus()
     slider.press("ArrowRight")
@@ -148,7 +148,7 @@ def test_slider_track_lanes_axis_and_cursor_line_up(page: Page, story: dict[str,
     for t in (0, 70, 240, 300):
         page.goto(f"/runs/{story['run']}/?t={t}")
         expect(page.locator("[data-clock]")).not_to_have_text("" if t else "-")
-        expect(page.get_by_label("Moment of the run")).to_have_attribute("aria-valuetext", re.compile("bound|active"))
+        expect(page.get_by_label("Timepoint")).to_have_attribute("aria-valuetext", re.compile("bound|active"))
         expect(page.locator("#map [data-place]")).to_contain_text("cycle")  # it stands above and comes later
         page.locator("#lanes-t").scroll_into_view_if_needed()
         found = page.evaluate(EDGES)
@@ -175,11 +175,11 @@ def test_a_finished_run_opens_at_its_end_or_at_the_moment_in_the_address(page: P
     page.goto(f"/runs/{story['run']}/?t=70")
     expect(page.locator("[data-clock]")).to_have_text("1:10")
     expect(page.locator("[data-told-title]")).to_have_text("What happened at 1:00, the last moment before 1:10")
-    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Go to the end").click()
     expect(page.locator("[data-clock]")).to_have_text("5:00")
-    page.get_by_role("button", name="To the beginning").click()
+    page.get_by_role("button", name="Go to the start").click()
     expect(page).to_have_url(re.compile(r"\?t=0$"))
-    page.get_by_role("button", name="The next moment").click()
+    page.get_by_role("button", name="Next timepoint").click()
     expect(page).to_have_url(re.compile(r"\?t=60$"))
     page.reload()
     expect(page.locator("[data-clock]")).to_have_text("1:00")
@@ -234,16 +234,16 @@ def test_what_happened_is_told_with_links(page: Page, story: dict[str, Any]) -> 
 
 def test_one_looks_closer(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=60")
-    slider = page.get_by_label("Moment of the run")
+    slider = page.get_by_label("Timepoint")
     expect(slider).to_have_attribute("max", "300")
-    page.get_by_role("button", name="Look closer").click()
+    page.get_by_role("button", name="Zoom in").click()
     expect(slider).to_have_attribute("max", "120")
     expect(slider).to_have_attribute("min", "45")
     found = page.evaluate(EDGES)
     left, right = found["slider"]
     assert abs(found["line"] - (left + (right - left) / 5)) < 1
     expect(marks(page, "scenario")).to_have_count(2)
-    page.get_by_role("button", name="To the end").click()  # the part that is shown goes along
+    page.get_by_role("button", name="Go to the end").click()  # the part that is shown goes along
     expect(slider).to_have_attribute("max", "300")
     expect(slider).to_have_attribute("min", "225")
     page.get_by_role("button", name="Whole run").click()
@@ -297,7 +297,7 @@ def test_a_long_run_is_followed_and_then_looked_at_in_stretches(page: Page, site
     go(page, 6800)
     expect(lane(page, "bound").locator("a.chip:not(.passed)").first).to_have_text("job-6800")
     assert len(asked) == 2
-    page.get_by_role("button", name="The next moment").click()
+    page.get_by_role("button", name="Next timepoint").click()
     expect(page.locator("[data-clock]")).to_have_text("1:53:21")
     expect(page.locator(".lanes.reading")).to_have_count(0)
     expect(marks(page, "nodes").first).to_have_class(re.compile("mark-cordon"))

@@ -121,7 +121,7 @@ def stops(
 
 def _teach(page: Page, address: str) -> None:
     """A room on the run, at a page of it."""
-    page.get_by_role("button", name="Show in a room").click()
+    page.get_by_role("button", name="Start live class").click()
     page.get_by_label("The class looks at").fill(address)
     page.get_by_role("button", name="Show this").click()
     expect(page.locator("#seen h1")).to_have_text(address.split("/")[-2])
@@ -155,7 +155,7 @@ def _compose(page: Page) -> None:
 def _paste(page: Page) -> None:
     page.get_by_text("Or type or paste objects").click()
     page.get_by_label("Objects, YAML or JSON").fill("{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: [}")
-    page.get_by_role("button", name="Read them").click()
+    page.get_by_role("button", name="Upload objects").click()
     page.wait_for_url("**/upload/")
 
 
@@ -171,14 +171,14 @@ def _wrong_config(page: Page) -> None:
 
 
 def _wrong_template(page: Page) -> None:
-    page.get_by_label("Copies of a pod I type").check()
+    page.get_by_label("Number of copies I type").check()
     template = page.locator("#template")
     template.fill(template.input_value().replace("500m", "half"))
     _start(page)
 
 
 def _start(page: Page) -> None:
-    page.get_by_role("button", name="Start the run").click()
+    page.get_by_role("button", name="Start run").click()
     page.wait_for_url("**/run/")
 
 
@@ -216,5 +216,5 @@ def _ask_to_delete(page: Page) -> None:
 
 def _wrong_object(page: Page) -> None:
     page.locator("#text").fill("apiVersion: v1\nkind: Node\nmetadata: {name: delta}\nstatus: [}")
-    page.get_by_role("button", name="Save as a new version").click()
+    page.get_by_role("button", name="Save as new version").click()
     page.wait_for_load_state()

@@ -154,10 +154,10 @@ def test_a_changed_file_is_told_from_which_cycle_on_it_differs(client: Client) -
     assert (run.imported["differs"], run.imported["cycles"], run.state) == (5, 6, "done")
     page = shown(client, f"/runs/{run.pk}/")
     assert "Differs from the recording from cycle 5 on; 6 cycles were recorded" in page
-    assert "The same version of KubeSched recorded it" in page
+    assert "It was recorded by the same version of KubeSched" in page
     assert client.get(run.url).json()["imported"]["differs"] == 5
     document["status"]["version"] = "9.9"
-    assert "Version 9.9 of KubeSched" in shown(client, f"/runs/{imported(client, json.dumps(document).encode()).pk}/")
+    assert "KubeSched 9.9" in shown(client, f"/runs/{imported(client, json.dumps(document).encode()).pk}/")
 
 
 def test_more_and_fewer_cycles_than_recorded(client: Client) -> None:
@@ -168,7 +168,7 @@ def test_more_and_fewer_cycles_than_recorded(client: Client) -> None:
     document["status"]["state"] = "cancelled"
     again = imported(client, json.dumps(document).encode())
     assert again.imported["differs"] == 0
-    assert "The recorded one was stopped there" in shown(client, f"/runs/{again.pk}/")
+    assert "The recorded run stopped there" in shown(client, f"/runs/{again.pk}/")
     document["spec"]["scenario"]["spec"]["objects"] = whole[:-1]
     fewer = imported(client, json.dumps(document).encode())
     assert fewer.imported["differs"] == 6
@@ -207,7 +207,7 @@ def test_what_the_page_says_of_an_imported_fork(client: Client) -> None:
     run = imported(client, exported(client, twice(client)))
     source = client.get(f"/runs/{run.pk}/").content.decode()
     page = shown(client, f"/runs/{run.pk}/")
-    assert "Until before cycle 2 it is a run that was not imported with it; then it goes on with 2 changes." in page
+    assert "The parent run was not imported. Identical to it before cycle 2, then continued with 2 changes." in page
     assert "Before cycle 4: 2 changes" in page
     assert "/runs/None/" not in source
     assert "/compare/" not in source.partition("A fork")[2].partition("</section>")[0]

@@ -105,7 +105,7 @@ def test_the_page_tells_the_date_and_pins(client: Client) -> None:
         assert client.get(f"/api{address}".rstrip("/")).json()["deleted_at"] is not None
         client.post(f"{address}pin/", {"pinned": "1"})
         page = client.get(address).content.decode()
-        assert ("Pinned: it stays." in page, "unless pinned" in page) == (True, False)
+        assert ("Pinned: not deleted automatically." in page, "unless pinned" in page) == (True, False)
         detail = client.get(f"/api{address}".rstrip("/")).json()
         assert (detail["pinned"], detail["deleted_at"]) == (True, None)
         changed = client.patch(f"/api{address}".rstrip("/"), {"pinned": False}, content_type="application/json")

@@ -52,7 +52,7 @@ def test_another_pod_of_it(client: Client) -> None:
 def test_one_thing_comes_first(client: Client) -> None:
     load_samples()
     page = get(client, "/")
-    assert page.source.index("Start here") < page.source.index("Then drop a snapshot")
+    assert page.source.index("Start here") < page.source.index("Next: drop a snapshot")
     assert page.source.count('button class="primary big"') == 1
     assert "Continue the course" not in page.source  # that only the browser knows
 
@@ -75,7 +75,7 @@ def test_without_samples_and_runs_it_says_what_to_do(client: Client) -> None:
     page = get(client, "/")
     assert "Start here: drop a snapshot of your cluster" in page.flat
     assert "No samples are loaded" in page.source
-    assert "Nothing has run yet" in page.source
+    assert "No runs yet" in page.source
     assert 'id="example"' not in page.source
     assert client.post("/start/")["Location"] == "/"
 

@@ -119,10 +119,10 @@ def test_no_page_holds_a_script_of_its_own(client: Client, run: Run) -> None:
 
 
 def test_empty_pages_say_what_to_do_next(client: Client) -> None:
-    assert "Nothing has run yet" in get(client, "/").source
+    assert "No runs yet" in get(client, "/").source
     assert "No samples are loaded" in get(client, "/").source
     assert "No scenarios yet" in get(client, "/scenarios/").source
-    assert "Nothing has run yet" in get(client, "/runs/").source
+    assert "No runs yet" in get(client, "/runs/").source
 
 
 def test_run_without_pods_says_so(client: Client) -> None:
@@ -134,7 +134,7 @@ def test_cluster_without_nodes(client: Client) -> None:
     found = ran(scenario(pod("alone")))
     assert get(client, f"/runs/{found.pk}/pods/default/alone/").answer
     assert "no nodes" in get(client, f"/scenarios/{found.scenario_id}/nodes/").source
-    assert "No pod can be placed" in get(client, f"/runs/{found.pk}/").source
+    assert "no pod can be placed" in get(client, f"/runs/{found.pk}/").source
 
 
 @pytest.mark.parametrize(

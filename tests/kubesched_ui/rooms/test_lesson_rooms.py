@@ -104,14 +104,14 @@ def test_what_became_of_it_is_told_when_it_is_revealed(lesson_class: Class) -> N
     assert lesson_class.answer(ada, step, right(lesson_class, step)).status_code == 200
     assert lesson_class.answer(bob, step, wrong(lesson_class, step)).status_code == 200
     before = [lesson_class.part(one)["mine"] for one in (ada, bob, cy)]
-    assert [("Counted" in told, "Right" in told, "Not quite" in told) for told in before] == [
+    assert [("Counted" in told, "Right" in told, "Not correct" in told) for told in before] == [
         (True, False, False),
         (True, False, False),
         (False, False, False),
     ]
     lesson_class.move(reveal=step)
     assert "Right" in lesson_class.part(ada)["mine"]
-    assert "Not quite" in lesson_class.part(bob)["mine"]
+    assert "Not correct" in lesson_class.part(bob)["mine"]
     assert lesson_class.part(bob)["mine"].count("<p") >= 2, "why, too"
     assert "did not answer" in lesson_class.part(cy)["mine"]
     late = lesson_class.answer(cy, step, right(lesson_class, step))

@@ -230,7 +230,7 @@ def test_it_is_said_before_the_start_and_while_it_waits(client: Client, db: None
     assert "Less than a second for 3 pods on 1 node." in start
     changed = client.patch(f"/api/runs/{waits.pk}", {"low": False}, content_type="application/json")
     assert (changed.status_code, changed.json()["low"]) == (200, False)
-    for says, low in (("Let others go first", "1"), ("Wait in turn again", "0")):
+    for says, low in (("Lower priority", "1"), ("Normal priority", "0")):
         assert says in client.get(f"/runs/{waits.pk}/").content.decode()
         client.post(f"/runs/{waits.pk}/yield/", {"low": low})
         waits.refresh_from_db()
