@@ -18,7 +18,7 @@ from benchmarks.room import PATIENCE_S, Student, Teacher, ask, summary, token_in
 from tests.kubesched_ui.instance import Instance
 
 NODES, PODS, LARGE = 100, 120, 12  # LARGE: pods that fit nowhere
-WAITING = "Trying what would let it in"
+WAITING = "Simulating fixes"
 
 
 @dataclass(eq=False)

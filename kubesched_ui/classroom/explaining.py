@@ -18,7 +18,7 @@ from scheduler_core.preemption.choose import RULES
 from scheduler_core.provenance.tree import LEAVES, Tree
 
 MOST = 8  # things that a number is made of
-POINTS = {"raw": "the raw score", "normalized": "the normalised score", "weighted": "the normalised score x weight"}
+POINTS = {"raw": "the raw score", "normalized": "the normalized score", "weighted": "the normalized score x weight"}
 
 
 def explain(question: Question, verdict: Verdict) -> list[str]:
@@ -179,7 +179,7 @@ def _order(question: Question, given: list[str]) -> Iterator[str]:
         return
     told = question.facts.find(question.focus.pod, question.focus.attempt).told
     parts = [f"{plugin} x {score['weight']}" for plugin, score in told.get("score", {}).items()]
-    yield f"The total of a node is the sum of what these give it, normalised and times the weight: {', '.join(parts)}."
+    yield f"The total of a node is the sum of what these give it, normalized and times the weight: {', '.join(parts)}."
 
 
 # ---- preemption

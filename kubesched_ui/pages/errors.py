@@ -83,7 +83,7 @@ def broken(request: HttpRequest) -> HttpResponse:
     trouble = trouble_of(sys.exc_info()[1])
     status = 503 if trouble else 500
     if request.path.startswith("/api/") or not request.accepts("text/html"):
-        detail = trouble.said if trouble else "Something broke on our side; the log of the server has the details."
+        detail = trouble.said if trouble else "Internal error; the server log has the details."
         answer: HttpResponse = JsonResponse({"error": detail}, status=status)
     else:
         answer = HttpResponse(render_to_string("500.html", {"status": status, "trouble": trouble}), status=status)

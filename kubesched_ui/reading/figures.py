@@ -50,7 +50,7 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
     looks = {plugin: {"number": number, "color": SERIES[number]} for plugin, number in numbers.items()}
 
     def part(cell: ScoreCell) -> dict[str, Any]:
-        how = f"raw {cell.raw}, normalised {cell.normalized}, weight {cell.weight}"
+        how = f"raw {cell.raw}, normalized {cell.normalized}, weight {cell.weight}"
         title = f"{cell.plugin}: {cell.weighted} ({how})"
         return {"look": looks[cell.plugin], "width": 100 * cell.weighted / highest, "title": title}
 

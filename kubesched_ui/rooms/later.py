@@ -41,8 +41,8 @@ SALT, TOKEN_S = "rooms.later", 600
 THREADS = 3  # that wait for answers
 SAYS = '{}<p class="small" role="status">{}</p>'
 HEADS = {
-    "why": mark_safe('<h2 id="t-why">What would let it in</h2>'),
-    "together": mark_safe("<h3>What would place them</h3>"),
+    "why": mark_safe('<h2 id="t-why">Suggested fixes</h2>'),
+    "together": mark_safe("<h3>Suggested fixes</h3>"),
 }
 
 _here = threading.Lock()

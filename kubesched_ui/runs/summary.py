@@ -25,9 +25,9 @@ WORDS = {
 
 
 def differences(settings: Any, default: Any) -> list[str]:
-    """`MostAllocated`, `seed 7`, `3 copies of web`, `in time until 10 min` ...: what differs between two RunSettings.
+    """Describe what differs between two RunSettings: `MostAllocated`, `seed 7`, `virtual time until 10 min` ...
 
-    Settings that nobody has found words for are told by their name.
+    Settings without words of their own are described by their name.
     """
     values, usual = asdict(settings), asdict(default)
     told = [*which_pods(values), *how(values), *gates(values), *configuration(values)]
@@ -54,7 +54,7 @@ def which_pods(values: dict[str, Any]) -> list[str]:
 
 def how(values: dict[str, Any]) -> list[str]:
     """In time, and until when."""
-    return [f"in time until {span(values['until'])}"] if values["in_time"] and values["until"] else []
+    return [f"virtual time until {span(values['until'])}"] if values["in_time"] and values["until"] else []
 
 
 def gates(values: dict[str, Any]) -> list[str]:

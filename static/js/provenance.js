@@ -8,7 +8,7 @@ const POINTS = ["preenqueue", "filter", "raw", "normalized", "weighted", "total"
 const WORDS = {
   filter: "verdict",
   raw: "raw score",
-  normalized: "normalised",
+  normalized: "normalized",
   weighted: "weighted",
   preemption: "choice",
 };

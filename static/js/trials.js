@@ -1,4 +1,4 @@
-// The trials of preemption on a node, stepped through: all pods of lower priority leave, then each is put back.
+// The trials of preemption on a node, stepped through: all pods of lower priority are removed, then each is put back.
 // Node and step are in the address (`node`, `trial`), so that reloading and going back lead to the same picture.
 import { loadParts, reload } from "./load.js";
 

@@ -18,7 +18,7 @@ def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/"))
     expect(page.locator(".answer")).to_contain_text("come to the same")
     expect(page.locator("#compare")).to_contain_text("changes[0].weight")
-    page.get_by_label("What became of them").select_option("all")
+    page.get_by_label("Change", exact=True).select_option("all")
     page.locator("#pods").get_by_role("button", name="Show").click()
     page.locator("#pods tbody a").first.click()
     expect(page.locator("table.aligned")).to_be_visible()
@@ -52,11 +52,11 @@ def test_from_a_pending_pod_by_a_remedy_to_its_node(page: Page, recorded: dict[s
 def test_why_not_on_another_node(page: Page, recorded: dict[str, Any], pod: str, node: str) -> None:
     """One that lost, one that was filtered, one of a pod that found none: what would lead there does."""
     page.goto(f"/runs/{recorded['run']}/pods/shop/{pod}/")
-    page.get_by_role("textbox", name="Why not on").fill(node)
+    page.get_by_role("textbox", name="Why not").fill(node)
     page.get_by_role("button", name="Ask").click()
     page.wait_for_url(re.compile(rf"/why/.*node={node}"))
     page.reload()  # the question is in the address
-    expect(page.get_by_role("textbox", name="Why not on")).to_have_value(node)
+    expect(page.get_by_role("textbox", name="Why not")).to_have_value(node)
     page.get_by_role("button", name="Try it").first.click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2F{pod}"))
     expect(page.locator("#pod").get_by_role("link", name=f"B: {node}")).to_be_visible()

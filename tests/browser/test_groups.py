@@ -32,7 +32,7 @@ def test_a_group_opens_into_its_members(page: Page, groups: int) -> None:
 
 def test_the_map_has_what_was_tried(page: Page, groups: int) -> None:
     page.goto(f"/runs/{groups}/groups/team/train/")
-    page.get_by_role("link", name="The map when its first member was tried").click()
+    page.get_by_role("link", name="The map before the first member's cycle").click()
     expect(page.locator("#map")).to_be_visible()
     expect(page).to_have_url(re.compile(r"cycle=4"))
 

@@ -168,5 +168,5 @@ def test_keys_step_through_plugins_and_cycles(page: Page, recorded: dict[str, An
     page.keyboard.press("Enter")
     page.wait_for_url("**cycle=2")
     page.goto(before)
-    page.get_by_role("link", name="This step on the map").click()
+    page.get_by_role("link", name="Show step on map").click()
     page.wait_for_url(lambda url: "cycle=1" in url and "point=score" in url and url.endswith("#map"))

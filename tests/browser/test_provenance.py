@@ -82,7 +82,7 @@ def test_through_the_trials_of_preemption_step_by_step(page: Page, site: Instanc
     current = page.locator("#trials [data-trial][aria-current]")
     expect(page.locator("#trials [data-trial]")).to_have_count(3)
     page.keyboard.press("j")
-    expect(current).to_contain_text("All 2 pods of lower priority leave")
+    expect(current).to_contain_text("All 2 pods of lower priority are removed")
     page.keyboard.press("j")
     expect(current).to_contain_text("default/scan-0 is put back")
     expect(current).to_contain_text("Insufficient cpu")

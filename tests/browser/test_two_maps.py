@@ -48,6 +48,6 @@ def test_two_maps_step_together(page: Page, site: Instance) -> None:
     expect(page.locator("#maps [data-side=b] .map-table tbody tr").filter(has_text="cordoned")).to_have_count(2)
     page.get_by_role("button", name="To the divergence").click()
     both(f"cycle {parting} of 6")
-    page.get_by_label("Step together by").select_option("pod")
+    page.get_by_label("Step both by").select_option("pod")
     expect(page).to_have_url(re.compile(f"cycle={parting}.*together=pod"))
     both(f"cycle {parting} of 6")

@@ -37,6 +37,6 @@ def test_a_preview(page: Page, site: Instance) -> None:
     step.get_by_role("link", name=re.compile("default.web-")).first.click()
     page.wait_for_url(re.compile(r"/compare/\d+/\d+/\?pod="))
     expect(page.locator("#pod")).to_contain_text("moved", timeout=60_000)
-    page.get_by_role("link", name="Which difference did it?").click()
+    page.get_by_role("link", name="Find the cause").click()
     # some forty runs are played for it, in a process beside that comes to the page once it has started
     expect(page.locator("#cause")).to_contain_text("sidecar_containers", timeout=60_000)

@@ -82,7 +82,7 @@ def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) ->
     assert "n1 takes this pod as it is: what keeps it pending is its group, team/train." in why
     assert "Tried for this pod alone" in text(client, f"/runs/{run.pk}/pods/team/train-3/why/")
     pair = text(client, f"/runs/{run.pk}/pods/team/pair-0/", point="filter")
-    assert "2 of 3 nodes are outside the domain in which its group was tried." in pair
+    assert "2 of 3 nodes are outside the topology domain that was evaluated for the pod group." in pair
 
 
 def test_what_is_not_there(client: Client, run: Run) -> None:

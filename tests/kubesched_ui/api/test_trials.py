@@ -35,7 +35,7 @@ def test_a_person_steps_through_them_on_a_page(client: Client) -> None:
     run = ran(client, (FOLDER / "10-preemption.yaml").read_bytes())
     page = client.get(f"/runs/{run.pk}/pods/default/urgent/trials/", {"node": "n1"}).content.decode()
     assert "default/quorum-0" in page
-    assert "to evict it breaks a disruption budget" in " ".join(page.split())
+    assert "evicting it violates a PodDisruptionBudget" in " ".join(page.split())
     assert 'data-before="n3"' in page
     wrong = client.get(f"/runs/{run.pk}/pods/default/urgent/trials/", {"node": "nowhere"})
     assert wrong.status_code == 200

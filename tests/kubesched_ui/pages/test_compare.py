@@ -60,7 +60,7 @@ def test_a_fork_and_its_comparison(client: Client, run: Run) -> None:
     head = page(client, f"/runs/{made.pk}/")
     assert f'href="/compare/{run.pk}/{made.pk}/"' in head
     run.delete()
-    assert "a run that has been deleted" in page(client, f"/runs/{made.pk}/")
+    assert "The parent run was deleted" in page(client, f"/runs/{made.pk}/")
     assert "There is no run" in page(client, answer["Location"], 404)
 
 
@@ -75,7 +75,7 @@ def test_groups_filters_and_sorting(client: Client, run: Run) -> None:
     assert "No pod matches" in page(client, f"{base}?cause=score+X")
     for sort in ("pod", "-change", "a", "b", "-owner", "cause", "cycle", "nonsense"):
         page(client, f"{base}?sort={sort}&change=all&by=kubernetes.io/hostname&page=7")
-    assert "Neither run knows a pod x/y" in page(client, f"{base}?pod=x/y")
+    assert "Pod x/y is in neither run" in page(client, f"{base}?pod=x/y")
 
 
 def test_two_runs_of_a_list(client: Client, run: Run) -> None:

@@ -29,7 +29,7 @@ def test_a_result_is_there_at_once_at_its_most_telling_step(client: Client) -> N
     load_samples()
     told = hero(get(client, "/"))
     assert Run.objects.count() == 0
-    assert "“large” asks for 6 CPU. Where does it go?" in told
+    assert "“large” requests 6 CPU. Which node is chosen?" in told
     assert "No node fits: 3 lack cpu" in told
     assert re.findall(r">(\S+) of 4 free", told) == ["1", "1.5", "750m"]
     assert re.findall(r"</span> (\S+) short", told) == ["5", "4.5", "5.25"]
@@ -43,10 +43,10 @@ def test_a_result_is_there_at_once_at_its_most_telling_step(client: Client) -> N
 def test_another_pod_of_it(client: Client) -> None:
     load_samples()
     told = hero(get(client, "/?pod=medium"))
-    assert "“medium” asks for 2 CPU" in told
+    assert "“medium” requests 2 CPU" in told
     assert told.count("★") == 1
     assert told.count("✕") == 2 + 1  # nodes, and the badge of large
-    assert "“large” asks for" in hero(get(client, "/?pod=nobody"))
+    assert "“large” requests" in hero(get(client, "/?pod=nobody"))
 
 
 def test_one_thing_comes_first(client: Client) -> None:

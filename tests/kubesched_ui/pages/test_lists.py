@@ -51,7 +51,7 @@ def test_runs_are_told_apart_searched_filtered_and_sorted(client: Client, stored
     start(client, other, name="soon", in_time=True, until=60, release="1.27")
     Run.objects.filter(name="packed").update(state="done", placed=3)
     page = source(client, "/runs/")
-    for said in ("MostAllocated", "seed 7", "in time until 1 min", "default settings", "1.27"):
+    for said in ("MostAllocated", "seed 7", "virtual time until 1 min", "default settings", "1.27"):
         assert said in page
     assert titles(client, "/runs/") == ["soon", "packed", "plain"]
     assert titles(client, "/runs/?q=most") == ["packed"]

@@ -18,7 +18,7 @@ def test_score_bars_stack_to_the_totals_best_on_top() -> None:
         ("b", 80, False),
     ]
     assert [part["width"] for part in figure["rows"][0]["parts"]] == [50, 50]
-    assert [part["title"] for part in figure["rows"][1]["parts"]] == ["P: 80 (raw 4, normalised 40, weight 2)"]
+    assert [part["title"] for part in figure["rows"][1]["parts"]] == ["P: 80 (raw 4, normalized 40, weight 2)"]
     assert figure["rows"][1]["parts"][0]["width"] == pytest.approx(200 / 3)
     assert [plugin for plugin, _ in figure["plugins"]] == ["P", "Q"]
 

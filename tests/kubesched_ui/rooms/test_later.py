@@ -49,7 +49,7 @@ def until_there(room: Class, what: str, words: str) -> str:
 def test_remedies_come_when_they_are_made(room: Class) -> None:
     before = room.room.version
     ada = room.join("Ada")
-    assert "Trying what would let it in" in room.part(ada)["parts"]["why"]
+    assert "Simulating fixes" in room.part(ada)["parts"]["why"]
     html = until_there(room, "why", "places the pod")
     assert "Try it" not in html
     assert "<form" not in html

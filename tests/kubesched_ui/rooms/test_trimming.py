@@ -5,14 +5,14 @@ from __future__ import annotations
 from kubesched_ui.rooms import trimming
 
 PAGE = """<main id="main">
-  <section class="card answer-card bad" aria-label="The answer"><p>No node.</p></section>
+  <section class="card answer-card bad" aria-label="Summary"><p>No node.</p></section>
   <section
     class="card remedy"
     id="why"
     aria-labelledby="t-why"
     data-load="/runs/1/pods/a/b/why/?attempt=1&amp;x=2"
-  ><h2 id="t-why">What would let it in</h2><progress></progress><noscript><a href="?">Try</a></noscript></section>
-  <section class="card" data-load="/runs/1/pods/a/b/trials/">Trials</section>
+  ><h2 id="t-why">Suggested fixes</h2><progress></progress><noscript><a href="?">Try</a></noscript></section>
+  <section class="card" data-load="/runs/1/pods/a/b/trials/">Preemption dry runs</section>
   <form action="/delete/"><button>Delete</button></form>
   <button type="button" class="quiet">Keys</button><button class="from" data-from="filter">12</button>
   <a data-keep href="?point=filter">Filter</a>{more}
@@ -25,7 +25,7 @@ def test_what_a_script_would_fetch_has_a_place() -> None:
         ("why", "/runs/1/pods/a/b/why/?attempt=1&x=2"),
         ("map", ""),
     ]
-    assert made.wants[0].waiting == '<h2 id="t-why">What would let it in</h2><progress></progress>'
+    assert made.wants[0].waiting == '<h2 id="t-why">Suggested fixes</h2><progress></progress>'
     assert made.html.index('data-part="map"') < made.html.index('data-part="why"')
     assert made.html.count("data-part") == 2
     for never in ("<form", "Delete", "Trials", "data-load", "Keys", "<button", "noscript", "data-keep"):

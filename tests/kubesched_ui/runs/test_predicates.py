@@ -33,7 +33,7 @@ def test_pages_speak_of_predicates_and_priorities(client: Client) -> None:
     run = started(client, objects, release="1.16", config=json.dumps(POLICY)).json()
     assert client.get(f"/api/runs/{run['id']}").json()["state"] == "done"
     page = client.get(f"/runs/{run['id']}/pods/default/fits/").content.decode()
-    for words in ("Predicates", "Priorities", "MostRequestedPriority", "its Reduce brings it to 0–10", "Assume"):
+    for words in ("Predicates", "Priorities", "MostRequestedPriority", "normalizes it to 0–10", "Assume"):
         assert words in page, words
     for words in ("PreFilter", "PreScore", "Permit", "Each plugin"):
         assert words not in page, words

@@ -221,7 +221,7 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
     answer = client.post(f"/scenarios/{cluster.pk}/upgrade/", {"release": ["1.27", "1.34"], "which": "pending"})
     upgrade = Upgrade.objects.get()
     assert answer["Location"] == f"/upgrades/{upgrade.pk}/"
-    assert "Looking for the causes" in page(client, f"/upgrades/{upgrade.pk}/")
+    assert "Finding causes" in page(client, f"/upgrades/{upgrade.pk}/")
     work(upgrade)
     text = page(client, f"/upgrades/{upgrade.pk}/")
     assert "Of 3 pods 2 come to the same; 1 loses its node." in text
