@@ -29,7 +29,7 @@ def no_nul(get_response: Answer) -> Answer:
         query, api = request.META.get("QUERY_STRING", ""), request.path.startswith(API)
         if "\0" in request.path:
             if api:
-                return JsonResponse({"error": "There is nothing at this address."}, status=404)
+                return JsonResponse({"error": "Nothing exists at this address."}, status=404)
             raise Http404
         if "%00" in query or "\0" in query:
             if api:

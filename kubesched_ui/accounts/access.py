@@ -115,9 +115,9 @@ def may(who: Viewer, action: str, thing: Scenario | Run | Upgrade) -> bool:
 def refusal(who: Viewer, action: str) -> str:
     """Why somebody who sees a thing may not do that with it, a sentence."""
     if not who.writes:
-        return "This token only reads; make one that writes."
+        return "This token is read-only. Create a token with write permission."
     if who.user_id is None:
-        return "A link is for reading only. Sign in, and upload the cluster yourself, to change or run something."
+        return "This link is read-only. To change or run something, sign in and upload the cluster yourself."
     if action == START:
-        return "You see this by a link, which is for reading only. Its owner may share it with a group of yours."
-    return "Only its owner may change, delete or share this. You may start a run, a fork or a version of your own."
+        return "You opened this through a read-only link. Ask the owner to share it with one of your groups."
+    return "Only the owner can change, delete or share this. You can start your own run, fork or version."

@@ -25,7 +25,7 @@ from kubesched_ui.accounts.rules import ADMIN, ADMINS, ASKS, CLOSED, OPEN, VISIT
 READING = {"GET", "HEAD", "OPTIONS"}
 API = "/api/"
 MAX_ID = 2**63 - 1
-NOBODY = "Sign in, or send a token: Authorization: Bearer ..."
+NOBODY = "Authentication required. Sign in, or send a token: Authorization: Bearer ..."
 
 
 class Doors:
@@ -90,13 +90,13 @@ def asked(request: HttpRequest, who: Viewer, route: str, rule: Rule, kwargs: dic
     if level == CLOSED:
         level = rule.read  # the view says that it cannot be written to
     if level == CLOSED:
-        return nothing(request, "There is nothing at this address.")
+        return nothing(request, "Nothing exists at this address.")
     if level == OPEN:
         return None
     if who.nobody or (who.user_id is None and level not in (VISITORS, SEE, START, OWN)):
         return sign_in(request)
     if level == ADMINS and not who.admin:
-        return nothing(request, "There is nothing at this address.")
+        return nothing(request, "Nothing exists at this address.")
     if level not in (SEE, START, OWN):
         return None if who.writes or request.method in READING else refused(request, access.refusal(who, level))
     return held(request, who, level, things_of(route, kwargs))
@@ -105,7 +105,7 @@ def asked(request: HttpRequest, who: Viewer, route: str, rule: Rule, kwargs: dic
 def held(request: HttpRequest, who: Viewer, level: str, things: list[tuple[type[Any], int]]) -> HttpResponse | None:
     """Whether they may do that with all of these things; with none of them nobody may."""
     if not things:
-        return nothing(request, "There is nothing at this address.")
+        return nothing(request, "Nothing exists at this address.")
     for model, pk in things:
         found = model.objects.filter(pk=pk).first() if pk <= MAX_ID else None
         if found is None:

@@ -16,6 +16,9 @@ def tell() -> None:
         return
     try:
         if secret := invitations.first():
-            logger.warning("There is no administrator yet. To be it, open /account/invitation/%s/", secret)
+            logger.warning(
+                "There is no administrator yet. To create the administrator account, open /account/invitation/%s/",
+                secret,
+            )
     except DatabaseError as error:
-        logger.warning("Whether there is an administrator is not known: %s", error)
+        logger.warning("Cannot determine whether there is an administrator: %s", error)

@@ -17,13 +17,13 @@ from scheduler_core.errors import InputError
 KEY = "invitation"  # in the session: the number of the one that was opened
 DAYS = 14
 MOST = 500  # that wait to be used
-OVER = "This invitation was used already, or is over. Ask for another one."
+OVER = "This invitation was already used or has expired. Ask for a new one."
 
 
 def make(by: User, group: Group | None = None, note: str = "") -> str:
     """A new one's secret, which is nowhere else. Raises InputError."""
     if Invitation.objects.filter(current(), made_by=by, used_at=None).count() >= MOST:
-        raise InputError("Invitation", "", f"{MOST} of yours wait to be used already; take some of them back")
+        raise InputError("Invitation", "", f"{MOST} of your invitations are open; revoke some of them")
     return _made(Invitation.Kind.GROUP if group else Invitation.Kind.PERSON, made_by=by, group=group, note=note)
 
 

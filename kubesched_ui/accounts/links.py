@@ -48,7 +48,7 @@ def share_by_link(thing: Scenario | Run, by: User, note: str = "", until: dateti
 def share_with(thing: Scenario | Run, by: User, group: Group, until: datetime | None = None) -> Share:
     """The group sees it from now on. Raises InputError for a group that one is not in."""
     if not group.members.filter(pk=by.pk).exists():
-        raise InputError("Share", "group", "must be a group that you are in")
+        raise InputError("Share", "group", "must be one of your groups")
     _check_room(thing)
     share, _ = Share.objects.update_or_create(**_of(thing), owner=by, group=group, defaults={"expires_at": until})
     return share
@@ -60,4 +60,4 @@ def _of(thing: Scenario | Run) -> dict[str, Any]:
 
 def _check_room(thing: Scenario | Run) -> None:
     if Share.objects.filter(**_of(thing)).count() >= Share.MOST:
-        raise InputError("Share", "", f"there are {Share.MOST} of it already; revoke some of them")
+        raise InputError("Share", "", f"there are {Share.MOST} shares of it; revoke some of them")

@@ -27,11 +27,11 @@ class Refused(Exception):
 def make(user: User, name: str, scope: str = Token.Scope.READ, until: datetime | None = None) -> tuple[Token, str]:
     """A new token and its secret, which is nowhere else. Raises InputError."""
     if not name:
-        raise InputError("Token", "name", "is needed: what is it for?")
+        raise InputError("Token", "name", "is required")
     if scope not in Token.Scope.values:
         raise InputError("Token", "scope", f"must be one of {', '.join(Token.Scope.values)}")
     if user.api_tokens.count() >= Token.MOST:
-        raise InputError("Token", "", f"you have {Token.MOST} already; revoke some of them")
+        raise InputError("Token", "", f"you already have {Token.MOST} tokens; revoke some of them")
     secret = secrets.new(secrets.PREFIX)
     return user.api_tokens.create(name=name, digest=secrets.digest(secret), scope=scope, expires_at=until), secret
 
@@ -40,13 +40,13 @@ def viewer_of(header: str, address: str) -> Viewer:
     """Who an Authorization header stands for. Raises Refused."""
     kind, _, secret = header.partition(" ")
     if kind.lower() != "bearer":
-        raise Refused("Authorization must be: Bearer, a space, an API token.")
+        raise Refused("The Authorization header must be: Bearer TOKEN.")
     if TRIES.reached(address):
-        raise Refused("Too many tokens that are none; wait a minute.", 429)
+        raise Refused("Too many invalid tokens. Try again in a minute.", 429)
     found = Token.objects.select_related("user").filter(current(), digest=secrets.digest(secret.strip())).first()
     if found is None or not found.user.is_active:
         TRIES.count(address)
-        raise Refused("There is no such token; it may have been revoked, or be over.")
+        raise Refused("Invalid token. It may have been revoked or have expired.")
     note_use(found, address)
     return access.viewer_of(found.user, writes=found.scope == Token.Scope.WRITE)
 

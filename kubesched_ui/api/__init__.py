@@ -42,7 +42,8 @@ from scheduler_core.errors import InputError
 api = NinjaAPI(
     title="KubeSched",
     version="1",
-    description="Upload a cluster, run a scheduler on it, read every decision. Events also stream over the websocket "
+    description="Upload a cluster, run a scheduler on it and read every decision. Events are also streamed over "
+    "the websocket "
     "at `/ws/runs/{id}` (see docs/websocket.md).",
     urls_namespace="api",
     docs=Swagger(settings={"deepLinking": False}),  # its links would stand inside buttons, out of a keyboard's reach
@@ -65,7 +66,7 @@ def refusal(request: HttpRequest, problem: str, status: int, **more: Any) -> Htt
 def unknown_plugins(request: HttpRequest, error: UnknownPlugins) -> HttpResponse:
     """Names each of them, and how to go on without them."""
     named = [{"name": plugin.name, "what": plugin.what} for plugin in error.plugins]
-    way_out = "" if error.rest else '; "unknown_plugins": "leave_out" goes on without them'
+    way_out = "" if error.rest else '; "unknown_plugins": "leave_out" starts the run without them'
     return refusal(request, f"{error}{way_out}", 400, unknown_plugins=named)
 
 
@@ -99,7 +100,7 @@ def not_recorded(request: HttpRequest, error: NotRecorded) -> HttpResponse:
 
 @api.exception_handler(Busy)
 def busy(request: HttpRequest, error: Busy) -> HttpResponse:
-    return refusal(request, "Others are searching; ask again in a moment.", 503)
+    return refusal(request, "The server is busy. Try again in a few seconds.", 503)
 
 
 @api.exception_handler(Troubled)
@@ -123,7 +124,7 @@ def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(Http404)
 def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    return refusal(request, str(error) or "There is nothing at this address.", 404)
+    return refusal(request, str(error) or "Nothing exists at this address.", 404)
 
 
 @api.exception_handler(RequestDataTooBig)
@@ -135,4 +136,4 @@ def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
 @api.exception_handler(MultiPartParserError)
 @api.exception_handler(SuspiciousOperation)
 def bad_request(request: HttpRequest, error: Exception) -> HttpResponse:
-    return refusal(request, str(error) or "The request cannot be read.", 400)
+    return refusal(request, str(error) or "The request is not valid.", 400)

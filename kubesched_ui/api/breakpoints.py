@@ -46,12 +46,14 @@ def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> 
     FINDER.find(run, wanted.where, None, "all", 1)
     name = wanted.name or wanted.where[:MAX_NAME]
     if run.breakpoints.count() >= Breakpoint.MOST:
-        raise InputError("breakpoints", "", f"are {Breakpoint.MOST} already, which is the most a run may have")
+        raise InputError("breakpoints", "", f"limit reached: a run can have {Breakpoint.MOST} breakpoints")
     try:
         with transaction.atomic():
             return Status(201, run.breakpoints.create(name=name, where=wanted.where))
     except IntegrityError:
-        raise InputError("breakpoint", "name", f"{name!r} is taken by another one of this run") from None
+        raise InputError(
+            "breakpoint", "name", f"{name!r} is already the name of another breakpoint of this run"
+        ) from None
 
 
 @router.delete("/runs/{int:run_id}/breakpoints/{int:number}", response={204: None, **REFUSALS})

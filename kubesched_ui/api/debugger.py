@@ -138,7 +138,7 @@ def object_then(
     moment = Asked(cycle, t, seq).moment(recording_of(run))
     found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
     if found is None:
-        raise Http404(f"There is no {kind[:100]} {name[:253]} at that moment.")
+        raise Http404(f"There is no {kind[:100]} {name[:253]} at that timepoint.")
     return encoded(found)
 
 
@@ -146,7 +146,7 @@ def asked(run_id: int, seq: int | None) -> Run:
     """The run. Raises InputError if it has no events to count by."""
     run: Run = find(Run, run_id)
     if seq is not None and not run.in_time:
-        raise InputError("seq", "", "is for runs in time; ask by cycle")
+        raise InputError("seq", "", "is only for runs in virtual time; use cycle")
     return run
 
 

@@ -141,7 +141,7 @@ def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) ->
     run = find(Run, run_id)
     found = history.history(run, namespace, name)
     if not (found["moves"] or found["attempts"] or found["happened"]):
-        raise Http404(f"Nothing happened to pod {namespace}/{name} in this run.")
+        raise Http404(f"Pod {namespace}/{name} has no events in this run.")
     ends = queue_times.ends(run, namespace, name) if found["moves"] else {}
     return found | {"moves": [move | {"until": ends.get(move["seq"])} for move in found["moves"]]}
 

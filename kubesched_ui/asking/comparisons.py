@@ -104,7 +104,7 @@ def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:
             nodes = lists[version]
             found[number] = Cycle(CycleTrace.decode(bytes(trace), partial(list, nodes)), nodes)
         if missing := set(numbers) - found.keys():
-            raise InputError("run", "", f"cycle {min(missing)} of run {run.pk} is not there any more")
+            raise InputError("run", "", f"cycle {min(missing)} of run {run.pk} no longer exists")
         return found
 
     return read
@@ -153,7 +153,7 @@ def inputs_of(run: Run, anew: bool = False) -> Inputs:
     """What a run was made of; a fork of its first ancestor and all that was changed on the way. `anew`: the objects are
     made of the scenario again, instead of being taken from the recording. Raises NotRecorded, InputError."""
     if run.active:
-        raise InputError("cause", "", f"run {run.pk} is still under way")
+        raise InputError("cause", "", f"run {run.pk} is still running")
     first = forking.beginning_of(run) if run.is_fork else run
     made: dict[str, Any] = {
         "release": get_release(first.release),

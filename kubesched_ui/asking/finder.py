@@ -28,8 +28,8 @@ MEMORY_MB = 1024
 PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH")  # of the environment; secrets are not
 
 MODULE = "scheduler_core.debugger.find_process"
-TOO_LONG = f"was stopped after {SECONDS:g} s; make it simpler"
-CRASHED = "needs too much memory; make it simpler"
+TOO_LONG = f"was stopped after {SECONDS:g} s; use a simpler expression"
+CRASHED = "needs too much memory; use a simpler expression"
 
 
 class Busy(Exception):
@@ -82,7 +82,7 @@ class Finder:
             said: dict[str, Any] = msgspec.msgpack.decode(self._asking.recv_bytes())
             return said
         except (EOFError, OSError):
-            logger.warning("The process that searches ended by itself: %s", self._process and self._process.poll())
+            logger.warning("The search process ended unexpectedly: %s", self._process and self._process.poll())
             self.end()
             raise WrongExpression(CRASHED) from None
 

@@ -50,17 +50,17 @@ def note_of(run: Run, row: Cycle) -> str:
     row.run = run
     trace = recorded.trace_of(row)
     if trace.preenqueue is not None and trace.preenqueue.plugin == GANG:
-        return "It is held back until its group is there, with as many pods as it takes; no change to nodes would help."
+        return "The pod waits until its pod group exists and has enough pods. Changing nodes does not help."
     if not trace.group or trace.result == "scheduled":
         return ""
     if trace.node and trace.reserve is None:
         return (
-            f"{trace.node} takes this pod as it is: what keeps it pending is its group, {trace.group}. Ask this of the "
-            "member that fits nowhere."
+            f"{trace.node} is feasible for this pod. The pod is pending because of its group, {trace.group}. "
+            "Open the member without a feasible node for suggested fixes."
         )
     return (
-        "Tried for this pod alone, with the members before it on their nodes. A fork with a change tries the whole "
-        f"group {trace.group} again."
+        "Simulated for this pod alone, with the earlier members on their nodes. "
+        f"A fork with a change schedules the whole group {trace.group} again."
     )
 
 

@@ -28,7 +28,9 @@ ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")
 def tell(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | None, until: bool) -> Tree:
     """The tree of a move's time; without a move that of when the cycle began. Raises InputError, NotThere."""
     if not run.in_time:
-        raise NotThere("point", "", "queue is of runs in time; this one is in one pass, where nobody waits")
+        raise NotThere(
+            "point", "", "queue is only for runs in virtual time; this is a single-pass run, in which pods do not wait"
+        )
     times = _of(run, namespace, name)
     if move is None:
         move = times.begin_of(_finished(run, cycle) if cycle is not None else None)

@@ -33,7 +33,7 @@ def key_of(run: Run) -> str:
 def recording_of(run: Run) -> Recording:
     """The run's moves. Raises NotRecorded, also in the web process for a run that is too large for it; InputError."""
     if settings.BESIDE and run.cycles_done > LARGE:
-        raise NotRecorded(f"Run {run.pk} is large: this is told where it is asked for.")
+        raise NotRecorded(f"Run {run.pk} is too large to do this automatically; open the page to request it.")
     key = key_of(run)
     with _lock:
         if key in _kept:
@@ -66,10 +66,10 @@ def is_asked(run: Run) -> bool:
 def why_not(run: Run) -> str:
     """Why a run has no recording."""
     if run.active and not run.last_seq:
-        return f"Run {run.pk} has not begun yet; ask again in a moment."
+        return f"Run {run.pk} has not started yet. Try again in a few seconds."
     if run.cycles_done:
-        return f"Run {run.pk} was recorded by an earlier version, which did not keep this; run it again."
-    return f"Nothing was recorded of run {run.pk}."
+        return f"Run {run.pk} was recorded by an earlier version without this data. Run it again."
+    return f"Run {run.pk} has no recording."
 
 
 def parts_to_search(run: Run) -> dict[str, list[bytes]]:

@@ -41,7 +41,7 @@ def cycle_of(run: Run, namespace: str, name: str, attempt: int | None) -> Cycle:
     row = rows.first() if attempt is None else rows.filter(attempt=attempt).first()
     if row is None:
         which = f" {attempt} times" if attempt is not None and rows.exists() else ""
-        raise Http404(f"Run {run.pk} has not tried pod {namespace}/{name}{which}.")
+        raise Http404(f"Run {run.pk} has not scheduled pod {namespace}/{name}{which}.")
     return row
 
 

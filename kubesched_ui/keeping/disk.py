@@ -33,11 +33,11 @@ def short() -> str:
         return FULL.said
     free, least = free_here(), settings.DISK_MIN_FREE_BYTES
     if free < least:
-        return f"The disk is almost full: {shown(free)} are free, and new work needs {shown(least)}. {DELETE}"
+        return f"The disk is almost full: {shown(free)} free, {shown(least)} required for new work. {DELETE}"
     if most := settings.DATABASE_MAX_BYTES:
         size, room = size_and_free()
         if size - room > most:
-            return f"The database is almost full: it holds {shown(size - room)} of {shown(most)}. {DELETE}"
+            return f"The database is almost full: {shown(size - room)} of {shown(most)} used. {DELETE}"
     return ""
 
 
@@ -55,7 +55,7 @@ def short_lately() -> str:
     return _lately[1]
 
 
-DELETE = "Delete runs and scenarios that are not needed; what was recorded is safe."
+DELETE = "Delete runs and scenarios that you do not need. Existing recordings are not affected."
 
 
 def is_full() -> bool:

@@ -36,8 +36,8 @@ def check_scenario() -> None:
         have = usage.scenarios_of(owner)
         if have.count() >= limits.scenarios:
             raise OverQuota(
-                f"You have {have.count():,} of {limits.scenarios:,} scenarios. "
-                f"Delete some that are not needed; the oldest are {named(have.order_by('created_at', 'pk'))}."
+                f"You have {have.count():,} of {limits.scenarios:,} scenarios. Delete some that you do not "
+                f"need; the oldest are {named(have.order_by('created_at', 'pk'))}."
             )
     check_size(owner, limits)
 
@@ -52,8 +52,8 @@ def check_run(scenario: Scenario, pods: Sequence[str] | None, copies: int) -> No
         have = usage.runs_of(owner)
         if have.count() >= limits.runs:
             raise OverQuota(
-                f"You have {have.count():,} of {limits.runs:,} runs. "
-                f"Delete some that are not needed; the oldest are {named(have.order_by('created_at', 'pk'))}."
+                f"You have {have.count():,} of {limits.runs:,} runs. Delete some that you do not need; the "
+                f"oldest are {named(have.order_by('created_at', 'pk'))}."
             )
     check_running(owner, limits)
     check_size(owner, limits)
@@ -63,7 +63,8 @@ def check_running(owner: int | None, limits: Limits) -> None:
     if limits.running and not _one.get() and (number := usage.under_way(owner)) >= limits.running:
         have = usage.runs_of(owner).filter(state__in=Run.ACTIVE).order_by("created_at", "pk")
         raise OverQuota(
-            f"You have {number:,} of {limits.running:,} runs under way ({named(have)}). Wait for one, or cancel it."
+            f"You have {number:,} of {limits.running:,} active runs ({named(have)}). Wait until one finishes, "
+            f"or cancel one."
         )
 
 
@@ -74,7 +75,7 @@ def check_size(owner: int | None, limits: Limits) -> None:
         large.sort(key=lambda thing: -thing.stored_bytes)
         largest = ", ".join(f"{called(thing)} ({shown(thing.stored_bytes)})" for thing in large[:NAMED])
         raise OverQuota(
-            f"You store {shown(size)} of {shown(limits.size)}. Delete what is not needed; the largest are {largest}."
+            f"You store {shown(size)} of {shown(limits.size)}. Delete what you do not need; the largest are {largest}."
         )
 
 
@@ -99,7 +100,7 @@ def beginning() -> tuple[int | None, Limits]:
 
 def named(things: Any) -> str:
     """`run 7, run 9`: the first few that are not pinned."""
-    return ", ".join(called(thing) for thing in things.filter(pinned=False)[:NAMED]) or "pinned, all of them"
+    return ", ".join(called(thing) for thing in things.filter(pinned=False)[:NAMED]) or "all pinned"
 
 
 def called(thing: Run | Scenario) -> str:

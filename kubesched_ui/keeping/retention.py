@@ -111,5 +111,5 @@ def sweep() -> int:
             name, number = type(thing).__name__.lower(), thing.pk
             thing.delete()
             gone += 1
-            logger.info("%s %s is deleted: its days were over", name, number)
+            logger.info("%s %s deleted: retention period expired", name, number)
     return gone

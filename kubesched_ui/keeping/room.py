@@ -48,6 +48,6 @@ def give_back(alone: bool = False) -> int:
                     break
                 time.sleep(READERS_S)
         except OperationalError as error:  # nothing depends on it
-            logger.warning("The room that deleted runs left is not given back: %s", error)
+            logger.warning("Could not vacuum the database: %s", error)
             return 0
     return before - size_and_free()[0]

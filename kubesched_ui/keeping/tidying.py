@@ -37,7 +37,7 @@ def tidy() -> None:
     for one in also:
         one.sweep()
     if freed := room.give_back():
-        logger.info("%s MB that deleted runs had left were given back", freed >> 20)
+        logger.info("%s MB of deleted runs returned to the file system", freed >> 20)
 
 
 @worker_ready.connect
@@ -52,8 +52,8 @@ def look() -> None:
         if room.worth() or retention.due() or any(one.due() for one in also):
             app.send_task(TIDY, expires=settings.TIDY_EVERY_S)
     except (OperationalError, OSError) as error:
-        logger.warning("Could not tidy up: %s", error)
+        logger.warning("Cleanup failed: %s", error)
     except Exception as error:  # a timer must not fail
-        logger.warning("Could not look for what to tidy up: %s", error)
+        logger.warning("Cleanup check failed: %s", error)
     finally:
         connection.close()

@@ -69,7 +69,7 @@ def make_token(request: HttpRequest) -> HttpResponse:
     try:
         made, secret = tokens.make(user, name_in(request), request.POST.get("scope", Token.Scope.READ), until(request))
     except InputError as error:
-        messages.error(request, f"No token was made. {error}")
+        messages.error(request, f"The token was not created. {error}")
         return redirect("account")
     return shown(request, made=made, secret=secret)
 
@@ -79,7 +79,7 @@ def drop_token(request: HttpRequest, number: int) -> HttpResponse:
     """It does not work any more."""
     user: Any = request.user
     get_object_or_404(user.api_tokens, pk=number).delete()
-    messages.info(request, "The token is revoked.")
+    messages.info(request, "Token revoked.")
     return redirect("account")
 
 
@@ -135,7 +135,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 def uninvite(request: HttpRequest, number: int) -> HttpResponse:
     """Its link does not work any more."""
     get_object_or_404(Invitation, pk=number, used_at=None).delete()
-    messages.info(request, "The invitation is taken back.")
+    messages.info(request, "Invitation revoked.")
     return redirect("invitations")
 
 

@@ -52,7 +52,7 @@ def find(number: int) -> Run:
     """The run with its scenario; a 404 that says so where there is none."""
     run = Run.objects.select_related("scenario").filter(pk=number).first()
     if run is None:
-        raise Http404(f"There is no run {number}; it may have been deleted.")
+        raise Http404(f"Run {number} does not exist; it may have been deleted.")
     return run
 
 
@@ -84,7 +84,7 @@ def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
     try:
         return {"did": comparisons.cause(*runs, pod)}
     except Busy:
-        return {"nothing_did": "Others are asking; reload in a moment."}
+        return {"nothing_did": "The server is busy. Reload in a few seconds."}
     except (InputError, NotRecorded) as problem:
         return {"nothing_did": str(problem)}
 
@@ -121,7 +121,7 @@ def figures(comparison: Comparison) -> list[tuple[str, str, str, bool]]:
     rows: list[tuple[str, list[Any], str]] = [
         ("Nodes with a pod", found["nodes_used"], ""),
         ("Pods without a node", found["pending"], ""),
-        ("Pods evicted for others", found["victims"], ""),
+        ("Preempted pods", found["victims"], ""),
     ]
     for resource, shares in found["requested_share"].items():
         rows += [(f"{resource}: {name}", shares[key], "%") for key, name in SHARES.items()]
@@ -241,7 +241,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     """Two runs of a list, as `run=1&run=2`, the older one first."""
     numbers = sorted({int(text) for text in request.GET.getlist("run") if text.isdecimal() and len(text) < 19})
     if len(numbers) != 2:
-        messages.error(request, f"Choose two runs to compare; {len(numbers) or 'none'} was chosen.")
+        messages.error(request, f"Select two runs to compare; {len(numbers) or 'none'} selected.")
         return redirect(came_from(request) or "runs")
     return redirect("compare", *numbers)
 
@@ -269,7 +269,7 @@ def fork(request: HttpRequest, run_id: int) -> HttpResponse:
     try:
         made = forked(parent, request)
     except InputError as error:
-        messages.error(request, f"Nothing was forked. {error}")
+        messages.error(request, f"The run was not forked. {error}")
         return redirect(came_from(request) or reverse("run", args=[run_id]))
     pod = request.POST.get("pod", "")[:600]
     address = reverse("compare", args=[parent.pk, made.pk])

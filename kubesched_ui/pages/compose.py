@@ -94,7 +94,7 @@ def told(ask: Any) -> HttpResponse:
     except (InputError, IngestError) as error:
         return not_told(str(error), 400)
     except asking.Outdated:
-        return not_told("A newer text came.", 409)
+        return not_told("A newer version of the text was sent.", 409)
     except NoAnswer as problem:
         answer = not_told(str(problem), 503)
         answer["Retry-After"] = str(problem.again)

@@ -17,12 +17,12 @@ from scheduler_core.errors import InputError
 logger = logging.getLogger(__name__)
 
 TITLES = {
-    400: "This request cannot be read",
-    403: "This is not allowed",
-    404: "There is nothing here",
-    413: "That is too large",
-    429: "Not so fast",
-    500: "This recording cannot be read",
+    400: "Bad request",
+    403: "Forbidden",
+    404: "Not found",
+    413: "Too large",
+    429: "Too many requests",
+    500: "Unreadable recording",
 }
 
 
@@ -35,7 +35,7 @@ def readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
             return view(request, *args, **kwargs)
         except InputError as error:
             logger.warning("%s: %s", request.path, error)
-            return page(request, 500, f"{error}. It was written by another version; start the run again.")
+            return page(request, 500, f"{error}. It was recorded by another version. Run it again.")
 
     return answering
 
@@ -49,28 +49,28 @@ def page(request: HttpRequest, status: int, detail: str) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, RequestDataTooBig):
-        return page(request, 413, "The form holds more text than is taken; upload it as a file instead.")
-    return page(request, 400, "Something in it is not as it should be. Go back and try again.")
+        return page(request, 413, "The form contains too much text. Upload a file instead.")
+    return page(request, 400, "The request is not valid. Go back and try again.")
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None, reason: str = "") -> HttpResponse:
     """A write that this viewer may not do, with its sentence; else a form without the token that it should have."""
     said = str(exception) if exception else ""
     return page(
-        request, 403, said or "The form was too old or came from another site. Reload the page and send it again."
+        request, 403, said or "The form has expired or was sent from another site. Reload the page and submit it again."
     )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     said = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
-    lost = "There is nothing at this address. What it named may have been deleted, or it is incomplete."
+    lost = "Nothing exists at this address. It may have been deleted, or the address is incomplete."
     detail = said if said.endswith(".") else lost
     return page(request, 404, detail)
 
 
 def too_many(request: HttpRequest) -> HttpResponse:
     """More tries than are looked at."""
-    answer = page(request, 429, "There were too many tries. Wait a minute, then try again.")
+    answer = page(request, 429, "Too many attempts. Try again in a minute.")
     answer["Retry-After"] = "60"
     return answer
 

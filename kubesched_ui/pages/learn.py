@@ -76,4 +76,4 @@ def lesson_of(name: str, step: int) -> Lesson:
             return found
     except (LessonError, Unknown) as problem:
         raise Http404(str(problem)) from None
-    raise Http404("There is no such lesson." if found is None else f"Lesson {name} has no step {step}.")
+    raise Http404("This lesson does not exist." if found is None else f"Lesson {name} has no step {step}.")

@@ -39,7 +39,7 @@ def groups(request: HttpRequest) -> HttpResponse:
         return render(request, "people.html", {"groups": user.sharing_groups.select_related("owner")})
     name = name_in(request)
     if not name or user.own_groups.count() >= MOST:
-        problem = "A group needs a name." if not name else f"You have {MOST} groups already; delete some of them."
+        problem = "Group name cannot be empty." if not name else f"You already have {MOST} groups. Delete some of them."
         messages.error(request, problem)
         return redirect("people")
     made = Group.objects.create(name=name, owner=user)
@@ -73,7 +73,7 @@ def add(request: HttpRequest, number: int) -> HttpResponse:
     if user is None:
         messages.error(request, f"Nobody signs in as {name!r}.")
     elif found.members.count() >= Group.MOST:
-        messages.error(request, f"A group has {Group.MOST} people at most.")
+        messages.error(request, f"A group has {Group.MOST} members at most.")
     else:
         found.members.add(user)
     return redirect("group-of-people", number)
@@ -97,7 +97,7 @@ def remove(request: HttpRequest, number: int, user_id: int) -> HttpResponse:
     user: Any = request.user
     found = find(request, number, own=user_id != user.pk)
     if user_id == found.owner_id:
-        messages.error(request, "Who manages a group is in it; delete the group instead.")
+        messages.error(request, "The manager cannot leave the group. Delete the group instead.")
         return redirect("group-of-people", number)
     found.members.remove(user_id)
     found.shares.filter(owner=user_id).delete()  # what they brought in goes with them
@@ -109,5 +109,7 @@ def delete(request: HttpRequest, number: int) -> HttpResponse:
     """Its members do not see any more what was shared with it."""
     found: Any = find(request, number, own=True)
     found.delete()
-    messages.info(request, f"The group “{found.name}” is deleted; what was shared with it is not any more.")
+    messages.info(
+        request, f"The group “{found.name}” is deleted. Its members no longer have access to what was shared with it."
+    )
     return redirect("people")

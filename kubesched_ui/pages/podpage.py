@@ -238,7 +238,7 @@ def about_cycle(
         "preemption": preemption(cycle, priorities(run, cycle)),
         "facts": facts(events, came_to),
         "there": there(cycle, verdicts, page_bound) if page_bound else "",
-        "tie": "by name" if tie == "name" else "by the run's seed",
+        "tie": "by name" if tie == "name" else "by the seed of the run",
         "asking": asking(cycle, verdicts, nodes, trace.node, old),
     } | about_scores(score_rows(cycle), query)
 
@@ -288,10 +288,10 @@ def there(cycle: Mapping[str, Any], verdicts: Matrix, node: str) -> str:
     if node == cycle.get("selected"):
         return "This run chose the same node."
     if status := (cycle.get("filter") or {}).get(node):
-        return f"Here that node refuses the pod: {'; '.join(status.get('reasons') or ())}."
+        return f"In this run, that node is rejected: {'; '.join(status.get('reasons') or ())}."
     if (total := cycle.get("total")) and node in total:
         rank = 1 + sum(value > total[node] for value in total.values())
-        return f"Here that node scores {total[node]:,}, rank {rank} of {len(total):,}."
+        return f"In this run, that node scores {total[node]:,}, rank {rank} of {len(total):,}."
     return ""
 
 

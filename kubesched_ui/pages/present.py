@@ -31,9 +31,9 @@ from scheduler_core.framework.interface import MAX_NODE_SCORE
 GROUPS, PODS_TOLD, VICTIMS = 6, 12, 24  # on a slide
 NOTE = 130  # characters of what is said of a plugin
 TITLES = {
-    "nodes": "The cluster before it is tried",
-    "fits": "Who is left",
-    "victims": "Who has to go",
+    "nodes": "The cluster before the pod is scheduled",
+    "fits": "Feasible nodes",
+    "victims": "Victims",
     "total": "The sums",
     "result": "The decision",
 }
@@ -100,7 +100,7 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
 def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict[str, Any]:
     """A slide of a cycle, and the ways from it."""
     page = podpage.context(run, row.namespace, row.name, {"cycle": str(row.number)})
-    assert page is not None, "a cycle is of a pod"
+    assert page is not None, "cycle needs a pod"
     state = state_of(run, row)
     cycle, verdicts = page["cycle"], page["matrix"]
     found = slides.of_cycle(cycle, verdicts, page["preemption"], hide, state is not None)
@@ -152,11 +152,11 @@ def title_of(slide: Slide, row: Cycle) -> str:
         case "filter" | "score":
             return slide.plugin
         case "preenqueue":
-            return "It may not enter the queue"
+            return "PreEnqueue rejects the pod"
         case "prefilter":
-            return "PreFilter refuses it"
+            return "PreFilter rejects the pod"
         case "candidates":
-            return "Would evicting pods make room?"
+            return "Would preemption help?"
     return TITLES[slide.point]
 
 

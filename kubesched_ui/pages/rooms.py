@@ -130,7 +130,7 @@ def made(request: HttpRequest, token: str) -> HttpResponse:
     """A part of what a class sees, for the web process, which asks a process beside it. Nothing is here for others."""
     try:
         if settings.BESIDE:
-            raise Refused("There is nothing at this address.", 404)
+            raise Refused("Nothing exists at this address.", 404)
         return HttpResponse(later.by_token(token))
     except Refused as refused:
         raise Http404(str(refused)) from None

@@ -32,13 +32,13 @@ def sort_of(wanted: str | None) -> str:
 
 
 def scheduler_of(run: Run) -> str:
-    """`scheduler 1.34 (as 1.34.1), the cluster's own version`: its release, what that is held to, and what the cluster
+    """`scheduler 1.34 (as 1.34.1), the version of the cluster`: its release, what that is held to, and what the cluster
     runs where it is known."""
     held, theirs = held_to(run.release_number), run.scenario.kubernetes
     told = f"scheduler {run.release.replace(',', ', ')}" + (f" (as {held})" if held else "")
     if own_release(run.scenario) == run.release_number:
-        return f"{told}, the cluster's own version"
-    return f"{told}, while the cluster runs {theirs}" if theirs else told
+        return f"{told}, the version of the cluster"
+    return f"{told}; the cluster runs {theirs}" if theirs else told
 
 
 def outcome_counts(run: Run) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[
 def together(run: Run) -> dict[str, Any]:
     """What all pending pods lack together. Raises NotRecorded, InputError."""
     if run.active:
-        raise NotRecorded("The run is not over; ask again when it is.")
+        raise NotRecorded("The run has not finished. Try again when it has finished.")
     told = remedies.together_of(run)
     failed = run.cycles.filter(result=PodResult.Result.UNSCHEDULABLE).order_by("number").first()
 

@@ -75,7 +75,7 @@ def heat(request: HttpRequest, run_id: int) -> HttpResponse:
     """The heatmap of nodes, for the run's page to draw when it comes into view."""
     figure = runpage.utilisation(find(run_id))
     if figure is None:
-        raise Http404("How full the nodes are is told for runs in one pass, of scenarios with nodes.")
+        raise Http404("Node utilization is available for single-pass runs of scenarios with nodes.")
     return JsonResponse(figure)
 
 
@@ -98,7 +98,7 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpRes
     """One pod: the answer, then every extension point of each attempt."""
     context = podpage.context(find(run_id), namespace, name, request.GET)
     if context is None:
-        raise Http404(f"Run {run_id} knows no pod {namespace}/{name}.")
+        raise Http404(f"Run {run_id} has no pod {namespace}/{name}.")
     return render(request, "pod.html", context)
 
 
@@ -220,7 +220,7 @@ def object_then(request: HttpRequest, run_id: int) -> HttpResponse:
     except NotRecorded as error:
         raise Http404(str(error)) from None
     if context is None:
-        raise Http404(f"There was no such object in run {run_id} then.")
+        raise Http404(f"Run {run_id} has no such object at this timepoint.")
     return render(request, "run_object.html", context)
 
 

@@ -177,7 +177,7 @@ def rename(request: HttpRequest, scenario_id: int) -> HttpResponse:
         found.name = name
         found.save(update_fields=["name"])
     else:
-        messages.error(request, "A scenario needs a name; it keeps the one that it had.")
+        messages.error(request, "Name cannot be empty. The old name was kept.")
     return redirect("scenario", scenario_id)
 
 

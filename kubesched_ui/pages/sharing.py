@@ -46,7 +46,7 @@ def shares(request: HttpRequest, scenario_id: int | None = None, run_id: int | N
             return redirect(page_of(thing))
         _, secret = links.share_by_link(thing, user, name_in(request), until(request))  # type: ignore[arg-type]
     except InputError as error:
-        messages.error(request, f"Nothing was shared. {error}")
+        messages.error(request, f"The share was not created. {error}")
         return redirect(page_of(thing))
     return shown(request, thing, link=request.build_absolute_uri(reverse("shared", args=[secret])))
 
@@ -74,7 +74,7 @@ def revoke(
     """Whoever saw it by this share does not any more, from the next request on."""
     thing = thing_of(scenario_id, run_id)
     get_object_or_404(thing.shares, pk=number).delete()
-    messages.info(request, "It is not shared that way any more.")
+    messages.info(request, "Share revoked.")
     return redirect(page_of(thing))
 
 
@@ -83,5 +83,5 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     """Opens a link: this session sees what is shared from now on."""
     share = links.open_link(request.session, token)
     if share is None:
-        raise Http404("This link shows nothing: it was revoked, is over, or is incomplete.")
+        raise Http404("This link is not valid. It may have been revoked, have expired or be incomplete.")
     return redirect("scenario", share.scenario_id) if share.scenario_id else redirect("run", share.run_id)

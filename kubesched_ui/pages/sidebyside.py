@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from kubesched_ui.models import Run
 
 CYCLE, POD, TIME = "cycle", "pod", "time"
-WAYS = {CYCLE: "number of the cycle", POD: "pod", TIME: "virtual time"}
+WAYS = {CYCLE: "cycle number", POD: "pod", TIME: "virtual time"}
 
 
 def maps(request: HttpRequest, a: Run, b: Run, shared: bool) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def maps(request: HttpRequest, a: Run, b: Run, shared: bool) -> dict[str, Any]:
         "until": max(a.clock, b.clock) if together == TIME else 0,
         "note": note(together, a, b, second)
         if shared
-        else "The two runs share no pod: cycle K of A beside cycle K of B.",
+        else "The runs have no pod in common: shows cycle K of A next to cycle K of B.",
     }
 
 
@@ -51,11 +51,9 @@ def related(a: Run, b: Run) -> bool:
 def note(together: str, a: Run, b: Run, second: bool) -> str:
     """What a person may wonder at when they step."""
     if together == POD:
-        return (
-            "B shows the cycle that tried the same pod the same time; a pod that B never tried leaves it where it is."
-        )
+        return "B shows the same attempt of the same pod. If B did not schedule the pod, it stays at its cycle."
     if together == TIME:
-        return f"Steps are {'B' if second else 'A'}'s cycles; the other shows the same second."
+        return f"Steps are {'B' if second else 'A'}'s cycles; the other run shows the same second."
     if a.cycles_done != b.cycles_done:
-        return f"{'A' if second else 'B'} has fewer cycles and stays at its end."
-    return "Cycle K of A beside cycle K of B."
+        return f"{'A' if second else 'B'} has fewer cycles and stays at its last cycle."
+    return "Shows cycle K of A next to cycle K of B."

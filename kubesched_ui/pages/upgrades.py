@@ -53,7 +53,7 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
         with transaction.atomic():
             made = life.create_upgrade(scenario, request.POST.getlist("release"), request.POST.get("which") == "every")
     except InputError as error:
-        messages.error(request, f"No preview was started. {error}")
+        messages.error(request, f"The preview was not started. {error}")
         return redirect("scenario", scenario_id)
     return redirect("upgrade", made.pk)
 
@@ -69,5 +69,5 @@ def delete(request: HttpRequest, number: int) -> HttpResponse:
     """Deletes the preview; its runs stay."""
     found = find(number)
     found.delete()
-    messages.info(request, "The upgrade preview is deleted; its runs stay.")
+    messages.info(request, "The upgrade preview is deleted. Its runs are kept.")
     return redirect("scenario", found.scenario_id)

@@ -84,7 +84,7 @@ def attempt_of(events: Sequence[Event]) -> Attempt:
             made.result = REFUSED
             made.points |= {"reserve": ("skip", "given back"), "permit": ("reject", "refused" + after)}
             made.facts.setdefault("permit", []).append(("refused", f"at {clock(t)}: {message}"))
-            made.sentence = f"{held or 'Permit held it'}, then it gave its place back: {message}."
+            made.sentence = f"{held or 'Permit held it'}, then it was rejected: {message}."
         case "bind.failed":
             made.result = UNBOUND
             made.points |= {"reserve": ("skip", "given back"), "prebind": ("pass", ""), "bind": ("reject", "failed")}
@@ -97,7 +97,7 @@ def attempt_of(events: Sequence[Event]) -> Attempt:
         case _ if "postbind" not in found:
             made.result = BINDING
             made.points |= {"prebind": ("wait", "under way"), "bind": ("wait", node), "postbind": ("none", "")}
-            made.sentence = "Its binding was still under way."
+            made.sentence = "The pod was still binding."
     return made
 
 
@@ -148,7 +148,7 @@ def place_of(events: Iterable[Event], until: float, over: bool) -> Place | None:
             case "pod.evicted":
                 whom = f" for {data['by']}" if data["by"] else ""
                 evicted = f"evicted from {data['node']} at {t} ({data['reason']}{whom})"
-                place = Place("evicted", f"{evicted}, still ending", data["node"])
+                place = Place("evicted", f"{evicted}, still terminating", data["node"])
             case "pod.deleted":
                 how = f"gone since {t} ({data['reason']})"
                 place = Place("gone", f"{evicted}, {how}" if evicted else how)
@@ -161,8 +161,8 @@ def place_of(events: Iterable[Event], until: float, over: bool) -> Place | None:
 QUEUED = {
     "active": "in activeQ",
     "backoff": "in backoffQ",
-    "unschedulable": "among the unschedulable pods, waiting for an event that may help,",
-    "gated": "held back by its scheduling gates",
+    "unschedulable": "in unschedulablePods, waiting for an event that may help,",
+    "gated": "held by its scheduling gates",
 }
 
 

@@ -54,14 +54,14 @@ FILTER_ORDER = [
 ]
 
 PASSING = ("Success", "Skip", "Wait")
-OUTSIDE = "are outside the domain in which its group was tried"
+OUTSIDE = "are outside the topology domain evaluated for the pod group"
 NOTHING_AFTER: Mapping[str, tuple[str, str]] = {}
 
 PASS, HOT, ALSO, LATE, UNSEEN = "pass", "hot", "also", "late", "skip"
 CELLS = {
     PASS: ("✓", "passes"),
     HOT: ("✕", "decided: refuses"),
-    ALSO: ("!", "would refuse too"),
+    ALSO: ("!", "would also reject"),
     LATE: ("·", "not evaluated; would pass"),
     UNSEEN: ("–", "not evaluated"),
 }
@@ -125,8 +125,8 @@ class Group:
         if self.state == "feasible":
             return "fit the pod"
         if self.state == "unseen":
-            return "; ".join(self.told) or "were not looked at"
-        return "; ".join(self.told or self.reasons) or "left out by PreFilter"
+            return "; ".join(self.told) or "were not evaluated"
+        return "; ".join(self.told or self.reasons) or "excluded by PreFilter"
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def steps(
     elif cycle.get("group") and cycle.get("selected") and result != "scheduled":
         states |= {"reserve": ("skip", "given back")}
         states["permit"] = (
-            ("wait", "its group waits") if cycle.get("promised") else ("reject", "its group is not scheduled")
+            ("wait", "pod group waiting") if cycle.get("promised") else ("reject", "pod group not scheduled")
         )
     elif result == "waiting":
         states |= {"reserve": ("pass", ""), "permit": ("wait", "waits")}

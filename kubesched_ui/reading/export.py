@@ -27,7 +27,7 @@ encode = msgspec.json.encode
 
 
 class Gone(Exception):
-    """What is exported is not there any more."""
+    """What is exported no longer exists."""
 
 
 def scenario(scenario: Scenario) -> bytes:
@@ -75,7 +75,7 @@ def some_of(run: Run, parts: Iterator[bytes]) -> list[bytes]:
     the parts before must not pass for the whole."""
     some = list(islice(parts, CHUNK))
     if not Run.everything.filter(pk=run.pk).exists():
-        raise Gone(f"Run {run.pk} was deleted while it was read.")
+        raise Gone(f"Run {run.pk} was deleted during the export.")
     return some
 
 

@@ -24,7 +24,11 @@ POINTS = {
     **dict.fromkeys(("reserve", "permit", "prebind", "bind", "postbind"), "result"),
 }
 WITHOUT_NODES = ("pod", "preenqueue", "prefilter", "score", "total")  # points whose slides draw no cluster
-GUESSES = {"fits": "Which nodes can take it?", "candidates": "Who would have to go?", "total": "Which node wins?"}
+GUESSES = {
+    "fits": "Which nodes are feasible?",
+    "candidates": "Which pods would be evicted?",
+    "total": "Which node wins?",
+}
 PREFILTER = "PreFilter"
 
 
@@ -62,19 +66,19 @@ def of_cycle(
     before it is known."""
     found = [Slide("pod", label="The pod")]
     if nodes:
-        found.append(Slide("nodes", label="The cluster before it"))
+        found.append(Slide("nodes", label="The cluster before the cycle"))
     for point, label in (("preenqueue", "PreEnqueue"), ("prefilter", PREFILTER)):
         if rejected := cycle.get(point):
             found.append(Slide(point, label=label, figure=str(rejected.get("plugin") or "")))
     refused = verdicts.looked_at and not cycle.get("preenqueue") and not cycle.get("prefilter")
     if refused:
         found += [Slide("guess", "fits", "A guess")] * guesses + _filters(verdicts)
-        found.append(Slide("fits", label="Who is left", figure=f"{verdicts.feasible} of {verdicts.looked_at}"))
+        found.append(Slide("fits", label="Feasible nodes", figure=f"{verdicts.feasible} of {verdicts.looked_at}"))
     if preemption is not None:
         found += [Slide("guess", "candidates", "A guess")] * guesses
         found.append(Slide("candidates", label="Preemption", figure=f"{len(preemption.candidates)} to choose from"))
         if preemption.nominated:
-            found.append(Slide("victims", label="Who has to go", figure=preemption.nominated))
+            found.append(Slide("victims", label="Victims", figure=preemption.nominated))
     if cycle.get("total"):
         found += [Slide("guess", "total", "A guess")] * guesses
         found += [Slide("score", name, name, f"weight {told['weight']}") for name, told in cycle["score"].items()]
@@ -147,9 +151,9 @@ def candidates(preemption: Preemption, slide: str) -> dict[str, tuple[str, str]]
     found = {node: ("out", reason) for _, reason, nodes in preemption.rejected for node in nodes}
     for one in preemption.candidates:
         many = len(one.victims)
-        said = f"{many} pod{'' if many == 1 else 's'} would go"
+        said = f"{many} pod{'' if many == 1 else 's'} would be evicted"
         if slide == "victims":
-            found[one.node] = ("made", "room is made here") if one.chosen else ("out", said)
+            found[one.node] = ("made", "preemption frees resources here") if one.chosen else ("out", said)
         else:
             found[one.node] = ("made", said)
     return found

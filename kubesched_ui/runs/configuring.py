@@ -8,7 +8,7 @@ from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
-CAME_WITH_IT = "The scheduler configuration that came with the upload is left out"
+CAME_WITH_IT = "The scheduler configuration of the upload is not used"
 
 
 def check(config: str, release: str, unknown: Unknown) -> None:
@@ -38,11 +38,11 @@ def chosen(scenario: Scenario, given: str | None, release: str, unknown: Unknown
         if not own or same(own, given):
             return given, []
         if given:
-            return given, [f"{CAME_WITH_IT}: the run has one of its own"]
+            return given, [f"{CAME_WITH_IT}: the run has its own configuration"]
     wrong = refusal(own, release, unknown)
     if given is None and not wrong:
         return own, []
-    return "", [f"{CAME_WITH_IT}: {wrong or 'the run has the default one of its release'}"]
+    return "", [f"{CAME_WITH_IT}: {wrong or 'the run uses the default configuration of its release'}"]
 
 
 def refusal(config: str, release: str, unknown: Unknown) -> str:
@@ -50,7 +50,7 @@ def refusal(config: str, release: str, unknown: Unknown) -> str:
     try:
         check(config, release, unknown)
     except UnknownPlugins as error:
-        hint = "" if error.rest else "; leaving these plugins out would let the rest of it count"
+        hint = "" if error.rest else "; without these plugins, the rest of it can be used"
         return f"{error}{hint}"
     except InputError as error:
         return str(error)

@@ -29,7 +29,7 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.scenario_run import ScenarioRun
 
-GONE = "the run that it is a fork of was deleted before it began"
+GONE = "the parent run was deleted before the fork started"
 
 
 def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:

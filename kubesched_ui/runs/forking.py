@@ -45,9 +45,7 @@ def create_fork(
     read_changes(changes)
     before = parent.stages
     if len(before) >= MOST_STAGES:
-        raise InputError(
-            "Fork", "", f"run {parent.pk} is a fork of a fork, {MOST_STAGES} deep; that is as far as it goes"
-        )
+        raise InputError("Fork", "", f"run {parent.pk} is at the limit of {MOST_STAGES} nested forks")
     if parent.forks.count() >= MOST_FORKS:
         raise InputError("Fork", "", f"run {parent.pk} has {MOST_FORKS} forks already; delete some of them")
     wanted, given = chosen(parent, settings)
@@ -75,14 +73,12 @@ def moment_of(parent: Run, at: int | None, t: float | None) -> int:
     """The first cycle that is not the parent's: of a group's members, which are decided together, the first one's.
     Raises InputError for a moment that it does not have."""
     if parent.active:
-        raise InputError("Fork", "", f"run {parent.pk} is still under way; fork it once it is over")
+        raise InputError("Fork", "", f"run {parent.pk} is still running; fork it once it is over")
     if (at is None) == (t is None):
         raise InputError("Fork", "at", "or t must be given, one of them")
     opening = RecordingBlock.objects.filter(run=parent, part=MOVES_PART)
     if not opening.filter(first=0).exists():
-        raise InputError(
-            "Fork", "", f"nothing that could be gone on from was recorded of run {parent.pk}; run it again"
-        )
+        raise InputError("Fork", "", f"run {parent.pk} has no recording to continue from; run it again")
     if t is None:
         assert at is not None
         if not 1 <= at <= parent.cycles_done + 1:
@@ -90,7 +86,7 @@ def moment_of(parent: Run, at: int | None, t: float | None) -> int:
         inside = parent.group_cycles.filter(first__lt=at, last__gte=at).first()
         return at if inside is None else inside.first
     if not parent.in_time:
-        raise InputError("Fork", "t", "is for runs in time; say before which cycle")
+        raise InputError("Fork", "t", "is only for runs in virtual time; use at (a cycle number)")
     if not 0 <= t <= (parent.until or 0):
         raise InputError("Fork", "t", f"must be in 0..{parent.until or 0:g}, got {t:g}")
     recording = Recording([bytes(data) for data in opening.order_by("first").values_list("data", flat=True)])
@@ -103,8 +99,8 @@ def begins_with_group(parent: Run, at: int | None, cycle: int) -> list[str]:
         return []
     group = parent.group_cycles.get(first=cycle)
     return [
-        f"Forked before cycle {cycle}, not {at}: there the cycle of pod group {group.key} begins, whose members are "
-        "decided together."
+        f"Forked before cycle {cycle}, not {at}: the cycle of pod group {group.key} starts there, and its "
+        f"members are scheduled together."
     ]
 
 

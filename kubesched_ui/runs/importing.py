@@ -137,7 +137,7 @@ def _check_stage(run: Run, stage: _Stage, before: list[_Stage]) -> None:
     if (stage.at is None) == (stage.t is None):
         raise InputError("", "at", "or t must be given, one of them")
     if stage.t is not None and not run.in_time:
-        raise InputError("", "t", "is for runs in time; say before which cycle")
+        raise InputError("", "t", "is only for runs in virtual time; use at")
     for earlier in before:
         if (earlier.at or 0) > (stage.at or 2**31) or (earlier.t or 0) > (stage.t if stage.t is not None else 1e300):
             raise InputError("", "at" if stage.at else "t", "is before that of an earlier stage")
@@ -153,7 +153,7 @@ def _breakpoint(file: RunFile, run: Run, stop: _Stop, field: str) -> None:
     with _at(file, field):
         find.check(stop.where)
     if run.breakpoints.filter(name=stop.name).exists():
-        raise _wrong(file, f"{field}.name", "is taken by another one")
+        raise _wrong(file, f"{field}.name", "is already used")
     run.breakpoints.create(name=stop.name, where=stop.where)
 
 
@@ -174,7 +174,7 @@ def _settings(file: RunFile, raw: Mapping[str, Any] | None, field: str) -> RunSe
     if raw is None:
         raise _wrong(file, field, "is missing")
     if unknown := sorted(raw.keys() - {f.name for f in fields(RunSettings)}):
-        raise _wrong(file, f"{field}.{unknown[0][:60]}", "is no setting that this version of KubeSched knows")
+        raise _wrong(file, f"{field}.{unknown[0][:60]}", "is not a setting of this version of KubeSched")
     _read(file, raw.get("release", ""), Release, f"{field}.release")
     wanted: RunSettings = _read(file, raw, RunSettings, field)
     for name in ("release", "config", "template"):
@@ -189,9 +189,9 @@ def _recorded(file: RunFile, status: _Status) -> dict[str, Any]:
     except (binascii.Error, ValueError):
         raise _wrong(file, "status.decisions", "is not base64") from None
     if len(decisions) != status.cycles * SIZE:
-        raise _wrong(file, "status.decisions", f"must have {SIZE} bytes a cycle, {status.cycles:,} cycles")
+        raise _wrong(file, "status.decisions", f"must have {SIZE} bytes per cycle, {status.cycles:,} cycles")
     if status.digest and hashlib.sha256(decisions).hexdigest() != status.digest:
-        raise _wrong(file, "status.digest", "is not that of status.decisions; the file was damaged")
+        raise _wrong(file, "status.digest", "does not match status.decisions; the file is damaged")
     return {"version": status.version, "state": status.state, "cycles": status.cycles, "decisions": status.decisions}
 
 

@@ -135,14 +135,16 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
     if wanted.percentage is not None and not 0 <= wanted.percentage <= 100:
         raise InputError("Run", "percentage", "must be between 0 and 100")
     if wanted.copies and not wanted.template:
-        raise InputError("Run", "template", "is needed to make copies of")
+        raise InputError("Run", "template", "is required for copies")
     if wanted.template:
         template.check(wanted.template, wanted.copies)
     Choices.of(wanted.other_schedulers, wanted.absent_claims)
     if wanted.in_time and get_release(wanted.release).pod_groups:
-        raise InputError(WHERE, "GenericWorkload", "pod groups are scheduled in one pass alone so far, not in time")
+        raise InputError(
+            WHERE, "GenericWorkload", "pod groups are supported only in single-pass runs, not in virtual time"
+        )
     if wanted.until is not None and not wanted.in_time:
-        raise InputError("Run", "until", "is for runs in time")
+        raise InputError("Run", "until", "is only for runs in virtual time")
     if wanted.until is not None and not 0 < wanted.until <= settings.RUN_MAX_SECONDS:
         days = settings.RUN_MAX_SECONDS / 86_400
         problem = f"must be more than 0 and at most {settings.RUN_MAX_SECONDS} s ({days:g} days), got {wanted.until:g}"
@@ -156,7 +158,7 @@ def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
     for name_of, names in (("pods", wanted.pods or []), ("unbind", wanted.unbind)):
         for index, name in enumerate(names):
             if name in seen:
-                raise InputError("Run", f"{name_of}[{index}]", f"{name[:300]!r} is named twice")
+                raise InputError("Run", f"{name_of}[{index}]", f"{name[:300]!r} is listed twice")
             seen.add(name)
     if not seen:
         return
@@ -232,7 +234,7 @@ def give_up(run: Run) -> None:
     if claimed := Run.objects.claim(run.pk, f"sweep:{run.pk}"):
         try:
             RunLog(claimed).finish(
-                Run.State.FAILED, f"Its worker was lost {run.starts} times; it may need more memory."
+                Run.State.FAILED, f"The worker was lost {run.starts} times; the run may need more memory."
             )
         except LostClaim:
             logger.info("Run %s was taken up after all", run.pk)

@@ -23,12 +23,12 @@ from scheduler_core.releases.patches import held_to
 
 WHICH = [
     ("pending", "All pending pods"),
-    ("unbind", "Pods that are on a node, placed again"),
-    ("template", "Copies of a pod I type, or the pods of a workload"),
+    ("unbind", "Bound pods, rescheduled"),
+    ("template", "Copies of a pod, or the pods of a workload"),
 ]
 MODES = [
-    ("once", "One pass: every pod is tried once, in order"),
-    ("time", "In time: pods wait, back off and come again on a virtual clock"),
+    ("once", "Single pass: each pod is scheduled once, in queue order"),
+    ("time", "Virtual time: pods wait, back off and are retried on a virtual clock"),
 ]
 TEMPLATE = """apiVersion: v1
 kind: Pod
@@ -46,7 +46,7 @@ spec:
 def released(name: str) -> str:
     """A release with the patch version that its behaviour is held to."""
     version = held_to(name)
-    return f"{name} (as {version})" if version else f"{name} (by its sources)"
+    return f"{name} (as {version})" if version else f"{name} (from source code)"
 
 
 class StartForm(forms.Form):
@@ -150,9 +150,9 @@ class StartForm(forms.Form):
                 del self.errors[name]
                 values[name] = None
         if values.get("which") == "unbind" and not self.names():
-            self.add_error("unbind", "Tick at least one pod, or type its namespace/name.")
+            self.add_error("unbind", "Select at least one pod, or enter namespace/name.")
         if values.get("which") == "template" and not values.get("template", "").strip():
-            self.add_error("template", "Type the pod of which copies are to be placed, or a workload.")
+            self.add_error("template", "Enter a pod or a workload.")
         return values
 
     def settings(self) -> RunSettings:
@@ -181,7 +181,7 @@ class StartForm(forms.Form):
         )
 
     def number_of_copies(self) -> int:
-        """Of a pod; a workload says itself how many it has."""
+        """Of a pod; a workload defines its own number of pods."""
         values = self.cleaned_data
         return 1 if template.is_workload(values["template"]) else values["copies"] or 1
 

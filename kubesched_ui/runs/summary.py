@@ -19,8 +19,8 @@ WORDS = {
     "tie_break": lambda how: f"ties by {how}",
     "preemption": lambda may: "" if may else "no preemption",
     "percentage": lambda percent: f"{percent}% of nodes",
-    "other_schedulers": lambda how: "takes pods of other schedulers",
-    "absent_claims": lambda how: "absent claims bound",
+    "other_schedulers": lambda how: "includes pods of other schedulers",
+    "absent_claims": lambda how: "missing claims bound",
 }
 
 
@@ -48,7 +48,7 @@ def which_pods(values: dict[str, Any]) -> list[str]:
     if values["pods"]:
         told.append(f"{count(len(values['pods']), 'pod')} chosen")
     if values["unbind"]:
-        told.append(f"{count(len(values['unbind']), 'pod')} placed again")
+        told.append(f"{count(len(values['unbind']), 'pod')} rescheduled")
     return told
 
 

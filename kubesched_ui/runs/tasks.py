@@ -114,7 +114,7 @@ def recorded(run: Run, log: RunLog) -> None:
         raise
     except Exception as error:
         logger.exception("Run %s failed", run.pk)
-        fail(log, f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details.")
+        fail(log, f"Internal error ({type(error).__name__}); see the worker log for details.")
 
 
 def out_of_time(run: Run, log: RunLog) -> None:

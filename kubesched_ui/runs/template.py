@@ -26,7 +26,7 @@ def read(text: str) -> Raw:
     obj = documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else {}
     kind = obj.get("kind") or "Pod"
     if kind == "CronJob":
-        raise InputError(WHERE, "kind", "a CronJob makes Jobs by the clock; type the Job of its jobTemplate")
+        raise InputError(WHERE, "kind", "a CronJob creates Jobs on a schedule; enter the Job of its jobTemplate")
     if not obj or kind not in ("Pod", *WORKLOADS):
         raise InputError(WHERE, "kind", f"must be one object of kind Pod, {', '.join(WORKLOADS)}")
     metadata = obj.get("metadata") or {}
@@ -50,7 +50,7 @@ def check(text: str, copies: int) -> None:
     except InputError as error:
         raise InputError(WHERE, error.field, error.problem) from None
     if obj["kind"] != "Pod" and copies > 1:
-        raise InputError("Run", "copies", f"is for pods; a {obj['kind']} says itself how many it has")
+        raise InputError("Run", "copies", f"is for pods; a {obj['kind']} defines its own number of pods")
     if obj["kind"] == "Pod" and not 1 <= copies <= most:
         raise InputError("Run", "copies", f"must be between 1 and {most}")
 

@@ -32,10 +32,10 @@ def check_names(metadata: dict[str, Any], copies: int) -> None:
     """Raises InputError unless names and namespace are such as Kubernetes takes."""
     name, namespace = f"{metadata['name']}-{max(copies, 1)}", metadata["namespace"]
     if len(name) > 253 or not _NAME.fullmatch(name):
-        rule = "a name has small letters, digits, '-' and '.', and begins with a letter or digit"
+        rule = "a name consists of lower case letters, digits, '-' and '.', and starts with a letter or digit"
         raise InputError(WHERE, "metadata.name", f"{metadata['name'][:80]!r}: {rule}")
     if not isinstance(namespace, str) or not re.fullmatch(_LABEL, namespace):
-        raise InputError(WHERE, "metadata.namespace", f"{str(namespace)[:80]!r} is no name of a namespace")
+        raise InputError(WHERE, "metadata.namespace", f"{str(namespace)[:80]!r} is not a valid namespace")
 
 
 def check_scheduler(text: str, release: str, config: str, unknown: Unknown) -> None:
@@ -55,5 +55,5 @@ def check_room(scenario: Scenario, metadata: dict[str, Any], copies: int) -> Non
     for name in there.values_list("name", flat=True).iterator():
         number = name.removeprefix(base)
         if number.isdecimal() and str(int(number[:9])) == number and 1 <= int(number) <= copies:
-            problem = f"the cluster already has a pod {namespace}/{name}; give the template another name"
+            problem = f"the cluster already has a pod {namespace}/{name}; change the name of the template"
             raise InputError(WHERE, "metadata.name", problem)

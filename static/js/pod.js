@@ -82,7 +82,7 @@ function toCycle(number) {
 }
 const cycleBy = (by) => () => toCycle(Number(document.getElementById("pod").dataset.cycle) + by);
 
-// The plugins of the panel that is shown, one after the other, then those of the next point; of preemption, its trials.
+// The plugins of the panel that is shown, one at a time, then those of the next point; of preemption, its trials.
 function pluginBy(by) {
   if (current() === "postfilter" && trialBy(by)) return;
   const heads = () => [...document.querySelectorAll(`#point-${current()} th[data-plugin]`)];

@@ -239,7 +239,7 @@ def test_words_are_found_in_lines_that_are_not_drawn(page: Page) -> None:
     expect(page.locator("[data-counted]")).to_have_text("0 nodes, 0 other objects")  # told by a process beside
     page.keyboard.press("Control+Home")
     page.keyboard.press("Control+f")
-    bar = page.get_by_role("search", name="In the text")
+    bar = page.get_by_role("search", name="Search in the editor")
     expect(bar.get_by_label("Find")).to_be_focused()
     page.keyboard.type("needle")
     expect(bar.get_by_role("status")).to_have_text("1 of 5")

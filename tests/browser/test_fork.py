@@ -65,7 +65,7 @@ def test_why_not_on_another_node(page: Page, recorded: dict[str, Any], pod: str,
 def test_the_bottlenecks_of_a_run_come_after_its_page(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
     part = page.locator("#together")
-    expect(part).to_contain_text("What keeps them out at the end")
+    expect(part).to_contain_text("Reasons at the end of the run")
     part.get_by_role("button", name="Try it").first.click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/"))
     expect(page.locator(".answer")).to_contain_text("1 gains a node")

@@ -27,7 +27,7 @@ def test_a_group_opens_into_its_members(page: Page, groups: int) -> None:
     expect(opened.locator("tr[aria-current]")).to_contain_text("this pod")
     opened.get_by_role("link", name="train-0").click()
     expect(page.locator(".answer")).to_contain_text("n1 would take it, but its group team/train")
-    expect(page.locator("#why")).to_contain_text("what keeps it pending is its group")
+    expect(page.locator("#why")).to_contain_text("The pod is pending because of its group")
 
 
 def test_the_map_has_what_was_tried(page: Page, groups: int) -> None:

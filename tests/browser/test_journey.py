@@ -32,7 +32,7 @@ def test_drop_run_watch_open_step(page: Page, cluster: Path) -> None:
     page.wait_for_url("**/scenarios/*/")
     expect(page.get_by_role("heading", level=1)).to_have_text("shop.json")
 
-    page.get_by_label("Pods that are on a node, placed again").check()
+    page.get_by_label("Bound pods, rescheduled").check()
     page.locator("#pick").fill("front")
     page.get_by_role("button", name="Select shown").click()
     expect(page.locator("#pick-count")).to_have_text("2 of 8 ticked")

@@ -40,7 +40,7 @@ def test_playing_stops_at_breakpoints_in_both_directions(page: Page, site: Insta
     page.get_by_role("button", name="Before the first cycle").click()
     expect_place(page, "cycle 1 of 12")
     page.locator("#map-where").fill('result == "unschedulable" && attempt == 1')
-    page.get_by_role("button", name="Stop there").click()
+    page.get_by_role("button", name="Add breakpoint").click()
     expect(page.get_by_role("list", name="Breakpoints").get_by_role("listitem")).to_have_count(1)
     page.locator("#map [data-speed]").select_option("30")
     forward, back = (page.get_by_role("button", name=name) for name in ("Play forward", "Play backward"))

@@ -22,7 +22,7 @@ def test_by_keys_alone(page: Page, recorded: dict[str, Any]) -> None:
     expect(page.locator("[data-said]")).to_contain_text("The decision")
     goes_to(page, "PageUp", "The sums")
     page.keyboard.press("h")
-    expect(page.locator("#go-toggle")).to_have_text("Show what comes")
+    expect(page.locator("#go-toggle")).to_have_text("Show later steps")
     page.keyboard.press("Home")
     expect(page.locator(".figures")).to_contain_text("pods")
     goes_to(page, "ArrowRight", "front-3")

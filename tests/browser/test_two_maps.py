@@ -46,7 +46,7 @@ def test_two_maps_step_together(page: Page, site: Instance) -> None:
     both("n0: ")
     page.get_by_role("button", name="As tables").click()
     expect(page.locator("#maps [data-side=b] .map-table tbody tr").filter(has_text="cordoned")).to_have_count(2)
-    page.get_by_role("button", name="To the divergence").click()
+    page.get_by_role("button", name="Go to first difference").click()
     both(f"cycle {parting} of 6")
     page.get_by_label("Step both by").select_option("pod")
     expect(page).to_have_url(re.compile(f"cycle={parting}.*together=pod"))

@@ -160,7 +160,7 @@ def _paste(page: Page) -> None:
 
 
 def _choose_pods(page: Page) -> None:
-    page.get_by_label("Pods that are on a node, placed again").check()
+    page.get_by_label("Bound pods, rescheduled").check()
 
 
 def _wrong_config(page: Page) -> None:

@@ -268,7 +268,7 @@ def test_a_stored_event_that_would_come_out_otherwise_fails_the_run(client: Clie
     execute_run(run.pk)
     run.refresh_from_db()
     assert run.state == "failed"
-    assert "inside KubeSched" in run.error
+    assert "Internal error" in run.error
 
 
 # ------------------------------------------------------------------------------------------------ settings and bounds
@@ -303,7 +303,7 @@ def test_a_scenario_says_what_its_runs_have_unless_something_else_is_asked_for(c
     [
         ({"in_time": True, "until": 8 * 86_400}, 400, "at most 604800 s (7 days)"),
         ({"in_time": True, "until": 0}, 422, "until"),
-        ({"in_time": False, "until": 5}, 400, "is for runs in time"),
+        ({"in_time": False, "until": 5}, 400, "is only for runs in virtual time"),
     ],
 )
 def test_wrong_ends_are_refused(client: Client, wanted: dict[str, Any], status: int, says: str) -> None:

@@ -64,7 +64,7 @@ export const RESULTS = {
   error: ["odd", "! error"],
   waiting: ["live", "⋯ waits in Permit"],
   binding: ["live", "⋯ being bound"],
-  unreserved: ["bad", "✕ Reserve refused"],
-  refused: ["bad", "✕ Permit refused"],
+  unreserved: ["bad", "✕ rejected by Reserve"],
+  refused: ["bad", "✕ rejected by Permit"],
   unbound: ["odd", "! binding failed"],
 };

@@ -52,7 +52,7 @@ def test_one_that_reads_does_not_write(world: World) -> None:
     run = f"/api/runs/{world.run.pk}"
     for method, address in (("patch", run), ("delete", run), ("post", f"{run}/fork"), ("post", "/api/scenarios")):
         answer = getattr(program(reads), method)(address, "{}", content_type="application/json")
-        assert (answer.status_code, "only reads" in answer.json()["error"]) == (403, True), address
+        assert (answer.status_code, "read-only" in answer.json()["error"]) == (403, True), address
     named = program(writes).patch(run, '{"name": "by program"}', content_type="application/json")
     assert named.json()["name"] == "by program"
     assert program(writes).delete(run).status_code == 204

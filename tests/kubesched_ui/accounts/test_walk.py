@@ -169,7 +169,9 @@ def test_a_holder_of_a_link_on_a_run_sees_that_run_alone(world: World) -> None:
     assert found["api/compare"] == 404
     assert found["api/upgrades/<int:number>"] == 401
     number = world.other.pk
-    assert client.get(f"/api/runs/{number}").json() == {"error": "Sign in, or send a token: Authorization: Bearer ..."}
+    assert client.get(f"/api/runs/{number}").json() == {
+        "error": "Authentication required. Sign in, or send a token: Authorization: Bearer ..."
+    }
     assert client.get("/api/runs").json()[0]["name"] == "undercover run"
     assert len(client.get("/api/runs").json()) == 1
     assert client.get(f"/api/scenarios/{world.scenario.pk}").json()["runs"] == [world.run.pk]

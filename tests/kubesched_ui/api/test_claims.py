@@ -58,7 +58,7 @@ def test_wrong_questions(client: Client, run: Run) -> None:
 def test_the_page_of_a_pod_says_what_it_was_given(client: Client, run: Run) -> None:
     page = text(client, f"/runs/{run.pk}/pods/default/train/", point="reserve")
     assert "gpu.example.com/gpu-b/gpu-0 (gpus), gpu.example.com/gpu-b/gpu-1 (gpus)" in page
-    assert "Devices for its claims" in page
+    assert "Devices for resource claims" in page
     report = text(client, f"/runs/{run.pk}/pods/default/report/", point="prebind")
     assert "gpu.example.com/gpu-a/gpu-0 (gpu)" in report
     assert "gpu.example.com/gpu" not in text(client, f"/runs/{run.pk}/pods/default/huge/", point="reserve")
@@ -66,9 +66,9 @@ def test_the_page_of_a_pod_says_what_it_was_given(client: Client, run: Run) -> N
 
 def test_the_page_of_a_node_says_who_has_its_devices(client: Client, run: Run) -> None:
     address = f"/runs/{run.pk}/nodes/gpu-b/"
-    assert "3 of 3 given away" in text(client, address)
-    assert "2 of 3 given away" in text(client, address, cycle=2)
-    assert "0 of 3 given away" in text(client, address, cycle=1)
+    assert "3 of 3 allocated" in text(client, address)
+    assert "2 of 3 allocated" in text(client, address, cycle=2)
+    assert "0 of 3 allocated" in text(client, address, cycle=1)
     now = text(client, address)
     assert f'<a href="/runs/{run.pk}/pods/default/notebook/">default/notebook</a>' in now
     assert "memory=80Gi" in now

@@ -137,7 +137,7 @@ def test_releases_differ_by_more_than_their_defaults(client: Client, small: Run)
 
 def test_a_run_that_has_not_begun_or_is_gone(client: Client, small: Run) -> None:
     queued = start(client, small.scenario_id)
-    assert "has not begun" in compared(client, small, queued, status=409)["error"]
+    assert "has not started" in compared(client, small, queued, status=409)["error"]
     number = small.pk
     small.delete()
     assert compared(client, number, queued, status=404) == {"error": f"There is no run {number}."}
@@ -232,7 +232,7 @@ def test_cause_is_refused_with_a_reason(client: Client, small: Run) -> None:
     assert "time is no setting" in refusal(small.pk, timed.pk)
     assert "time is no setting" in refusal(timed.pk, small.pk)
     queued = start(client, small.scenario_id)
-    assert refusal(small.pk, queued.pk) == f"cause: run {queued.pk} is still under way"
+    assert refusal(small.pk, queued.pk) == f"cause: run {queued.pk} is still running"
     assert refusal(small.pk, 10**9, 404) == f"There is no run {10**9}."
     text = client.get(f"/compare/{small.pk}/{timed.pk}/?pod=default/web&which=1").content.decode()
     assert "time is no setting" in text, "a page says it, too"

@@ -208,7 +208,7 @@ def test_a_run_under_way_is_asked_as_far_as_it_has_come(
 ) -> None:
     settings.RUN_BATCH_CYCLES = 1
     run = start(client, upload(client, as_list(node("n1"), *(pod(f"p{i}") for i in range(6)))))
-    assert "has not begun" in ask(client, run, status=409)["error"]
+    assert "has not started" in ask(client, run, status=409)["error"]
     with monkeypatch.context() as patched:
         patched.setattr(Simulation, "run", dies_after(Simulation.run, 4))
         with pytest.raises(Killed):
@@ -240,7 +240,7 @@ def test_a_run_of_an_earlier_version_says_so(client: Client) -> None:
     for what, query in (("state", {}), ("find", {"where": "true"}), ("object", {"kind": "Node", "name": "n1"})):
         said = ask(client, run, what, status=409, **query)["error"]
         assert "recorded by an earlier version" in said
-        assert "run it again" in said
+        assert "Run it again" in said
 
 
 def test_a_run_begun_by_an_earlier_version_is_finished_all_the_same(
@@ -346,7 +346,7 @@ def events_of(block: EventBlock) -> list[Raw]:
         ({"t": -1}, 422, "t"),
         ({"t": "nan"}, 422, "t"),
         ({"cycle": 1, "t": 1}, 400, "one of cycle, t and seq"),
-        ({"seq": 1}, 400, "is for runs in time"),
+        ({"seq": 1}, 400, "is only for runs in virtual time"),
         ({"cycle": 1, "since": 9}, 400, "must be in 1..3, got 9"),
         ({"cycle": 1, "since": 1.5}, 400, "since: must be a whole number"),
         ({"cycle": 1, "since": "inf"}, 422, "since"),
@@ -369,7 +369,7 @@ def test_objects_as_they_were(client: Client) -> None:
     last = ask(client, run, "object", kind="Node", name="n1")
     assert first.get("spec", {}).get("taints", []) != last.get("spec", {}).get("taints", [])
     late = next(n["name"] for n in ask(client, run)["nodes"] if n["name"] != "n1")
-    assert "at that moment" in ask(client, run, "object", kind="Node", name=late, t=0, status=404)["error"]
+    assert "at that timepoint" in ask(client, run, "object", kind="Node", name=late, t=0, status=404)["error"]
     name = ask(client, run)["nodes"][1]["pods"][0].partition("/")
     placed = ask(client, run, "object", kind="Pod", namespace=name[0], name=name[2])
     assert placed["spec"]["nodeName"] == late

@@ -196,7 +196,7 @@ def test_a_parent_that_is_gone(client: Client, small: Run) -> None:
     small.delete()
     execute_run(number)
     waiting = Run.objects.get(pk=number)
-    assert (waiting.state, "was deleted before it began" in waiting.error) == ("failed", True)
+    assert (waiting.state, "was deleted before the fork started" in waiting.error) == ("failed", True)
     done.refresh_from_db()
     assert (done.parent, done.is_fork) == (None, True)
     alike(forked(client, done, at=3), done)
@@ -208,12 +208,12 @@ def test_a_parent_that_is_gone(client: Client, small: Run) -> None:
         ({}, "Fork: at: or t must be given, one of them"),
         ({"at": 1, "t": 1}, "Fork: at: or t must be given, one of them"),
         ({"at": 6}, "Fork: at: must be in 1..5, got 6"),
-        ({"t": 1}, "Fork: t: is for runs in time; say before which cycle"),
+        ({"t": 1}, "Fork: t: is only for runs in virtual time; use at (a cycle number)"),
         ({"at": 1, "changes": [{"explode": "n1"}]}, "changes[0]"),
         ({"at": 1, "changes": [{}]}, "changes[0]: must have exactly one of"),
         ({"at": 1, "settings": {"release": "0.1"}}, "'0.1' is not available"),
         ({"at": 1, "settings": {"config": "kind: Nonsense"}}, "kind"),
-        ({"at": 1, "settings": {"until": 5}}, "Run: until: is for runs in time"),
+        ({"at": 1, "settings": {"until": 5}}, "Run: until: is only for runs in virtual time"),
     ],
 )
 def test_what_cannot_be_asked(client: Client, small: Run, wanted: Any, problem: str) -> None:
@@ -231,11 +231,11 @@ def test_a_change_that_cannot_be_done(client: Client, small: Run) -> None:
 def test_bounds(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forking, "MOST_STAGES", 2)
     deep = forked(client, forked(client, small, at=2), at=3)
-    assert "as far as it goes" in asked(client, deep, 400, at=1)["error"]
+    assert "at the limit of" in asked(client, deep, 400, at=1)["error"]
     monkeypatch.setattr(forking, "MOST_FORKS", 1)
     assert "delete some" in asked(client, small, 400, at=1)["error"]
     queued = Run.objects.create(scenario=small.scenario)
-    assert "still under way" in asked(client, queued, 400, at=1)["error"]
+    assert "still running" in asked(client, queued, 400, at=1)["error"]
     assert asked(client, Run(pk=10**9), 404, at=1)["error"].startswith("There is no run")
     assert "at: Input should be" in asked(client, small, 422, at=0)["error"]
 

@@ -77,10 +77,10 @@ def test_the_page_of_a_member_begins_with_its_group(client: Client, run: Run) ->
     assert page.index("the fourth, train-3, lacks 2 cpu on every node") < page.index("No node fits: 3 lack cpu")
     fits = text(client, f"/runs/{run.pk}/pods/team/train-0/")
     assert "n1 would take it, but its group team/train is not scheduled as a whole, so it stays pending." in fits
-    assert "its group is not scheduled" in fits  # at Permit
+    assert "pod group not scheduled" in fits  # at Permit
     why = text(client, f"/runs/{run.pk}/pods/team/train-0/why/")
-    assert "n1 takes this pod as it is: what keeps it pending is its group, team/train." in why
-    assert "Tried for this pod alone" in text(client, f"/runs/{run.pk}/pods/team/train-3/why/")
+    assert "n1 is feasible for this pod. The pod is pending because of its group, team/train." in why
+    assert "Simulated for this pod alone" in text(client, f"/runs/{run.pk}/pods/team/train-3/why/")
     pair = text(client, f"/runs/{run.pk}/pods/team/pair-0/", point="filter")
     assert "2 of 3 nodes are outside the topology domain that was evaluated for the pod group." in pair
 

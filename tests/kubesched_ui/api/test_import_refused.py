@@ -57,10 +57,10 @@ HOSTILE: list[tuple[str, Any, str]] = [
     ("spec/settings/percentage", 900, "spec.settings.percentage: must be between 0 and 100"),
     ("spec/settings/until", 1e9, "spec.settings.until"),
     ("spec/settings/in_time", True, "spec.settings.in_time: must be the same as in spec.began"),
-    ("spec/settings/colour", "red", "spec.settings.colour: is no setting that this version of KubeSched knows"),
+    ("spec/settings/colour", "red", "spec.settings.colour: is not a setting of this version of KubeSched"),
     ("spec/began", ..., "spec.began: is missing"),
     ("spec/began/pods", ["default/nobody"], "spec.began.pods: the scenario has no pod 'default/nobody'"),
-    ("spec/began/copies", 10**12, "spec.began.template: is needed to make copies of"),
+    ("spec/began/copies", 10**12, "spec.began.template: is required for copies"),
     ("spec/began/template", "kind: Secret", "spec.began: Template: kind"),
     ("spec/began/unknown_plugins", "run", "spec.began.unknown_plugins"),
     ("spec/began/absent_claims", "invent", "spec.began"),
@@ -83,7 +83,7 @@ HOSTILE: list[tuple[str, Any, str]] = [
         [{"create": pod("a/b")}],
         "spec.stages[1]: changes[0]: create: Pod default/a/b: metadata.name",
     ),
-    (f"{STAGE}/settings", {"until": 10**9}, "spec.stages[1].until: is for runs in time"),
+    (f"{STAGE}/settings", {"until": 10**9}, "spec.stages[1].until: is only for runs in virtual time"),
     (f"{STAGE}/settings", {"pods": []}, "spec.stages[1].settings.pods: must be one of release, config"),
     (f"{STAGE}/settings", {"seed": "x"}, "spec.stages[1].settings.seed: must be int, got 'x'"),
     ("spec/breakpoints", [{"name": "a", "where": "tied >"}], "spec.breakpoints[0]: where: line 1"),
@@ -184,7 +184,7 @@ def test_anything_anywhere(client: Client, make: Any) -> None:
             execute_run(number)
             run = Run.objects.get(pk=number)
             assert run.state in ("done", "failed")
-            assert "inside KubeSched" not in run.error, (way, last, inside[last])
+            assert "Internal error" not in run.error, (way, last, inside[last])
             assert client.get(f"/runs/{number}/").status_code == 200
             json.loads(exported(client, run))
     assert min(answers[201], answers[400]) > 5

@@ -132,11 +132,11 @@ def test_breakpoints_that_are_refused(client: Client, run: Run) -> None:
     assert wrong["line"] == 1
     assert wrong["column"] >= 6
     post(client, run, {"name": "a", "where": "true"})
-    assert "'a' is taken" in post(client, run, {"name": "a", "where": "false"}, 400)["error"]
+    assert "'a' is already the name" in post(client, run, {"name": "a", "where": "false"}, 400)["error"]
     for body in ({}, {"where": ""}, {"where": "true", "name": "x" * 300}, {"where": "true", "more": 1}, []):
         post(client, run, body, 422)
     run.breakpoints.bulk_create(run.breakpoints.model(run=run, name=str(n), where="true") for n in range(49))
-    assert "50 already" in post(client, run, {"where": "true"}, 400)["error"]
+    assert "limit reached" in post(client, run, {"where": "true"}, 400)["error"]
 
 
 def test_a_run_without_a_recording_says_so(client: Client, run: Run) -> None:

@@ -95,7 +95,7 @@ def test_a_hint_and_what_is_wrong(client: Client) -> None:
     once = ran(client, (FOLDER / "01-fit.yaml").read_bytes())
     pod = client.get(f"/api/runs/{once.pk}/pods").json()["pods"][0]
     told = ask(client, once, f"{pod['namespace']}/{pod['name']}", status=404)
-    assert told["error"].startswith("point: queue is of runs in time")
+    assert told["error"].startswith("point: queue is only for runs in virtual time")
 
 
 def test_before_plugins_any_event_wakes_and_backoff_is_forgotten(client: Client) -> None:

@@ -76,7 +76,7 @@ def test_of_all_together(client: Client, asked: dict[str, Any]) -> None:
     assert len(told["remedies"][0]["changes"]) == 3
     page = client.get(f"/runs/{run}/together/").content.decode()
     assert "3 more nodes like n1 place 3 of 3 pods" in page
-    assert "To try one forks the run before cycle 2" in " ".join(page.split())
+    assert "Trying one forks the run before cycle 2" in " ".join(page.split())
     fork = tried(client, run, 2, told["remedies"][0]["changes"])
     assert set(PodResult.objects.filter(run=fork).values_list("result", flat=True)) == {"scheduled"}
 

@@ -156,7 +156,7 @@ def test_who_finds_all_busy_is_told(pool: Pool, client: Client, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (asking.Outdated(), 409, "A newer text came."),
+        (asking.Outdated(), 409, "A newer version of the text was sent."),
         (InputError("the text", "", "takes longer than 10 s to be read"), 400, "the text: takes longer than 10 s"),
     ],
 )

@@ -61,7 +61,7 @@ def test_pods_and_running(client: Client, settings: Any) -> None:
     assert post(client, address) == (400, said)
     assert post(client, address, {"pods": ["default/a", "default/b"]})[0] == 202
     first = Run.objects.get()
-    said = f"You have 1 of 1 runs under way (run {first.pk}). Wait for one, or cancel it."
+    said = f"You have 1 of 1 runs under way (run {first.pk}). Wait until one finishes, or cancel one."
     assert post(client, address, {"pods": ["default/a"]}) == (400, said)
     Run.objects.update(state="done")
     assert post(client, address, {"pods": ["default/a"]})[0] == 202

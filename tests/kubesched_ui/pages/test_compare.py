@@ -61,7 +61,7 @@ def test_a_fork_and_its_comparison(client: Client, run: Run) -> None:
     assert f'href="/compare/{run.pk}/{made.pk}/"' in head
     run.delete()
     assert "The parent run was deleted" in page(client, f"/runs/{made.pk}/")
-    assert "There is no run" in page(client, answer["Location"], 404)
+    assert "does not exist" in page(client, answer["Location"], 404)
 
 
 def test_groups_filters_and_sorting(client: Client, run: Run) -> None:
@@ -83,7 +83,7 @@ def test_two_runs_of_a_list(client: Client, run: Run) -> None:
     assert client.get("/compare/", {"run": [other.pk, run.pk]})["Location"] == f"/compare/{run.pk}/{other.pk}/"
     assert client.get("/compare/", {"run": [run.pk]})["Location"] == "/runs/"
     text = page(client, "/runs/")
-    assert "Choose two runs to compare; 1 was chosen." in text
+    assert "Select two runs to compare; 1 selected." in text
     assert f'name="run" value="{run.pk}"' in text
 
 
@@ -124,7 +124,7 @@ def test_pairs_of_a_scenario(client: Client, run: Run) -> None:
 )
 def test_a_form_that_is_wrong(client: Client, run: Run, form: dict[str, str]) -> None:
     assert client.post(f"/runs/{run.pk}/fork/", form)["Location"] == f"/runs/{run.pk}/"
-    assert "Nothing was forked." in page(client, f"/runs/{run.pk}/")
+    assert "The run was not forked." in page(client, f"/runs/{run.pk}/")
     assert Run.objects.count() == 1
 
 
@@ -170,7 +170,7 @@ def test_how_two_maps_step_together(client: Client, run: Run) -> None:
     assert maps(run, timed[0])[:2] == ("pod", "a")
     other = ran(scenario(node("n1"), pod("another")))
     assert maps(run, other)[:2] == ("cycle", "a")
-    assert "The two runs share no pod" in page(client, f"/compare/{run.pk}/{other.pk}/")
+    assert "The runs have no pod in common" in page(client, f"/compare/{run.pk}/{other.pk}/")
     answer = client.get(f"/runs/{run.pk}/", {"against": other.pk, "cycle": 3})
     assert (answer.status_code, answer["Location"]) == (302, f"/compare/{run.pk}/{other.pk}/?cycle=3")
     page(client, f"/runs/{run.pk}/?against=nonsense")

@@ -50,7 +50,7 @@ def test_what_happened_to_a_node_in_time(client: Client, in_time: Run) -> None:
 
 def test_a_node_at_a_moment(client: Client, in_time: Run) -> None:
     found = page(client, in_time, "n1", "?t=5")
-    assert "Edit its YAML 2 labels" in found
+    assert "Edit YAML 2 labels" in found
     assert "At 5 s" in found
     assert "1 of 4 · 25%" in found
     assert "gone" not in found

@@ -102,11 +102,11 @@ def test_what_would_place_all_pending_pods(client: Client) -> None:
     assert "2 more nodes like n1 place 4 of 4 pods" in told
     assert 'name="at" value="3"' in told, "the first cycle that found no node"
     assert "Insufficient cpu" in told
-    assert "ask for cpu 8, memory 4Gi together" in told
+    assert "request cpu 8, memory 4Gi in total" in told
     helpless = ran(scenario(node("n1"), pod("p", cpu="99")))
-    assert "place none of them" in source(client, f"/runs/{helpless.pk}/together/")
+    assert "places none of the pods" in source(client, f"/runs/{helpless.pk}/together/")
     placed = ran(scenario(node("n1"), pod("p")))
     assert 'id="together"' not in source(client, f"/runs/{placed.pk}/")
     RecordingBlock.objects.filter(run=full).delete()
     Run.objects.filter(pk=full.pk).update(last_seq=full.last_seq + 1)
-    assert "run it again" in source(client, f"/runs/{full.pk}/together/")
+    assert "Run it again" in source(client, f"/runs/{full.pk}/together/")

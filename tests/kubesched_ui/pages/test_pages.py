@@ -152,7 +152,7 @@ def test_cluster_without_nodes(client: Client) -> None:
 )
 def test_nothing_there(client: Client, address: str) -> None:
     page = get(client, address, 404)
-    assert "There is nothing here" in page.source
+    assert "Not found" in page.source
     assert "Traceback" not in page.source
 
 
@@ -168,7 +168,7 @@ def test_how_full_the_nodes_are_is_asked_for_apart(client: Client, run: Run) -> 
 
 
 def test_unknown_pod_and_node_of_a_run(client: Client, run: Run) -> None:
-    assert "knows no pod default/nobody" in get(client, f"/runs/{run.pk}/pods/default/nobody/", 404).source
+    assert "has no pod default/nobody" in get(client, f"/runs/{run.pk}/pods/default/nobody/", 404).source
     assert "has no node nobody" in get(client, f"/runs/{run.pk}/nodes/nobody/", 404).source
 
 
@@ -192,7 +192,7 @@ def test_form_without_its_token_is_refused(run: Run) -> None:
 def test_form_that_is_too_large(client: Client, small: Scenario) -> None:
     response = client.post(f"/scenarios/{small.pk}/run/", {"template": "x" * (11 * 1024 * 1024)})
     assert response.status_code in (400, 413)
-    assert "too large" in response.content.decode() or "upload it as a file" in response.content.decode()
+    assert "too large" in response.content.decode() or "Upload a file" in response.content.decode()
 
 
 # ------------------------------------------------------------------------------------------------ pod and node
@@ -216,7 +216,7 @@ def test_the_point_is_in_the_address(client: Client, run: Run, asked: str, opene
 def test_matrix_marks_the_decisive_refusal_and_the_others(client: Client, run: Run) -> None:
     source = get(client, f"/runs/{run.pk}/pods/default/big/").source
     assert 'title="TaintToleration: decided: refuses (node(s) had untolerated taint {dedicated: a})"' in source
-    assert 'title="NodeResourcesFit: would refuse too (Insufficient cpu)"' in source
+    assert 'title="NodeResourcesFit: would also reject (Insufficient cpu)"' in source
     assert 'title="NodeResourcesFit: decided: refuses (Insufficient cpu)"' in source
 
 
@@ -232,7 +232,7 @@ def test_what_would_let_a_pod_in(client: Client, run: Run) -> None:
     assert "data-load" not in fits
     assert "Why not" in fits
     to_n2 = get(client, f"/runs/{run.pk}/pods/default/fits/why/?node=n2").source
-    assert "What would have it go to n2" in to_n2
+    assert "How to place it on n2" in to_n2
     assert "dedicated" in to_n2
     assert "does not exist" in get(client, f"/runs/{run.pk}/pods/default/fits/why/?node=n9").source
     assert "example.com/quota" in get(client, f"/runs/{run.pk}/pods/default/gated/why/").source
@@ -251,7 +251,7 @@ def test_the_cluster_is_rewound_to_the_moment_of_the_cycle(client: Client) -> No
 def test_recording_of_another_version(client: Client, run: Run) -> None:
     Cycle.objects.update(trace=b"\xffnonsense")
     for address in (f"/runs/{run.pk}/pods/default/big/", f"/runs/{run.pk}/nodes/n1/"):
-        assert "start the run again" in get(client, address, 500).source
+        assert "Run it again" in get(client, address, 500).source
 
 
 def test_scores_can_be_searched_and_compared(client: Client) -> None:
@@ -330,8 +330,8 @@ def test_pod_of_a_run_that_has_not_come_to_it(client: Client, small: Scenario) -
 
 def test_node_page_tells_what_it_was_to_each_pod(client: Client, run: Run) -> None:
     source = get(client, f"/runs/{run.pk}/nodes/n2/").source
-    assert source.count("refuses</span>") == 2
-    assert source.count("not asked") == 1
+    assert source.count("rejected</span>") == 2
+    assert source.count("not evaluated") == 1
     source = get(client, f"/runs/{run.pk}/nodes/n1/").source
     assert "chosen" in source
     assert "placed by this run" in source
@@ -385,9 +385,9 @@ def test_remarks_on_the_configuration_are_shown(client: Client, small: Scenario)
     ("kubernetes", "words"),
     [
         ("", "scheduler 1.34 (as 1.34.1), ties"),
-        ("v1.34.6-eks-1", "scheduler 1.34 (as 1.34.1), the cluster&#x27;s own version, ties"),
-        ("v1.27.3", "scheduler 1.34 (as 1.34.1), while the cluster runs v1.27.3, ties"),
-        ("v1.3.0", "scheduler 1.34 (as 1.34.1), while the cluster runs v1.3.0, ties"),
+        ("v1.34.6-eks-1", "scheduler 1.34 (as 1.34.1), the version of the cluster, ties"),
+        ("v1.27.3", "scheduler 1.34 (as 1.34.1); the cluster runs v1.27.3, ties"),
+        ("v1.3.0", "scheduler 1.34 (as 1.34.1); the cluster runs v1.3.0, ties"),
     ],
 )
 def test_the_release_of_a_run_and_of_its_cluster(client: Client, small: Scenario, kubernetes: str, words: str) -> None:
@@ -466,9 +466,9 @@ def test_start_a_run_in_time(client: Client, small: Scenario) -> None:
     [
         ({"mode": "time", "until": "soon"}, "not a duration"),
         ({"mode": "time", "until": "0"}, "more than 0"),
-        ({"which": "unbind"}, "Tick at least one pod"),
+        ({"which": "unbind"}, "Select at least one pod"),
         ({"which": "unbind", "unbind": "default/nobody"}, "default/nobody"),
-        ({"which": "template", "template": ""}, "Type the pod"),
+        ({"which": "template", "template": ""}, "Enter a pod"),
         ({"which": "template", "template": "kind: Node", "copies": "1"}, "must be one object of kind Pod"),
         ({"config": "kind: KubeSchedulerConfiguration\nprofiles: 3"}, "profiles"),
         ({"config": "a: ["}, "config"),

@@ -59,7 +59,8 @@ def shown(client: Client, run: Run, name: str, query: str = "") -> dict[str, Any
 def test_a_pod_that_waited_in_permit_and_was_bound(client: Client) -> None:
     run = sample("18-gang")
     found = shown(client, run, "training-0")
-    assert found["attempts"] == ["Attempt 1 ✕ Permit refused", "Attempt 2 ✕ Permit refused", "Attempt 3 ✓ placed"]
+    rejected = "✕ rejected by Permit"
+    assert found["attempts"] == [f"Attempt 1 {rejected}", f"Attempt 2 {rejected}", "Attempt 3 ✓ placed"]
     assert found["steps"]["permit"] == ("pass", "after 20 s")
     assert [found["steps"][point][0] for point in ("reserve", "prebind", "bind", "postbind")] == ["pass"] * 4
     assert found["badge"] == "✓ on n1"
@@ -74,9 +75,7 @@ def test_an_attempt_that_permit_refused_says_so_though_the_pod_was_bound_later(c
     assert found["steps"]["permit"] == ("reject", "refused after 30 s")
     assert found["steps"]["reserve"] == ("skip", "given back")
     assert found["steps"]["bind"][0] == "none"
-    assert found["answer"].endswith(
-        "gave its place back: rejected due to timeout after waiting 30s at plugin Coscheduling."
-    )
+    assert found["answer"].endswith("was rejected: rejected due to timeout after waiting 30s at plugin Coscheduling.")
     assert "bound on n1 since 1:40" in found["place"]
     assert found["badge"] == "✓ on n1"
 
@@ -132,5 +131,5 @@ def test_permit_in_one_pass(client: Client) -> None:
     assert found["steps"]["permit"] == ("reject", "Coscheduling")
     assert found["steps"]["reserve"] == ("skip", "given back")
     assert found["steps"]["prebind"][0] == "none"
-    assert found["badge"] == "✕ Permit refused"
+    assert found["badge"] == "✕ rejected by Permit"
     assert found["answer"].startswith("n1 was chosen, but Coscheduling refused at permit after it waited")

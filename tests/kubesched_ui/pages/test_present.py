@@ -73,10 +73,10 @@ def test_one_thing_at_a_time(client: Client, run: Run) -> None:
     headings = [one.heading for one in tour(client, run) if f"pod {number} of 5" in one.sent]
     assert headings == [
         "scored",
-        "The cluster before it is tried",
+        "The cluster before the pod is scheduled",
         "TaintToleration 1 out",
         "NodeResourcesFit 1 out",
-        "Who is left 2 of 4",
+        "Feasible nodes 2 of 4",
         "TaintToleration × 3",
         "NodeResourcesFit × 1",
         "NodeResourcesBalancedAllocation × 1",
@@ -101,7 +101,7 @@ def test_nodes_fall_out_plugin_by_plugin(client: Client, run: Run) -> None:
 
 def test_a_plugin_of_a_page_that_has_no_slide_leads_to_who_is_left(client: Client, run: Run) -> None:
     for query in ("point=filter&plugin=NodeName", "point=filter", "point=prescore"):
-        assert Shown(client, run, f"?cycle=1&{query}").heading.startswith("Who is left")
+        assert Shown(client, run, f"?cycle=1&{query}").heading.startswith("Feasible nodes")
     assert Shown(client, run, "?cycle=1&point=bind").heading == "The decision"
     assert Shown(client, run, "?cycle=1&point=<script>").heading == run.cycles.get(number=1).name
 
@@ -109,15 +109,15 @@ def test_a_plugin_of_a_page_that_has_no_slide_leads_to_who_is_left(client: Clien
 def test_preemption(client: Client, run: Run) -> None:
     number = run.cycles.get(name="important").number
     found = Shown(client, run, f"?cycle={number}&point=postfilter")
-    assert found.heading == "Would evicting pods make room?"
+    assert found.heading == "Would preemption help?"
     assert found.marks["n3"] == "made"
     assert 'class="goes"' not in found.page.flat
     victims = Shown(client, run, found.to["after"])
-    assert victims.heading == "Who has to go"
+    assert victims.heading == "Victims"
     assert "bound" in victims.sent
     assert victims.page.flat.count('class="goes"') == 1
     nowhere = run.cycles.get(name="nowhere").number
-    assert "Nowhere." in Shown(client, run, f"?cycle={nowhere}&point=candidates").sent
+    assert "On no node." in Shown(client, run, f"?cycle={nowhere}&point=candidates").sent
 
 
 def test_a_gated_pod(client: Client, run: Run) -> None:
@@ -126,7 +126,7 @@ def test_a_gated_pod(client: Client, run: Run) -> None:
         Shown(client, run, f"?cycle={number}&point=preenqueue"),
         Shown(client, run, f"?cycle={number}&point=result"),
     ]
-    assert found[0].heading == "It may not enter the queue"
+    assert found[0].heading == "PreEnqueue rejects the pod"
     assert "SchedulingGates" in found[0].sent
 
 
@@ -151,10 +151,10 @@ def test_nothing_of_what_comes_is_sent_before_its_turn(client: Client) -> None:
 def test_the_rail_ends_where_one_is_while_something_is_hidden(client: Client, run: Run) -> None:
     number = run.cycles.get(name="scored").number
     hidden = Shown(client, run, f"?cycle={number}&point=nodes&hide=1")
-    assert hidden.rail == ["The pod", "The cluster before it"]
+    assert hidden.rail == ["The pod", "The cluster before the cycle"]
     assert "A guess" not in hidden.sent
     guess = Shown(client, run, hidden.to["after"])
-    assert guess.heading == "Which nodes can take it?"
+    assert guess.heading == "Which nodes are feasible?"
     assert set(guess.marks.values()) == {""}
     assert "hide" not in guess.to["toggle"]
     open_one = Shown(client, run, f"?cycle={number}&point=nodes")
@@ -214,13 +214,13 @@ def test_of_1_16_it_speaks_of_predicates(client: Client) -> None:
 
 def test_runs_that_tried_nothing_say_what_to_do(client: Client) -> None:
     idle = ran(scenario(node("n1")))
-    assert "nothing to present" in Shown(client, idle).sent
+    assert "no cycles to present" in Shown(client, idle).sent
     failed = Run.objects.create(scenario=idle.scenario, state=Run.State.FAILED, error="It went wrong.")
     found = Shown(client, failed, "?cycle=3")
     assert "It went wrong." in found.sent
-    assert "Start it again" in found.sent
+    assert "Start again" in found.sent
     waiting = Run.objects.create(scenario=idle.scenario, state=Run.State.QUEUED)
-    assert "Look again" in Shown(client, waiting, "?point=end").sent
+    assert "Reload" in Shown(client, waiting, "?point=end").sent
 
 
 def test_what_is_not_there(client: Client, run: Run) -> None:
@@ -232,7 +232,7 @@ def test_what_is_not_there(client: Client, run: Run) -> None:
 def test_without_a_recording_of_the_cluster_the_words_remain(client: Client, run: Run) -> None:
     run.recording_blocks.all().delete()
     found = [one.heading for one in tour(client, run)]
-    assert "The cluster before it is tried" not in found
+    assert "The cluster before the pod is scheduled" not in found
     assert found.count("The decision") == 5
 
 

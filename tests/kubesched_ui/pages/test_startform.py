@@ -52,11 +52,15 @@ def spec(text: str) -> dict[str, str]:
         (spec("tolerations: [{operator: Maybe}]"), "template", "'Maybe' is not one of Exists, Equal"),
         (spec("topologySpreadConstraints: [{maxSkew: 0, topologyKey: z}]"), "template", "maxSkew"),
         (spec("schedulerName: other"), "template", "no profile is named 'other'"),
-        (template("{kind: Pod, metadata: {name: We_b}, spec: {}}"), "template", "a name has small letters"),
+        (
+            template("{kind: Pod, metadata: {name: We_b}, spec: {}}"),
+            "template",
+            "a name consists of lower case letters",
+        ),
         (
             template("{kind: Pod, metadata: {name: web, namespace: A B}, spec: {}}"),
             "template",
-            "no name of a namespace",
+            "not a valid namespace",
         ),
         *(
             (template(f"{{kind: Pod, metadata: {{name: {name}}}, spec: {{}}}}"), "template", "metadata.name: ")

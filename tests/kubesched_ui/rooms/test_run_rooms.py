@@ -69,7 +69,7 @@ def test_a_page_that_is_not_there_is_told_so(run: Run) -> None:
     room.move(address=f"/runs/{run.pk}/pods/default/none/")
     page = ada.get(reverse("join-room", args=[room.room.code]))
     assert page.status_code == 200
-    assert "knows no pod default/none" in page.content.decode()
+    assert "has no pod default/none" in page.content.decode()
     room.move(address=f"/runs/{run.pk}/")
     assert ada.get(reverse("join-room", args=[room.room.code])).status_code == 200
 

@@ -171,8 +171,8 @@ def test_a_template_may_be_a_workload(client: Client, in_time: bool) -> None:
     ("template", "copies", "says"),
     [
         ({"kind": "Service", "spec": {}}, 1, "must be one object of kind Pod, Deployment"),
-        ({"kind": "CronJob", "spec": {}}, 1, "a CronJob makes Jobs by the clock; type the Job of its jobTemplate"),
-        (workload("Deployment"), 2, "a Deployment says itself how many it has"),
+        ({"kind": "CronJob", "spec": {}}, 1, "a CronJob creates Jobs on a schedule; enter the Job of its jobTemplate"),
+        (workload("Deployment"), 2, "a Deployment defines its own number of pods"),
         (workload("Deployment", replicas=-1), 1, "would be -1 pods"),
         *((workload(kind, name), 1, "a name") for kind in ("Deployment", "StatefulSet") for name in ("../x", "a/b")),
         ({"kind": "Pod", "spec": {"containers": [{"resources": {"limits": {"cpu": "lots"}}}]}}, 1, "lots"),
@@ -240,7 +240,7 @@ def test_the_form_offers_what_the_snapshot_leaves_open(client: Client) -> None:
     client.post(f"/scenarios/{scenario['id']}/run/", FORM | {"take_others": "on", "claims_bound": "on"})
     run = Run.objects.get()
     assert (run.other_schedulers, run.absent_claims) == ("take", "bound")
-    assert run.summary.splitlines() == ["takes pods of other schedulers", "absent claims bound"]
+    assert run.summary.splitlines() == ["includes pods of other schedulers", "missing claims bound"]
     again = client.get(f"/scenarios/{scenario['id']}/?like={run.pk}").content.decode()
     assert re.search(r'name="take_others"\s+checked', again), "run again with these settings"
     client.post(f"/scenarios/{scenario['id']}/run/", FORM)
@@ -254,7 +254,7 @@ def test_the_form_takes_a_workload(client: Client) -> None:
     assert (Run.objects.get().copies, Run.objects.get().summary) == (1, "Deployment web")
     broken = {"which": "template", "template": "kind: CronJob\nspec: {}", "copies": "3"}
     page = client.post(f"/scenarios/{scenario['id']}/run/", FORM | broken)
-    assert (page.status_code, "type the Job of its jobTemplate" in page.content.decode()) == (400, True)
+    assert (page.status_code, "enter the Job of its jobTemplate" in page.content.decode()) == (400, True)
 
 
 def test_pages_do_not_say_that_nobody_waits_when_somebody_does(client: Client) -> None:

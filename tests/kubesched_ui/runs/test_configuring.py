@@ -66,7 +66,7 @@ def test_the_api_uses_the_one_that_came_along(client: Client) -> None:
 def test_the_api_says_that_another_was_given(client: Client, given: str) -> None:
     answer = start(client, GOOD, config=given)
     (note,) = answer.json()["notes"]
-    assert note.startswith("The scheduler configuration that came with the upload is left out: the run has ")
+    assert note.startswith("The scheduler configuration of the upload is not used: the run has ")
     run = Run.objects.get()
     assert placed(run) == ["b"]
     assert note in warnings_of(run)
@@ -99,7 +99,7 @@ def test_the_api_names_unknown_plugins_and_the_way_out(client: Client) -> None:
     said = answer.json()
     assert [plugin["name"] for plugin in said["unknown_plugins"]] == ["Dynamic", "Odd"]
     assert said["unknown_plugins"][0]["what"].startswith("Crane: ")
-    assert said["error"].endswith('; "unknown_plugins": "leave_out" goes on without them')
+    assert said["error"].endswith('; "unknown_plugins": "leave_out" starts the run without them')
     assert start(client, None, config=json.dumps(UNKNOWN), unknown_plugins="leave_out").status_code == 202
     assert start(client, None, unknown_plugins="perhaps").status_code == 422
 
@@ -130,7 +130,7 @@ def test_the_page_offers_to_start_without_a_configuration_that_is_wrong(client: 
     assert "unknown field enable" in page
     assert 'name="without_config"' in page
     assert client.post(address, form(Scenario.objects.get().config, without_config="on")).status_code == 302
-    assert "came with the upload is left out" in Run.objects.get().notes[0]
+    assert "of the upload is not used" in Run.objects.get().notes[0]
 
 
 def simulate(tmp_path: Path, config: dict[str, Any] | None, *arguments: str) -> None:
@@ -143,7 +143,7 @@ def simulate(tmp_path: Path, config: dict[str, Any] | None, *arguments: str) -> 
     ("config", "arguments", "scheduled", "says"),
     [
         (GOOD, [], "default/a", ""),
-        (GOOD, ["--default-config"], "default/b", "is left out: the run has the default one"),
+        (GOOD, ["--default-config"], "default/b", "is not used: the run uses the default configuration"),
         (UNKNOWN, [], "default/b", "2 plugins are not part of"),
         (UNKNOWN, ["--leave-out-unknown"], "default/a", "left out of filter"),
         (None, ["--config", "DIR/unknown.json", "--leave-out-unknown"], "default/a", "left out of filter"),
@@ -156,7 +156,7 @@ def test_simulate(
     printed = capsys.readouterr()
     assert f"{scheduled}  scheduled" in printed.out
     assert says in printed.err
-    assert ("left out" in printed.err) == bool(says)
+    assert ("of the upload is not used" in printed.err) == bool(says)
 
 
 def test_simulate_names_the_way_out(tmp_path: Path) -> None:

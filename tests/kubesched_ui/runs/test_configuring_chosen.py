@@ -19,11 +19,11 @@ OLD = GOOD.replace("/v1", "/v1alpha2")
         ("", None, "", None),
         (GOOD, None, GOOD, None),
         (GOOD, GOOD, GOOD, None),
-        (GOOD, OTHER, OTHER, "the run has one of its own"),
-        (GOOD, "", "", "the run has the default one of its release"),
+        (GOOD, OTHER, OTHER, "the run has its own configuration"),
+        (GOOD, "", "", "the run uses the default configuration of its release"),
         (OLD, None, "", "v1alpha2 is read by kube-scheduler 1.18 only"),
         (OLD, "", "", "v1alpha2 is read by kube-scheduler 1.18 only"),  # the page's button to start without it
-        (OLD, OTHER, OTHER, "the run has one of its own"),
+        (OLD, OTHER, OTHER, "the run has its own configuration"),
     ],
 )
 def test_chosen(own: str, given: str | None, config: str, said: str | None) -> None:

@@ -99,7 +99,7 @@ def test_a_fork_begins_where_the_group_does(client: Client, at: int, begins: int
     fork = ran(client, address=f"/api/runs/{run.pk}/fork", at=at, changes=more)
     assert fork.fork_at == begins
     page = client.get(f"/runs/{fork.pk}/").content.decode()
-    assert ("whose members are decided together" in page) is (at != begins)
+    assert ("its members are scheduled together" in page) is (at != begins)
     train = fork.group_cycles.get(name="train")
     assert (train.result, train.bound) == (("scheduled", 4) if more else ("unschedulable", 0))
     if not more:
@@ -149,7 +149,7 @@ def test_in_time_is_refused_at_once(client: Client) -> None:
     wanted = json.dumps({"in_time": True, "release": "1.36", "feature_gates": {"GenericWorkload": True}})
     answer = client.post(address, wanted, content_type="application/json")
     assert answer.status_code == 400
-    assert "pod groups are scheduled in one pass alone so far" in answer.json()["error"]
+    assert "pod groups are supported only in single-pass runs" in answer.json()["error"]
     plain = client.post(address, json.dumps({"in_time": True}), content_type="application/json")
     assert plain.status_code == 202
     assert "in one pass alone so far" in plain.json()["notes"][0]

@@ -56,7 +56,7 @@ def test_digest(release: str, text: str, told: str) -> None:
         ({"seed": 7, "tie_break": "name"}, ["seed 7", "ties by name"]),
         ({"preemption": False, "percentage": 0}, ["no preemption", "0% of nodes"]),
         ({"in_time": True, "until": 600.0}, ["virtual time until 10 min"]),
-        ({"unbind": ["a/b"], "pods": []}, ["1 pod placed again"]),
+        ({"unbind": ["a/b"], "pods": []}, ["1 pod rescheduled"]),
         ({"pods": ["a/b", "a/c"]}, ["2 pods chosen"]),
         ({"template": "{kind: Pod, metadata: {name: web}, spec: {}}", "copies": 3}, ["3 copies of web"]),
         ({"config": HEAD + f"profiles: [{PACKED}]"}, ["MostAllocated"]),

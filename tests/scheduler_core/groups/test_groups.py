@@ -130,5 +130,5 @@ def test_what_a_group_may_not_be(spec: dict[str, Any], problem: str) -> None:
 
 
 def test_not_in_time_so_far() -> None:
-    with pytest.raises(InputError, match="GenericWorkload: pod groups are scheduled in one pass alone so far"):
+    with pytest.raises(InputError, match="GenericWorkload: pod groups are supported only in single-pass runs"):
         Timeline(Simulation([node("n1")], release=RELEASE))
