@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from kubesched_ui import viewing
 from kubesched_ui.fields import PackedJSONField
-from scheduler_core.releases import gates
+from scheduler_core.releases import feature_gates
 
 MAX_RELEASE = 1000  # with all feature gates that there are
 MAX_NAME = 200
@@ -383,7 +383,7 @@ class Run(Work):
     @property
     def feature_gates(self) -> dict[str, bool]:
         """Those that are not as in the release by default."""
-        return gates.parse(self.release.partition(" ")[2])
+        return feature_gates.parse(self.release.partition(" ")[2])
 
     @property
     def title(self) -> str:

@@ -10,9 +10,9 @@ from scheduler_core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scheduler_core.commands.asking import Played
+    from scheduler_core.commands.query import Played
     from scheduler_core.debugger.fork.stages import Stage
-    from scheduler_core.snapshot.outlook import Choices
+    from scheduler_core.snapshot.preflight import Choices
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -257,7 +257,7 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
 
 
 def _choices(args: argparse.Namespace) -> "Choices":
-    from scheduler_core.snapshot.outlook import Choices
+    from scheduler_core.snapshot.preflight import Choices
 
     return Choices.of(args.other_schedulers, args.absent_claims)
 
@@ -280,19 +280,19 @@ def _explain(args: argparse.Namespace) -> int:
 
 
 def _state(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import asking
+    from scheduler_core.commands import query
 
-    return asking.state(_played(args), sys.stdout, args.cycle, args.t, args.seq, args.since, args.json)
+    return query.state(_played(args), sys.stdout, args.cycle, args.t, args.seq, args.since, args.json)
 
 
 def _find(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import asking
+    from scheduler_core.commands import query
 
-    return asking.find(_played(args), sys.stdout, args.where, args.start, args.direction, args.limit, args.json)
+    return query.find(_played(args), sys.stdout, args.where, args.start, args.direction, args.limit, args.json)
 
 
 def _provenance(args: argparse.Namespace) -> int:
-    from scheduler_core.commands.telling import provenance
+    from scheduler_core.commands.provenance import provenance
     from scheduler_core.debugger.provenance import Question
 
     question = Question(args.point, args.node, args.plugin, args.page)
@@ -300,7 +300,7 @@ def _provenance(args: argparse.Namespace) -> int:
 
 
 def _diff(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import comparing
+    from scheduler_core.commands import diff
 
     a = _played(args, keep=True)
     args.file = args.other or args.file
@@ -308,18 +308,18 @@ def _diff(args: argparse.Namespace) -> int:
     for name in ("release", "config", "seed"):
         other = getattr(args, f"to_{name}")
         setattr(args, name, getattr(args, name) if other is None else other)
-    return comparing.diff(a, _played(args, keep=True), sys.stdout, args.pod or "", args.json)
+    return diff.diff(a, _played(args, keep=True), sys.stdout, args.pod or "", args.json)
 
 
 def _upgrade(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import upgrading
+    from scheduler_core.commands import upgrade
 
     if args.release:
         raise InputError("--release", "", "is told by --from and --to here")
-    return upgrading.run(
+    return upgrade.run(
         args.file,
         sys.stdout,
-        upgrading.chosen(args.first, args.last, args.through),
+        upgrade.chosen(args.first, args.last, args.through),
         gates=args.feature_gates,
         one_pass=args.one_pass,
         config=args.config,
@@ -337,16 +337,16 @@ def _remedies(args: argparse.Namespace) -> int:
 
 
 def _fork(args: argparse.Namespace) -> int:
-    from scheduler_core.commands import comparing
+    from scheduler_core.commands import diff
 
     a = _played(args, keep=True)
     others = {"release": args.to_release, "config": args.to_config, "seed": args.to_seed}
-    stage = comparing.stage_of(a, args.at, args.t, args.change, others)
-    return comparing.diff(a, _played(args, keep=True, stages=[stage]), sys.stdout, args.pod or "", args.json)
+    stage = diff.stage_of(a, args.at, args.t, args.change, others)
+    return diff.diff(a, _played(args, keep=True, stages=[stage]), sys.stdout, args.pod or "", args.json)
 
 
 def _played(args: argparse.Namespace, keep: bool = False, stages: "Sequence[Stage]" = ()) -> "Played":
-    from scheduler_core.commands.asking import play
+    from scheduler_core.commands.query import play
 
     return play(
         args.file,
@@ -363,7 +363,7 @@ def _played(args: argparse.Namespace, keep: bool = False, stages: "Sequence[Stag
 
 
 def _releases(args: argparse.Namespace) -> int:
-    from scheduler_core.releases.page import page
+    from scheduler_core.releases.changelog_page import page
 
     sys.stdout.write(page())
     return 0

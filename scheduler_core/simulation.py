@@ -10,16 +10,16 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from typing import Any, NamedTuple
 
 from scheduler_core.api.objects import Object, decode_all
+from scheduler_core.cluster.change_log import BOUND, GONE, TRIED
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.journal import BOUND, GONE, TRIED
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration, Unknown
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import SUCCESS, CycleState, Plugin
-from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import timeout_message
 from scheduler_core.groups.group_cycle import GroupScheduler, order_of
 from scheduler_core.groups.trace import GroupTrace, condition_of

@@ -11,9 +11,9 @@ from kubesched_ui.reading import recorded, why
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.room import FIT
 from scheduler_core.errors import InputError
+from scheduler_core.explain.formatting import some
 from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict
-from scheduler_core.explain.sentences import refusals, said
-from scheduler_core.explain.words import some
+from scheduler_core.explain.summary import refusals, said
 
 NAMED = 3
 GANG = "GangScheduling"

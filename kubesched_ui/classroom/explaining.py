@@ -13,8 +13,8 @@ from kubesched_ui.classroom.facts import NOWHERE, Facts, woke
 from kubesched_ui.classroom.questions import PASSES, Question, Verdict, measured
 from kubesched_ui.classroom.values import Amount, Seconds, same, shown
 from scheduler_core.errors import InputError
-from scheduler_core.explain.words import count
-from scheduler_core.preemption.choose import RULES
+from scheduler_core.explain.formatting import count
+from scheduler_core.preemption.pick_one_node import RULES
 from scheduler_core.provenance.tree import LEAVES, Tree
 
 MOST = 8  # things that a number is made of

@@ -39,7 +39,7 @@ from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of
 from scheduler_core.releases import NEWEST, Release, get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.outlook import AS_UPSTREAM
+from scheduler_core.snapshot.preflight import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import prepare
 from scheduler_core.time.scenario import load_scenario
 from scheduler_core.time.scenario_run import ScenarioRun

@@ -18,7 +18,7 @@ from kubesched_ui.classroom.values import Amount, Seconds, same, shown
 from kubesched_ui.recording.sentences import sentence
 from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds
-from scheduler_core.preemption.choose import RULES
+from scheduler_core.preemption.pick_one_node import RULES
 
 MAX_ANSWERS, MAX_CHARS, MAX_OPTIONS = 60, 300, 60
 PASSES = "none: it passes"

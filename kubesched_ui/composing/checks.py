@@ -11,7 +11,7 @@ from kubesched_ui.ingest.errors import shown
 from scheduler_core.api import objects as core
 from scheduler_core.api import quantity
 from scheduler_core.api.fields import LIKELY
-from scheduler_core.controllers import workload
+from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot import defaults
 
@@ -75,8 +75,8 @@ def _core(obj: dict[str, Any], path: Path, found: Found) -> None:
 
     try:
         core.decode(obj)
-        if workload.makes_pods(obj) and defaults.is_typed(obj):
-            workload.read(obj)
+        if pod_template.makes_pods(obj) and defaults.is_typed(obj):
+            pod_template.read(obj)
     except InputError as error:
         found.error((*path, *steps(error.field)), shown(error.problem))
 

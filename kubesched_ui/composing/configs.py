@@ -16,7 +16,7 @@ from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.config import Configuration
 from scheduler_core.config.configuration import is_inside, is_usable
-from scheduler_core.config.elsewhere import what_is
+from scheduler_core.config.known_out_of_tree import what_is
 from scheduler_core.config.schema import KIND
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load

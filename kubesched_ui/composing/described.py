@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from scheduler_core.config.described import VERSIONS, described, offered
+from scheduler_core.config.introspection import VERSIONS, described, offered
 from scheduler_core.config.schema import GROUP, KIND
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import RELEASES

@@ -9,11 +9,11 @@ from typing import Any
 from kubesched_ui.composing.things import Thing
 from scheduler_core.api.objects import Node, Pod, decode
 from scheduler_core.cluster.resources import amounts, requests_of
-from scheduler_core.controllers.workload import makes_pods, read
+from scheduler_core.controllers.pod_template import makes_pods, read
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release
-from scheduler_core.snapshot.bare import number_of_pods
 from scheduler_core.snapshot.defaults import is_typed
+from scheduler_core.snapshot.workload_pods import number_of_pods
 from scheduler_core.time.changes import taint_text
 
 PENDING, BOUND = 1, 3

@@ -10,8 +10,8 @@ from kubesched_ui.ingest.errors import IngestError, Where, printable
 from kubesched_ui.ingest.formats import Config
 from kubesched_ui.ingest.json_values import Json, read_object
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from scheduler_core.config.finding import Found, chosen, configurations_in, passed_over
-from scheduler_core.config.finding import may_hold_bytes as may_hold
+from scheduler_core.config.discovery import Found, chosen, configurations_in, passed_over
+from scheduler_core.config.discovery import may_hold_bytes as may_hold
 from scheduler_core.config.schema import KIND
 from scheduler_core.errors import InputError
 

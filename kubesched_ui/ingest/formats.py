@@ -17,7 +17,7 @@ from kubesched_ui.ingest.limits import Limits
 from kubesched_ui.ingest.names import kind_of
 from kubesched_ui.ingest.run_file import Carried
 from kubesched_ui.ingest.scenario_time import ABOUT
-from scheduler_core.config.finding import is_configuration
+from scheduler_core.config.discovery import is_configuration
 
 OUR_GROUP = "kubesched.dev/"
 OUR_API = f"{OUR_GROUP}v1alpha1"

@@ -1,4 +1,4 @@
-"""What a run would be told of a scenario's objects, said when they are stored (scheduler_core/snapshot/remarks.py)."""
+"""What a run would be told of a scenario's objects, said when they are stored (scheduler_core/snapshot/warnings.py)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.result import Record
 from scheduler_core.api.objects import KINDS as CORE
 from scheduler_core.api.objects import Object, decode
-from scheduler_core.controllers.workload import KINDS as WORKLOADS
+from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.snapshot.defaults import Filled, is_typed
-from scheduler_core.snapshot.outlook import AS_UPSTREAM, DEFAULT_SCHEDULER, Outlook
-from scheduler_core.snapshot.remarks import OF_SNAPSHOTS, Remark, remarks
+from scheduler_core.snapshot.preflight import AS_UPSTREAM, DEFAULT_SCHEDULER, Outlook
+from scheduler_core.snapshot.warnings import OF_SNAPSHOTS, Remark, remarks
 
 MAKERS = (*WORKLOADS, "CronJob")
 SEEN = ("Pod", "Node", "PersistentVolumeClaim", "PriorityClass", "StorageClass")

@@ -30,7 +30,7 @@ from kubesched_ui.ingest.skim import skim
 from kubesched_ui.ingest.text import to_utf8
 from kubesched_ui.ingest.warnings import Warnings
 from scheduler_core.api import objects as core
-from scheduler_core.controllers import workload
+from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot import defaults
 
@@ -359,8 +359,8 @@ def _check(obj: dict[str, Any], where: Where) -> None:
     """
     try:
         core.decode(obj)
-        if workload.makes_pods(obj) and defaults.is_typed(obj):
-            workload.read(obj)
+        if pod_template.makes_pods(obj) and defaults.is_typed(obj):
+            pod_template.read(obj)
     except InputError as error:
         raise IngestError(where, error.problem, error.field) from None
 

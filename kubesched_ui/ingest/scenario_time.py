@@ -12,7 +12,7 @@ from kubesched_ui.ingest import redact as door
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.kinds import PRIVATE, lookup
 from kubesched_ui.ingest.result import Record
-from scheduler_core.controllers.workload import KINDS, makes_pods
+from scheduler_core.controllers.pod_template import KINDS, makes_pods
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from scheduler_core.snapshot.defaults import is_typed

@@ -30,7 +30,7 @@ from kubesched_ui.runs import forking, pairs
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, Comparison, Pod
 from scheduler_core.errors import InputError
-from scheduler_core.explain.words import amount
+from scheduler_core.explain.formatting import amount
 
 ROWS = 100
 SHOWN = 50  # of settings and objects

@@ -20,7 +20,7 @@ from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import ClusterView, PodLine
 from scheduler_core.api import duration
 from scheduler_core.releases import get_release
-from scheduler_core.releases.patches import held_to
+from scheduler_core.releases.tested_versions import held_to
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
 PODS_SHOWN = 100  # on a page of the table

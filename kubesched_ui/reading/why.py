@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.room import FIT, TOLD, UNNAMED, Room
-from scheduler_core.explain import Answer, explain, sentences
-from scheduler_core.explain.scene import asked
-from scheduler_core.explain.words import listing
-from scheduler_core.releases.successors import successor
+from scheduler_core.explain import Answer, explain, summary
+from scheduler_core.explain.context import asked
+from scheduler_core.explain.formatting import listing
+from scheduler_core.releases.predicate_plugins import successor
 
 
 def answer(trace: CycleTrace, nodes: list[str], room: Room | None) -> Answer:
@@ -20,5 +20,5 @@ def answer(trace: CycleTrace, nodes: list[str], room: Room | None) -> Answer:
                 group.closest = room.closest(group.nodes)
             elif group.reasons == [UNNAMED] and (taints := room.taints(group.nodes)):
                 group.words = f"refuse it by {'taint' if len(taints) == 1 else 'taints'} {listing(taints)}"
-        told.sentence = sentences.answer(trace, told)
+        told.sentence = summary.answer(trace, told)
     return told

@@ -25,8 +25,8 @@ from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release
-from scheduler_core.releases.gates import WHERE, spelled
-from scheduler_core.snapshot.outlook import Choices
+from scheduler_core.releases.feature_gates import WHERE, spelled
+from scheduler_core.snapshot.preflight import Choices
 
 logger = logging.getLogger(__name__)
 

@@ -19,9 +19,9 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
-from scheduler_core.snapshot.bare import title
-from scheduler_core.snapshot.outlook import Choices
+from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
+from scheduler_core.snapshot.workload_pods import title
 from scheduler_core.time.scenario_run import ScenarioRun
 
 # What kubelet and scheduler write; gone when a pod is placed again.

@@ -18,8 +18,8 @@ from scheduler_core.api.duration import seconds
 from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST, RELEASES, gates
-from scheduler_core.releases.patches import held_to
+from scheduler_core.releases import NEWEST, RELEASES, feature_gates
+from scheduler_core.releases.tested_versions import held_to
 
 WHICH = [
     ("pending", "All pending pods"),
@@ -95,7 +95,7 @@ class StartForm(forms.Form):
         values: dict[str, Any] = {"which": which, "unbind": "\n".join(again), "mode": "time" if run.in_time else "once"}
         same = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
         values |= {name: getattr(run, name) for name in same}
-        values |= {"release": run.release_number, "gates": gates.spelled(run.feature_gates)}
+        values |= {"release": run.release_number, "gates": feature_gates.spelled(run.feature_gates)}
         values |= {"template": run.template or TEMPLATE, "copies": run.copies or 3}
         values |= {
             "take_others": run.other_schedulers == Run.OtherSchedulers.TAKE,
@@ -189,7 +189,7 @@ class StartForm(forms.Form):
 def field_of(error: InputError) -> str | None:
     """The form's field that a refused setting belongs to."""
     named = {name: name for name in ("unbind", "copies", "percentage", "seed", "until")} | {"pods": "unbind"}
-    if error.where == gates.WHERE:
+    if error.where == feature_gates.WHERE:
         return "gates"
     if error.where == template.WHERE:
         return "template"

@@ -9,7 +9,7 @@ from kubesched_ui.runs import template
 from kubesched_ui.runs.digest import DEFAULT, digest
 from scheduler_core.api.duration import span
 from scheduler_core.config import Unknown
-from scheduler_core.explain.words import count
+from scheduler_core.explain.formatting import count
 from scheduler_core.releases import get_release
 
 # Settings that are told otherwise, or not at all, where they differ from their default.

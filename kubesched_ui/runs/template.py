@@ -9,11 +9,11 @@ from django.conf import settings
 
 from scheduler_core.api.objects import decode
 from scheduler_core.config.document import read_documents
-from scheduler_core.controllers import workload
-from scheduler_core.controllers.workload import KINDS as WORKLOADS
+from scheduler_core.controllers import pod_template
+from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot import defaults
-from scheduler_core.snapshot.bare import title
+from scheduler_core.snapshot.workload_pods import title
 
 WHERE = "Template"
 IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -46,7 +46,7 @@ def check(text: str, copies: int) -> None:
         if obj["kind"] == "Pod":
             decode(obj)
         else:
-            workload.read(obj)
+            pod_template.read(obj)
     except InputError as error:
         raise InputError(WHERE, error.field, error.problem) from None
     if obj["kind"] != "Pod" and copies > 1:

@@ -7,9 +7,9 @@ from kubesched_ui.models import Scenario
 from scheduler_core.api.objects import decode
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.errors import InputError
-from scheduler_core.explain.words import count
+from scheduler_core.explain.formatting import count
 from scheduler_core.releases import get_release
-from scheduler_core.releases.gates import gates_of, spelled, with_known_gates
+from scheduler_core.releases.feature_gates import gates_of, spelled, with_known_gates
 
 SINCE = "1.36"
 FIRST = ("GenericWorkload", "GangScheduling")

@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from kubesched_ui import static_files
-from scheduler_core.explain.words import count
+from scheduler_core.explain.formatting import count
 
 # Why a device is none for a request, as scheduler_core/debugger/claims.py counts it.
 DEVICES_OUT = {

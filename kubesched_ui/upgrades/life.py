@@ -19,7 +19,7 @@ from kubesched_ui.runs import configuring, lifecycle, pairs
 from kubesched_ui.scenarios import clusterview, intime, podgroups
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.gates import with_known_gates
+from scheduler_core.releases.feature_gates import with_known_gates
 
 logger = logging.getLogger(__name__)
 

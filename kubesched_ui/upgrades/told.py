@@ -10,7 +10,7 @@ from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import lifecycle
 from scheduler_core.debugger.compare.upgrade import DECISIONS, REASONS, WORDS
 from scheduler_core.releases import RELEASES
-from scheduler_core.releases.patches import held_to
+from scheduler_core.releases.tested_versions import held_to
 
 NAMED = 8  # pods of a group that are named
 DECIDED, ALL = "decisions", "all"

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from scheduler_core.api import quantity, texts
+from scheduler_core.api import quantity, text_checks
 from scheduler_core.errors import InputError
 
 Quantities = dict[str, str | int | float]
@@ -702,8 +702,8 @@ def decode(raw: Any) -> Object | None:
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _unreadable(where, error) from None
     _check(obj, f"{kind}.{str(raw.get('apiVersion')).rpartition('/')[0]}" if namesake else kind, where)
-    if texts.ESCAPED_NUL in encoded:
-        texts.refuse_nul(msgspec.to_builtins(obj), where)
+    if text_checks.ESCAPED_NUL in encoded:
+        text_checks.refuse_nul(msgspec.to_builtins(obj), where)
     return obj
 
 

@@ -28,12 +28,12 @@ from scheduler_core.api.objects import (
     StorageClass,
     VolumeAttachment,
 )
-from scheduler_core.cluster.journal import OBJECT, PLACED, REMOVED, TAKEN, Journal
+from scheduler_core.cluster.change_log import OBJECT, PLACED, REMOVED, TAKEN, Journal
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.nominator import Nominator
+from scheduler_core.cluster.object_store import Table
 from scheduler_core.cluster.pod_columns import PodColumns
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cluster.table import Table
 from scheduler_core.cluster.volume_users import VolumeUsers
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release

@@ -3,7 +3,7 @@
 Source: pkg/scheduler/backend/queue/nominator.go.
 """
 
-from scheduler_core.cluster.journal import NOMINATED, Journal
+from scheduler_core.cluster.change_log import NOMINATED, Journal
 from scheduler_core.cluster.pod_info import PodInfo
 
 

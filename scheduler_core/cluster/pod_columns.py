@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.selectors import Selector
-from scheduler_core.cluster.counted import LabelClass, SelectorColumn, Term, TermColumn
+from scheduler_core.cluster.pod_counts import LabelClass, SelectorColumn, Term, TermColumn
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 
 REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY = "required affinity", "required anti-affinity"

@@ -12,7 +12,7 @@ import msgspec
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Container, Pod, PodAffinity, PodAffinityTerm, Volume, timestamp
 from scheduler_core.cluster import resources
-from scheduler_core.cluster.counted import LabelClass, Term, TermColumn
+from scheduler_core.cluster.pod_counts import LabelClass, Term, TermColumn
 from scheduler_core.releases import Release
 
 HostPort = tuple[str, str, int]  # ip, protocol, port

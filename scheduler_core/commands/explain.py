@@ -13,21 +13,21 @@ from msgspec.structs import replace
 
 from scheduler_core.api.objects import Object, Pod, PodStatus
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.commands.loading import configuration_of, prepared, read_config, tell
+from scheduler_core.commands.inputs import configuration_of, prepared, read_config, tell
 from scheduler_core.config import Unknown
 from scheduler_core.debugger.remedies.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
+from scheduler_core.explain.formatting import count, some
 from scheduler_core.explain.render import render
-from scheduler_core.explain.words import count, some
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.out_of_tree import enabling, with_plugins
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
-from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 
 CHANGES = 4  # remedies that are told of a pod
 MOST_TRIED = 50  # pods for which some are searched

@@ -7,13 +7,13 @@ from typing import IO, Any
 
 import msgspec
 
-from scheduler_core.commands.asking import Played
+from scheduler_core.commands.query import Played
 from scheduler_core.debugger.remedies.pending import together
 from scheduler_core.debugger.remedies.search import remedies
 from scheduler_core.debugger.remedies.winning import make_win
 from scheduler_core.debugger.rewind import rewind
 from scheduler_core.errors import InputError
-from scheduler_core.explain import words
+from scheduler_core.explain import formatting
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 
@@ -73,7 +73,7 @@ def _together(played: Played, out: IO[str], as_json: bool) -> int:
     if as_json:
         print(msgspec.json.encode(found).decode(), file=out)
         return 0 if found.remedies else 1
-    print(f"{words.count(found.pending, 'pod')} pending.", file=out)
+    print(f"{formatting.count(found.pending, 'pod')} pending.", file=out)
     for one in found.bottlenecks:
         print(f"{one.pods:>6} {one.plugin}: {one.reason} (such as {one.example})", file=out)
     for more in found.remedies:

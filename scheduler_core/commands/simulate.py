@@ -10,8 +10,8 @@ import msgspec
 
 from scheduler_core.config import Unknown
 from scheduler_core.errors import InputError
-from scheduler_core.releases.gates import parse
-from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.releases.feature_gates import parse
+from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.time.scenario import load_scenario
 from scheduler_core.time.scenario_run import ScenarioRun
 from scheduler_core.time.timeline import Record

@@ -1,7 +1,7 @@
 """KubeSchedulerConfiguration -> profiles. `load_configuration` is the way in."""
 
 from scheduler_core.config.configuration import APPENDING, Configuration, load_configuration
-from scheduler_core.config.policy_today import UnreadPolicy
+from scheduler_core.config.policy_conversion import UnreadPolicy
 from scheduler_core.config.profile import POINTS, KnownPlugins, Profile
 from scheduler_core.config.schema import Extender
 from scheduler_core.config.unknown_plugins import Unknown, UnknownPlugins

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self
 import msgspec
 from msgspec import Meta, structs
 
-from scheduler_core.config.names import go_duration, label_value_problem, qualified_name_problem, shown
+from scheduler_core.config.syntax import go_duration, label_value_problem, qualified_name_problem, shown
 
 Complain = Callable[[str, str], NoReturn]
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]

@@ -11,15 +11,13 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec import structs
 
-from scheduler_core.config.alpha import with_profile
 from scheduler_core.config.args import ARGS, Complain, PluginArgs, check_range, convert_problem
-from scheduler_core.config.elsewhere import what_is
-from scheduler_core.config.finding import find
+from scheduler_core.config.discovery import find
+from scheduler_core.config.known_out_of_tree import what_is
 from scheduler_core.config.legacy_scores import translate_legacy_scores
-from scheduler_core.config.names import shown
 from scheduler_core.config.policy import Policy, is_policy, read_policy
+from scheduler_core.config.policy_conversion import UnreadPolicy
 from scheduler_core.config.policy_plugins import profile_of, reads_policies
-from scheduler_core.config.policy_today import UnreadPolicy
 from scheduler_core.config.profile import (
     KnownPlugins,
     Plugin,
@@ -43,7 +41,9 @@ from scheduler_core.config.schema import (
     File,
     ProfileSection,
 )
+from scheduler_core.config.syntax import shown
 from scheduler_core.config.unknown_plugins import Unknown, UnknownPlugins, named_once
+from scheduler_core.config.v1alpha1 import with_profile
 from scheduler_core.config.validation import (
     check_extenders,
     check_file,

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from scheduler_core.api.texts import refuse_nul
+from scheduler_core.api.text_checks import refuse_nul
 from scheduler_core.errors import InputError
 
 MAX_BYTES = 1_000_000

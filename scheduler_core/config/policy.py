@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from scheduler_core.config.args import Int64, convert_problem
-from scheduler_core.config.names import shown
 from scheduler_core.config.schema import GROUP, POLICY, Extender
+from scheduler_core.config.syntax import shown
 from scheduler_core.config.validation import check_extenders
 from scheduler_core.errors import InputError
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scheduler_core.config.args import Int32, Strict
-from scheduler_core.config.names import shown
+from scheduler_core.config.syntax import shown
 from scheduler_core.errors import InputError
 from scheduler_core.releases.release import PluginWeights, Release
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scheduler_core.config.elsewhere import what_is
-from scheduler_core.config.names import shown
+from scheduler_core.config.known_out_of_tree import what_is
+from scheduler_core.config.syntax import shown
 from scheduler_core.errors import InputError
 
 Unknown = Literal["error", "leave_out"]

@@ -7,9 +7,9 @@ election and client connection, and buildExtenders (pkg/scheduler/scheduler.go).
 from collections.abc import Sequence
 
 from scheduler_core.config.args import Complain, check_range
-from scheduler_core.config.names import extended_resource_problem, go_duration, shown
 from scheduler_core.config.profile import PluginSet, Profile
 from scheduler_core.config.schema import ALPHA, Extender, File, LeaderElectionSection
+from scheduler_core.config.syntax import extended_resource_problem, go_duration, shown
 from scheduler_core.errors import InputError
 
 MAX_PROFILES = 100

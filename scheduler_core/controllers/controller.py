@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from scheduler_core.api.objects import Condition, Node, Object
+from scheduler_core.cluster.cache_states import Lifecycle
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.lifecycle import Lifecycle
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.queue import Clock
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from scheduler_core.api.objects import Node
-from scheduler_core.cluster.journal import OBJECT, REMOVED
+from scheduler_core.cluster.change_log import OBJECT, REMOVED
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers.controller import Api, Controller
-from scheduler_core.controllers.workload import Workload, read, waits_for_a_pod
+from scheduler_core.controllers.pod_template import Workload, read, waits_for_a_pod
 
 PAUSE_SECONDS = 1.0
 

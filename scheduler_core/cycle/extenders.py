@@ -20,8 +20,8 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.names import go_duration
 from scheduler_core.config.schema import Extender as Config
+from scheduler_core.config.syntax import go_duration
 from scheduler_core.cycle.trace import CycleTrace, Score
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import EXTENDER, Status, Verdict, error, unresolvable, unschedulable

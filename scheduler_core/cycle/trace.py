@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.cycle import old_traces
+from scheduler_core.cycle import trace_migrations
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
     EXTENDER,
@@ -29,7 +29,7 @@ from scheduler_core.framework.interface import (
     Status,
     Verdict,
 )
-from scheduler_core.framework.merging import FIRST, merged_verdict
+from scheduler_core.framework.status_merge import FIRST, merged_verdict
 
 VERSION = 3
 
@@ -430,12 +430,12 @@ class CycleTrace:
         """The cycle that `encode` packed, in this version or an earlier one. `nodes`: gives those that its rows index;
         asked for traces of versions 1 and 2 alone, which tell preemption's refusals by name. Raises InputError for
         anything else."""
-        if not data or data[0] not in (VERSION, *old_traces.VERSIONS):
+        if not data or data[0] not in (VERSION, *trace_migrations.VERSIONS):
             raise InputError("cycle trace", "version", f"expected {VERSION}, got {data[0] if data else 'nothing'}")
         try:
             document = _DECODER.decode(zlib.decompress(data[1:]))
             if data[0] != VERSION:
-                document = old_traces.upgraded(document, nodes())
+                document = trace_migrations.upgraded(document, nodes())
             head, statuses, subset, looked, feasible, verdicts, nominated, scores, postfilter = document
             trace = CycleTrace(*head[:7])
             (

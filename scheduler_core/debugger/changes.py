@@ -26,10 +26,10 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.api import edits
+from scheduler_core.api import patches
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
-from scheduler_core.api.texts import refuse_nul
-from scheduler_core.cluster.journal import BOUND, GONE, POD
+from scheduler_core.api.text_checks import refuse_nul
+from scheduler_core.cluster.change_log import BOUND, GONE, POD
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers import device_claims
 from scheduler_core.errors import InputError
@@ -177,7 +177,7 @@ class Edit:
         key = _key(patch)
         old = self._there(patch.kind, key)
         stored = old.pod if isinstance(old, PodInfo) else old
-        new = decode({"kind": patch.kind, **edits.merge_patch(msgspec.to_builtins(stored), patch.patch)})
+        new = decode({"kind": patch.kind, **patches.merge_patch(msgspec.to_builtins(stored), patch.patch)})
         assert new is not None
         if new.key != stored.key:
             raise InputError(f"{patch.kind} {key}", "metadata.name", "a patch may not rename an object")
@@ -257,10 +257,10 @@ class Edit:
         return node
 
     def _cordon(self, name: str) -> None:
-        self.cluster.apply(edits.cordoned(self._node(name), True))
+        self.cluster.apply(patches.cordoned(self._node(name), True))
 
     def _uncordon(self, name: str) -> None:
-        self.cluster.apply(edits.cordoned(self._node(name), False))
+        self.cluster.apply(patches.cordoned(self._node(name), False))
 
     def _drain(self, name: str) -> None:
         """Cordons the node and deletes its pods, those of DaemonSets excepted."""
@@ -270,10 +270,10 @@ class Edit:
                 self._remove(pod)
 
     def _taint(self, taint: NodeTaint) -> None:
-        self.cluster.apply(edits.tainted(self._node(taint.node), Taint(taint.key, taint.value, taint.effect)))
+        self.cluster.apply(patches.tainted(self._node(taint.node), Taint(taint.key, taint.value, taint.effect)))
 
     def _untaint(self, taint: NodeTaint) -> None:
-        self.cluster.apply(edits.untainted(self._node(taint.node), taint.key, taint.effect))
+        self.cluster.apply(patches.untainted(self._node(taint.node), taint.key, taint.effect))
 
     # ---- decisions
 

@@ -31,8 +31,8 @@ from scheduler_core.framework.interface import (
     Status,
 )
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.provenance.context import PAGE, View
 from scheduler_core.provenance.tree import Tree, constant, multiply, total
-from scheduler_core.provenance.view import PAGE, View
 
 POINTS = ("filter", "raw", "normalized", "weighted", "total", "preemption")
 # Our own beside those: where a plugin may refuse or hold back the pod, or the node that was chosen for it.

@@ -24,8 +24,8 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import Metadata, Namespace, Node, Object, kind_of
-from scheduler_core.cluster import journal, resources
-from scheduler_core.cluster.journal import Change
+from scheduler_core.cluster import change_log, resources
+from scheduler_core.cluster.change_log import Change
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
@@ -135,11 +135,11 @@ class Recorder:
         """The next cycle of a run in one pass."""
         heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
         if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
-            heard.append(Change(journal.BOUND, self._cluster.pods[trace.pod]))
+            heard.append(Change(change_log.BOUND, self._cluster.pods[trace.pod]))
         self._tell(self._counts["cycles"] + 1)
         changes: list[Change] = []
         for change in heard:
-            if change.kind == journal.TRIED:
+            if change.kind == change_log.TRIED:
                 self._apply(self._moment, changes)
                 self._moment, changes = self._moment + 1, []
             else:
@@ -151,7 +151,7 @@ class Recorder:
         """What changed after the last cycle of a run in one pass."""
         heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
         self._tell(self._counts["cycles"] + 1)
-        self._apply(self._moment, [change for change in heard if change.kind != journal.TRIED])
+        self._apply(self._moment, [change for change in heard if change.kind != change_log.TRIED])
 
     def record(self, record: Record, at: int | None = None) -> None:
         """The next record of a run in time, once its instant is over. `at`: the moment that it is to be, its own number
@@ -205,10 +205,14 @@ class Recorder:
             self._object(0, obj)
         changes: list[Change] = []
         for pod in cluster.pods.values():
-            changes += (Change(journal.POD, pod), Change(journal.PLACED, pod, pod.node), Change(journal.BOUND, pod))
-        changes += [Change(journal.POD, pod) for pod in simulation.pending]
+            changes += (
+                Change(change_log.POD, pod),
+                Change(change_log.PLACED, pod, pod.node),
+                Change(change_log.BOUND, pod),
+            )
+        changes += [Change(change_log.POD, pod) for pod in simulation.pending]
         for name in cluster.nominator.nodes():
-            changes += [Change(journal.NOMINATED, pod.key, name) for pod in cluster.nominator.on(name)]
+            changes += [Change(change_log.NOMINATED, pod.key, name) for pod in cluster.nominator.on(name)]
         self._apply(0, changes)
 
     # ---- what changes
@@ -217,19 +221,19 @@ class Recorder:
         touched: dict[str, bool] = {}  # pod -> whether it has come to a node; in the order in which they came
         nominated: dict[str, str] = {}
         for kind, subject, node in changes:
-            if kind == journal.OBJECT:
+            if kind == change_log.OBJECT:
                 self._object(at, subject)
                 continue
-            if kind == journal.REMOVED:
+            if kind == change_log.REMOVED:
                 self._remove(at, subject)
                 continue
-            if kind == journal.NOMINATED:
+            if kind == change_log.NOMINATED:
                 nominated[subject] = node
                 continue
-            key = subject if kind == journal.GONE else subject.key
+            key = subject if kind == change_log.GONE else subject.key
             arrived = touched.pop(key, False)
             self._move(kind, key, subject, node)
-            touched[key] = arrived or kind == journal.PLACED
+            touched[key] = arrived or kind == change_log.PLACED
         for key, arrived in touched.items():
             self._show(at, key, arrived)
         for key, node in nominated.items():
@@ -240,18 +244,18 @@ class Recorder:
         if pod is None:
             pod = self._pods[key] = Known()
         match kind:
-            case journal.POD:
+            case change_log.POD:
                 pod.stored, pod.stored_info = self._version(pod, subject), subject
-            case journal.GONE:
+            case change_log.GONE:
                 pod.stored, pod.stored_info = -1, None
-            case journal.PLACED:
+            case change_log.PLACED:
                 pod.placed, pod.placed_info = self._version(pod, subject), subject
                 pod.node, pod.assumed = self._name(node), True
-            case journal.TAKEN:
+            case change_log.TAKEN:
                 pod.placed, pod.placed_info, pod.node, pod.assumed = -1, None, -1, False
-            case journal.ASSUMED:
+            case change_log.ASSUMED:
                 pod.assumed = True
-            case journal.BOUND:
+            case change_log.BOUND:
                 pod.assumed = False
 
     def _version(self, pod: Known, info: PodInfo) -> int:

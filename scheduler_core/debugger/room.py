@@ -13,14 +13,14 @@ import numpy as np
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Taint, Toleration
-from scheduler_core.cluster.amounts import amount, balance, free_amount
+from scheduler_core.cluster.quantity_format import amount, balance, free_amount
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
 from scheduler_core.debugger.state import Int64, State, nominated_at
 from scheduler_core.explain.answer import Shortfall
-from scheduler_core.explain.objections import short_by
-from scheduler_core.explain.scene import PODS, asked
-from scheduler_core.explain.words import count, listing
+from scheduler_core.explain.context import PODS, asked
+from scheduler_core.explain.failure_details import short_by
+from scheduler_core.explain.formatting import count, listing
 
 FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
 FITS = (FIT, "GeneralPredicates", "PodFitsResources")

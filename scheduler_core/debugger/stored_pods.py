@@ -11,7 +11,7 @@ import msgspec
 
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.counted import LabelClass
+from scheduler_core.cluster.pod_counts import LabelClass
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import Recording

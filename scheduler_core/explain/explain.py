@@ -9,13 +9,13 @@ import numpy as np
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain import scores, sentences, words
+from scheduler_core.explain import formatting, scores, summary
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
+from scheduler_core.explain.context import Scene, asked
+from scheduler_core.explain.failure_details import objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
-from scheduler_core.explain.objections import objection, short_by
-from scheduler_core.explain.scene import Scene, asked
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
-from scheduler_core.releases.successors import successor
+from scheduler_core.releases.predicate_plugins import successor
 from scheduler_core.simulation import Simulation
 
 CLOSEST, TOP = 5, 10
@@ -81,7 +81,7 @@ class _Explainer:
             if len(answer.top) > 1:
                 answer.duel = scores.duel(answer.top[0], answer.top[1])
         answer.preemption = self.preemption()
-        answer.sentence = sentences.answer(trace, answer)
+        answer.sentence = summary.answer(trace, answer)
         return answer
 
     # ---- reasons
@@ -114,7 +114,7 @@ class _Explainer:
         return Status(UNRESOLVABLE, ("node(s) were left out by PreFilter",))
 
     def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> Group:
-        told = words.phrase(reasons)
+        told = formatting.phrase(reasons)
         group = Group(plugin, list(reasons), told, len(rows), [self.names[row] for row in rows])
         if self.scene is not None and successor(plugin) == "NodeResourcesFit" and asked(reasons):
             node = self.names[min(rows, key=lambda row: (self.lacks[row], row))]
@@ -183,5 +183,5 @@ class _Explainer:
         candidates = [Candidate(node, list(victims), broken) for node, (victims, broken) in found.candidates.items()]
         told = Preemption("", found.nominated_node, list(self.trace.victims), found.rule, candidates, refused)
         told.equals = list(found.nominated_any_of)
-        told.words = sentences.preemption(told, found.status)
+        told.words = summary.preemption(told, found.status)
         return told

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain.words import count, some
+from scheduler_core.explain.formatting import count, some
 
 OUTSIDE = "node(s) are outside the domain that its group was tried in"
 _ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]

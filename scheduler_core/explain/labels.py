@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement
 from scheduler_core.api.selectors import Selector
-from scheduler_core.explain.scene import Scene
+from scheduler_core.explain.context import Scene
 from scheduler_core.framework.interface import Status
 
 NAME = "metadata.name"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.explain import labels, words
-from scheduler_core.explain.scene import Scene
+from scheduler_core.explain import formatting, labels
+from scheduler_core.explain.context import Scene
 from scheduler_core.framework.interface import Status
 from scheduler_core.plugins.node_volume_limits import TOO_MANY
 from scheduler_core.plugins.non_csi_limits import NonCSILimits
@@ -43,7 +43,7 @@ def volume_binding(scene: Scene, row: int, status: Status) -> str:
     waiting = [key for key, claim in claims(scene) if claim is not None and not claim.spec.volume_name]
     if not waiting:
         return ""
-    what = f"claim{'s' if len(waiting) > 1 else ''} {words.listing(waiting)}"
+    what = f"claim{'s' if len(waiting) > 1 else ''} {formatting.listing(waiting)}"
     return f"{'; '.join(status.reasons)} ({what})"
 
 
@@ -64,7 +64,7 @@ def volume_restrictions(scene: Scene, row: int, status: Status) -> str:
     for pod in scene.pods_on(row) if status.reasons == DISK_CONFLICT.reasons else ():
         shared = sorted(wanted & _disks(pod))
         if shared:
-            return f"{words.listing(shared)} is in use by {pod.key}"
+            return f"{formatting.listing(shared)} is in use by {pod.key}"
     for key, claim in claims(scene):
         if claim is None or "ReadWriteOncePod" not in claim.spec.access_modes:
             continue
@@ -77,7 +77,7 @@ def volume_restrictions(scene: Scene, row: int, status: Status) -> str:
             and any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
         ]
         if users:
-            return f"claim {key} is in use by {words.some(users, 3)}"
+            return f"claim {key} is in use by {formatting.some(users, 3)}"
     return ""
 
 
@@ -99,13 +99,13 @@ def node_volume_limits(scene: Scene, row: int, status: Status) -> str:
     """NodeVolumeLimits: the limits that the node's CSINode sets."""
     csi_node = scene.cluster.csi_nodes.get(scene.nodes.names[row])
     limits = [
-        f"{words.count(driver.allocatable.count, 'volume')} of {driver.name}"
+        f"{formatting.count(driver.allocatable.count, 'volume')} of {driver.name}"
         for driver in (csi_node.spec.drivers if csi_node is not None else ())
         if driver.allocatable is not None and driver.allocatable.count is not None
     ]
     if status.reasons != TOO_MANY.reasons or not limits:
         return ""
-    return f"the node takes at most {words.listing(limits)}"
+    return f"the node takes at most {formatting.listing(limits)}"
 
 
 def in_tree_limits(scene: Scene, row: int, status: Status) -> str:

@@ -22,9 +22,9 @@ import numpy.typing as npt
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.events import EVERYTHING, EventHint
-from scheduler_core.framework.picker import Picker
+from scheduler_core.framework.tie_break import Picker
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
-from scheduler_core.provenance.view import View
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]

@@ -40,8 +40,8 @@ from scheduler_core.framework.interface import (
     error,
     unschedulable,
 )
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
-from scheduler_core.provenance.view import View
 
 Said = Status | str | None
 _INT64 = range(-(1 << 63), 1 << 63)

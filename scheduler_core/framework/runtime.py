@@ -15,11 +15,11 @@ from scheduler_core.config import Profile
 from scheduler_core.framework import interface as api
 from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict
-from scheduler_core.framework.merging import merged
-from scheduler_core.framework.picker import Picker
+from scheduler_core.framework.status_merge import merged
+from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
-from scheduler_core.provenance.view import View
 
 _P = TypeVar("_P", bound=api.Plugin)
 

@@ -9,7 +9,7 @@ Source: pkg/scheduler/backend/cache/snapshot.go (AssumePod), pkg/scheduler/frame
 from __future__ import annotations
 
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.counted import Term
+from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 
 Terms = tuple[tuple[Term, ...], ...]

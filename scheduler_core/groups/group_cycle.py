@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from scheduler_core.api.workloads import PodGroup
-from scheduler_core.cluster.journal import Change
+from scheduler_core.cluster.change_log import Change
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import Rows

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scheduler_core.api.workloads import WHOLE, PodGroup
+from scheduler_core.cluster.change_log import BOUND
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.journal import BOUND
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import SUCCESS, Status
 from scheduler_core.preemption.victims import Budgets

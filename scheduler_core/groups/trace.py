@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scheduler_core.api.workloads import PodGroupSpec
-from scheduler_core.cluster.journal import Change
+from scheduler_core.cluster.change_log import Change
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, Status
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from scheduler_core.config import Configuration, Unknown, load_configuration
-from scheduler_core.config.finding import find
+from scheduler_core.config.discovery import find
 from scheduler_core.config.policy import is_policy, read_policy
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Plugin
-from scheduler_core.legacy.component import read_component
 from scheduler_core.legacy.policy import configuration_of
 from scheduler_core.legacy.profile import default_configuration
+from scheduler_core.legacy.v1alpha1_config import read_component
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import Release
 

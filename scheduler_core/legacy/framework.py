@@ -15,9 +15,9 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Profile
 from scheduler_core.framework.interface import Change, CycleState, Plugin, Status, Verdict
-from scheduler_core.framework.merging import FIRST
-from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.status_merge import FIRST
+from scheduler_core.framework.tie_break import Picker
 from scheduler_core.preemption.victims import Candidate
 
 

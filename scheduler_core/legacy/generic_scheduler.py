@@ -19,8 +19,8 @@ from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import ERROR, EXTENDER, Change, CycleState, Status, Verdict
-from scheduler_core.framework.merging import merged
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.status_merge import merged
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.preemption import Preemption
 

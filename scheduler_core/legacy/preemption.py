@@ -15,8 +15,8 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace
 from scheduler_core.framework.interface import Change, CycleState, Status, Verdict, unschedulable
 from scheduler_core.legacy.framework import LegacyFramework
-from scheduler_core.legacy.room import Room, victims_by_numbers
-from scheduler_core.preemption.choose import choose
+from scheduler_core.legacy.victim_fast_path import Room, victims_by_numbers
+from scheduler_core.preemption.pick_one_node import choose
 from scheduler_core.preemption.victims import Budgets, Candidate, importance
 
 NOT_ELIGIBLE = "a pod that it preempted is still leaving its nominated node"

@@ -39,8 +39,8 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, either, less, opposite, over, some, total
-from scheduler_core.provenance.view import View
 
 POD_GROUP = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 GROUP = "pod-group.scheduling.sigs.k8s.io/name"

@@ -5,8 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/defaultbinder. What binding means to t
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import BindPlugin, CycleState, Status
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant
-from scheduler_core.provenance.view import View
 
 
 class DefaultBinder(BindPlugin):

@@ -25,7 +25,7 @@ from scheduler_core.framework.interface import (
     unschedulable,
 )
 from scheduler_core.preemption import victims
-from scheduler_core.preemption.choose import (
+from scheduler_core.preemption.pick_one_node import (
     FEWEST_VICTIMS,
     FEWEST_VIOLATIONS,
     HIGHEST_PRIORITY,
@@ -36,8 +36,8 @@ from scheduler_core.preemption.choose import (
     choose,
 )
 from scheduler_core.preemption.victims import Budgets, Candidate, FirstBudgets
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, less, opposite, over, total
-from scheduler_core.provenance.view import View
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"  # extenders left none

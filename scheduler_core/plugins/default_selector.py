@@ -10,9 +10,9 @@ from scheduler_core.api.objects import ReplicaSet, ReplicationController, Servic
 from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import below, label_equals, selected
 from scheduler_core.provenance.tree import Tree, every
-from scheduler_core.provenance.view import View
 
 
 def services_of(cluster: Cluster, pod: PodInfo) -> list[Service]:

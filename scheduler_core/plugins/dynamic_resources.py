@@ -38,10 +38,10 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.plugins.claims_told import missing_claims, preference, refused_claims, refused_node
+from scheduler_core.plugins.dynamic_resources_explain import missing_claims, preference, refused_claims, refused_node
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, constant
-from scheduler_core.provenance.view import View
 
 NOTHING_TO_FREE = unschedulable("no new claims to deallocate")
 STILL_NOT = unschedulable("still not schedulable")

@@ -5,10 +5,11 @@ Upstream: pkg/scheduler/framework/plugins/imagelocality.
 
 import numpy as np
 
-from scheduler_core.cluster.amounts import amount
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.quantity_format import amount
 from scheduler_core.framework import signers
 from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.provenance.context import BYTES, View
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import (
     Tree,
@@ -23,7 +24,6 @@ from scheduler_core.provenance.tree import (
     total,
     truncated,
 )
-from scheduler_core.provenance.view import BYTES, View
 
 _MB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MB  # smaller images do not matter

@@ -14,13 +14,13 @@ import numpy as np
 
 from scheduler_core.api.objects import Node, PodAffinityTerm
 from scheduler_core.api.selectors import NOTHING, Selector
-from scheduler_core.cluster.counted import SelectorColumn, Term, TermColumn
 from scheduler_core.cluster.pod_columns import (
     PREFERRED_AFFINITY,
     PREFERRED_ANTI_AFFINITY,
     REQUIRED_AFFINITY,
     REQUIRED_ANTI_AFFINITY,
 )
+from scheduler_core.cluster.pod_counts import SelectorColumn, Term, TermColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework import events, signers
@@ -42,6 +42,7 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
+from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, below, term_selects
 from scheduler_core.provenance.scores import extreme, max_node_score
 from scheduler_core.provenance.tree import (
@@ -63,7 +64,6 @@ from scheduler_core.provenance.tree import (
     total,
     truncated,
 )
-from scheduler_core.provenance.view import Step, View
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")

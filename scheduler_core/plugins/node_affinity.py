@@ -29,10 +29,10 @@ from scheduler_core.framework.interface import (
     default_normalize,
     unresolvable,
 )
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, any_term, below, node_term, required_nodes
 from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, constant, contains, either, every, opposite, some, total
-from scheduler_core.provenance.view import View
 
 NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity/selector")
 OLD_NOT_MATCHED = unresolvable("node(s) didn't match Pod's node affinity")

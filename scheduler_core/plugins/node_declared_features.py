@@ -20,8 +20,8 @@ from scheduler_core.framework.interface import (
     Verdict,
     unresolvable,
 )
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, every, opposite, some
-from scheduler_core.provenance.view import View
 
 REJECTED = unresolvable("node(s) didn't match Pod's required features")
 RESTART_ALL = "RestartAllContainersOnContainerExits"

@@ -20,9 +20,9 @@ from scheduler_core.framework.interface import (
     Verdict,
     unresolvable,
 )
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import Tree, constant, contains, count, divide_int, multiply, opposite, some
-from scheduler_core.provenance.view import View
 
 VIOLATED = unresolvable("node(s) didn't have the requested labels")
 

@@ -8,8 +8,8 @@ import numpy as np
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
-from scheduler_core.provenance.view import View
 
 REJECTED = unresolvable("node(s) didn't match the requested node name")
 

@@ -22,8 +22,8 @@ from scheduler_core.framework.interface import (
     Verdict,
     unschedulable,
 )
+from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, some
-from scheduler_core.provenance.view import Step, View
 
 REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports")
 

@@ -13,9 +13,9 @@ import numpy as np
 from scheduler_core.api.objects import Node, OwnerReference
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import MAX_NODE_SCORE, CycleState, Int64, Rows, ScorePlugin
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import Tree, constant, either, opposite
-from scheduler_core.provenance.view import View
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _CONTROLLERS = ("ReplicationController", "ReplicaSet")  # others are not looked at

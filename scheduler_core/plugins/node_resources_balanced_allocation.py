@@ -24,7 +24,8 @@ from scheduler_core.framework.interface import (
     Status,
 )
 from scheduler_core.plugins.resource_allocation import columns, filled
-from scheduler_core.provenance.amounts import in_use
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.requests import in_use
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import (
     Tree,
@@ -43,7 +44,6 @@ from scheduler_core.provenance.tree import (
     total_floats,
     truncated,
 )
-from scheduler_core.provenance.view import View
 
 Float64 = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scheduler_core.api.objects import Node
-from scheduler_core.cluster import amounts, resources
+from scheduler_core.cluster import quantity_format, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.devices import extended
@@ -33,9 +33,9 @@ from scheduler_core.framework.interface import (
     unresolvable,
 )
 from scheduler_core.plugins.resource_allocation import ResourceScorer, Strategy, explain_strategy, make_scorer
-from scheduler_core.provenance.amounts import in_use, request, unit_of
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.requests import in_use, request, unit_of
 from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equal, some, subtract
-from scheduler_core.provenance.view import View
 
 TOO_MANY_PODS = "Too many pods"
 SIDECARS = unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
@@ -195,7 +195,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             short = less(free, request(view, view.pod, resource), f"Insufficient {resource}")
             parts.append(short)
             if short.value:
-                told.append(f"Insufficient {resource}: {amounts.balance(resource, asks, free.value, has.value)}")
+                told.append(
+                    f"Insufficient {resource}: {quantity_format.balance(resource, asks, free.value, has.value)}"
+                )
         return some(parts).tells(f"{name}: {'; '.join(told) or 'has what the pod asks for'}")
 
     def explain_score(self, state: CycleState, view: View) -> Tree:

@@ -11,8 +11,8 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
 from scheduler_core.plugins.resource_allocation import Strategy, explain_strategy, make_scorer
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree
-from scheduler_core.provenance.view import View
 
 
 class NodeResourcesMostAllocated(ScorePlugin):

@@ -8,9 +8,9 @@ from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import PASSES, CycleState, FilterPlugin, Verdict, unresolvable
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import tolerated
 from scheduler_core.provenance.tree import Tree, constant, every, opposite
-from scheduler_core.provenance.view import View
 
 REJECTED = unresolvable("node(s) were unschedulable")
 TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -37,8 +37,8 @@ from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure, Key
 from scheduler_core.plugins.csi_migration import TranslationError
 from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, class_of_claim, names_claim, not_owned
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, every, less, some, total
-from scheduler_core.provenance.view import View
 
 TOO_MANY = unschedulable("node(s) exceed max volume count")
 

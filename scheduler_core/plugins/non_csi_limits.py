@@ -34,8 +34,8 @@ from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, AttachedVolumes, Failure
 from scheduler_core.plugins.node_volume_limits import NO_LIMIT, TOO_MANY
 from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, not_owned
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, less, total
-from scheduler_core.provenance.view import View
 
 _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 

@@ -20,7 +20,7 @@ from scheduler_core.api.objects import Node, TopologySpreadConstraint
 from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.counted import SelectorColumn
+from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework import events, signers
@@ -43,9 +43,10 @@ from scheduler_core.framework.interface import (
     unresolvable,
     unschedulable,
 )
-from scheduler_core.plugins import spread_shares
+from scheduler_core.plugins import pod_topology_spread_1_18
 from scheduler_core.plugins.default_selector import default_selector, explain_selected
 from scheduler_core.plugins.resource_allocation import round_half_away
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import Owner, below, label_equals, selected
 from scheduler_core.provenance.scores import extreme, max_node_score
 from scheduler_core.provenance.tree import (
@@ -68,7 +69,6 @@ from scheduler_core.provenance.tree import (
     total_floats,
     truncated,
 )
-from scheduler_core.provenance.view import View
 
 HOSTNAME = "kubernetes.io/hostname"
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
@@ -338,7 +338,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         """100 x (max + min - score) / max: the fewer matching pods around, the better."""
         scored: Bool | None = state[f"{self.name}/score"][1]
         if self.cluster.release.spread_shares:
-            return spread_shares.normalized(scores, scored, bool(self._constraints(pod, "ScheduleAnyway")))
+            return pod_topology_spread_1_18.normalized(scores, scored, bool(self._constraints(pod, "ScheduleAnyway")))
         counted = scores if scored is None else scores[scored]
         if not len(counted):
             return np.zeros_like(scores)
@@ -486,7 +486,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         scored: Bool | None = state[f"{self.name}/score"][1]
         if self.cluster.release.spread_shares:
             constrained = bool(self._constraints(view.pod, "ScheduleAnyway"))
-            return spread_shares.explain_normalized(view, raw, scores, scored, constrained)
+            return pod_topology_spread_1_18.explain_normalized(view, raw, scores, scored, constrained)
         rows, name = np.arange(len(self.cluster.nodes))[view.rows], view.node.name
         if scored is not None and not scored[rows == view.row].all():
             return multiply(raw, constant(0), "a node that lacks a topology label").tells(

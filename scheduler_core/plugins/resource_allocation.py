@@ -14,12 +14,13 @@ import numpy as np
 
 from scheduler_core.api.quantity import nano_value
 from scheduler_core.cluster import resources
-from scheduler_core.cluster.amounts import exact
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.quantity_format import exact
 from scheduler_core.config.args import ResourceSpec, ScoringStrategy, UtilizationShapePoint
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Bool, Int64, Rows
-from scheduler_core.provenance.amounts import in_use, request, unit_of
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.requests import in_use, request, unit_of
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import (
     Tree,
@@ -34,7 +35,6 @@ from scheduler_core.provenance.tree import (
     subtract,
     total,
 )
-from scheduler_core.provenance.view import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ Upstream: pkg/scheduler/framework/plugins/schedulinggates.
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import PreEnqueuePlugin, Status, unresolvable
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
-from scheduler_core.provenance.view import View
 
 
 class SchedulingGates(PreEnqueuePlugin):

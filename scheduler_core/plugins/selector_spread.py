@@ -22,9 +22,9 @@ from scheduler_core.framework.interface import (
     Status,
 )
 from scheduler_core.plugins.default_selector import default_selector, explain_counted
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import extreme, max_node_score
 from scheduler_core.provenance.tree import Tree, constant, divide, multiply, over, subtract, total_floats, truncated
-from scheduler_core.provenance.view import View
 
 _ZONE_WEIGHTING = 2.0 / 3.0
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from scheduler_core.api import selectors
-from scheduler_core.cluster.counted import SelectorColumn
+from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework.interface import (
@@ -32,6 +32,7 @@ from scheduler_core.framework.interface import (
     unschedulable,
 )
 from scheduler_core.plugins.default_selector import services_of
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import label_equals
 from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import (
@@ -49,7 +50,6 @@ from scheduler_core.provenance.tree import (
     total_floats,
     truncated,
 )
-from scheduler_core.provenance.view import View
 
 NOT_MATCHED = unschedulable("node(s) didn't match service affinity")
 NO_NODE = error("node not found")

@@ -21,10 +21,10 @@ from scheduler_core.framework.interface import (
     default_normalize,
     unresolvable,
 )
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import untolerated
 from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree, count, some
-from scheduler_core.provenance.view import View
 
 UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
 NAMED = "node(s) had untolerated taint {}"

@@ -29,8 +29,8 @@ from scheduler_core.api.objects import (
     TopologySelectorTerm,
 )
 from scheduler_core.cluster.node_matching import terms_mask
+from scheduler_core.cluster.object_store import Table
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cluster.table import Table
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
@@ -53,8 +53,8 @@ from scheduler_core.framework.interface import (
 )
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
-from scheduler_core.plugins.free_volumes import FreeVolumes, Picks
-from scheduler_core.plugins.storage_room import StorageRoom, largest_volume
+from scheduler_core.plugins.storage_capacity import StorageRoom, largest_volume
+from scheduler_core.plugins.volume_matching import FreeVolumes, Picks
 from scheduler_core.plugins.volumes import (
     claim_missing,
     claim_name,
@@ -63,6 +63,7 @@ from scheduler_core.plugins.volumes import (
     fully_bound,
     names_claim,
 )
+from scheduler_core.provenance.context import BYTES, View, at
 from scheduler_core.provenance.matching import Owner, any_term, below, requirement
 from scheduler_core.provenance.tree import (
     Tree,
@@ -76,7 +77,6 @@ from scheduler_core.provenance.tree import (
     over,
     some,
 )
-from scheduler_core.provenance.view import BYTES, View, at
 
 UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 

@@ -37,8 +37,8 @@ from scheduler_core.framework.interface import (
     unschedulable,
 )
 from scheduler_core.plugins.volumes import claim_missing, claims_of, is_missing, names_claim
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, less, opposite, some
-from scheduler_core.provenance.view import View
 
 DISK_CONFLICT = unschedulable("node(s) had no available disk")
 CLAIM_IN_USE = unschedulable(

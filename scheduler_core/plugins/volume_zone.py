@@ -31,9 +31,9 @@ from scheduler_core.plugins.volumes import (
     not_found,
     waits,
 )
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import label_equals
 from scheduler_core.provenance.tree import Tree, constant, contains, every, opposite, some
-from scheduler_core.provenance.view import View
 
 CONFLICT = unresolvable("node(s) had no available volume zone")
 

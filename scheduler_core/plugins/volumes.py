@@ -21,8 +21,8 @@ from scheduler_core.api.objects import (
 )
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, opposite, over
-from scheduler_core.provenance.view import View
 
 Rows = npt.NDArray[np.intp]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import LabelSelector, Node, NodeSelectorTerm, Object, PodAffinityTerm, Requirement
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import (
     Source,
     Tree,
@@ -18,7 +19,6 @@ from scheduler_core.provenance.tree import (
     opposite,
     some,
 )
-from scheduler_core.provenance.view import View
 
 Owner = Callable[..., Tree]
 """Makes the leaf of a field or argument from the steps below a certain place."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, divide_int, highest, multiply, over, subtract
-from scheduler_core.provenance.view import View
 
 
 def max_node_score() -> Tree:

@@ -5,7 +5,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from scheduler_core.errors import InputError
-from scheduler_core.releases.gates import numbered, parse, with_gates
+from scheduler_core.releases.feature_gates import numbered, parse, with_gates
 from scheduler_core.releases.release import Release
 
 __all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "with_gates"]

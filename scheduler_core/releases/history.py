@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler_core.releases import RELEASES, Release
-from scheduler_core.releases.gates import numbered
+from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.switches import DEFAULTS, PLUGIN, VERSIONS, Switch
 
 

@@ -14,16 +14,16 @@ from scheduler_core.api.devices import ResourceClaim, ResourceClaimTemplate
 from scheduler_core.api.objects import Object, PersistentVolumeClaim, Pod, decode_all
 from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission
-from scheduler_core.controllers.workload import Workload
+from scheduler_core.controllers.pod_template import Workload
 from scheduler_core.errors import InputError
-from scheduler_core.explain.words import count, some
+from scheduler_core.explain.formatting import count, some
 from scheduler_core.releases import Release
 from scheduler_core.snapshot import defaults
-from scheduler_core.snapshot.bare import beside, pods_of
-from scheduler_core.snapshot.claims import claims_of, stand_ins
 from scheduler_core.snapshot.defaults import Filled
-from scheduler_core.snapshot.outlook import Choices, Outlook
-from scheduler_core.snapshot.remarks import SHOWN, Remark, remarks
+from scheduler_core.snapshot.missing_claims import claims_of, stand_ins
+from scheduler_core.snapshot.preflight import Choices, Outlook
+from scheduler_core.snapshot.warnings import SHOWN, Remark, remarks
+from scheduler_core.snapshot.workload_pods import beside, pods_of
 
 Raw = dict[str, Any]
 

@@ -13,9 +13,9 @@ import msgspec
 
 from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
 from scheduler_core.api.objects import Condition, Node, Object, PersistentVolumeClaim, Pod, PriorityClass
+from scheduler_core.cluster.cache_states import Lifecycle
+from scheduler_core.cluster.change_log import GONE, POD
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.journal import GONE, POD
-from scheduler_core.cluster.lifecycle import Lifecycle
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission

@@ -10,7 +10,7 @@ from typing import Any
 
 from scheduler_core.api.objects import Node, Object, Pod, Taint
 from scheduler_core.cluster import resources
-from scheduler_core.explain.words import amount
+from scheduler_core.explain.formatting import amount
 
 MOST = 40  # changes of one object that are told
 MOST_LETTERS = 80  # of a value

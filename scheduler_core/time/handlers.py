@@ -11,8 +11,8 @@ from functools import partial
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Object, StorageClass
 from scheduler_core.cluster import node_matching
+from scheduler_core.cluster.cache_states import Lifecycle
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.lifecycle import Lifecycle
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events

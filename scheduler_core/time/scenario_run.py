@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.api import edits
+from scheduler_core.api import patches
 from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
 from scheduler_core.config import Configuration, Unknown
-from scheduler_core.controllers import workload
+from scheduler_core.controllers import pod_template
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
+from scheduler_core.controllers.pod_template import Workload
 from scheduler_core.controllers.taint_manager import TaintManager
-from scheduler_core.controllers.workload import Workload
 from scheduler_core.controllers.workloads import Workloads
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
@@ -27,7 +27,7 @@ from scheduler_core.releases import Release, get_release, with_gates
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
-from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import prepare_in_time
 from scheduler_core.time.changes import taint_text
 from scheduler_core.time.scenario import (
@@ -172,10 +172,10 @@ class ScenarioRun:
 
     def _workload(self, raw: dict[str, Any], path: str) -> Workload | None:
         """A workload that makes pods, if it is one and somebody here plays its controller."""
-        if not self.scenario.spec.controllers.workloads or not workload.makes_pods(raw):
+        if not self.scenario.spec.controllers.workloads or not pod_template.makes_pods(raw):
             return None
         try:
-            return workload.read(raw)
+            return pod_template.read(raw)
         except InputError as error:
             raise self._error(error, path) from None
 
@@ -305,7 +305,7 @@ class ScenarioRun:
         if self._workloads is not None and self._workloads.patch(patch.kind, patch.namespace, patch.name, patch.patch):
             return
         stored = self._stored(patch)
-        merged = edits.merge_patch(msgspec.to_builtins(stored), patch.patch)
+        merged = patches.merge_patch(msgspec.to_builtins(stored), patch.patch)
         new = decode({"kind": patch.kind, **merged})
         assert new is not None
         if new.key != stored.key:
@@ -326,7 +326,7 @@ class ScenarioRun:
     def _cordon(self, name: str, unschedulable: bool) -> None:
         node = self._node(name)
         if node.spec.unschedulable != unschedulable:
-            self.api.update(edits.cordoned(node, unschedulable))
+            self.api.update(patches.cordoned(node, unschedulable))
 
     def _drain(self, name: str) -> None:
         """Cordons the node and evicts its pods, those of DaemonSets excepted."""
@@ -337,10 +337,10 @@ class ScenarioRun:
                 self.api.evict(self.api.pods[pod.key], "drain")
 
     def _taint(self, taint: NodeTaint) -> None:
-        self.api.update(edits.tainted(self._node(taint.node), Taint(taint.key, taint.value, taint.effect)))
+        self.api.update(patches.tainted(self._node(taint.node), Taint(taint.key, taint.value, taint.effect)))
 
     def _untaint(self, taint: NodeTaint) -> None:
-        self.api.update(edits.untainted(self._node(taint.node), taint.key, taint.effect))
+        self.api.update(patches.untainted(self._node(taint.node), taint.key, taint.effect))
 
 
 def _raw(reference: Reference) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from itertools import count
 from typing import Any
 
 from scheduler_core.api.objects import Condition
-from scheduler_core.cluster.journal import Change
-from scheduler_core.cluster.lifecycle import Lifecycle
+from scheduler_core.cluster.cache_states import Lifecycle
+from scheduler_core.cluster.change_log import Change
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.schedule_one import SKIPPED

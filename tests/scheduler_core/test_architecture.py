@@ -11,7 +11,7 @@ import pytest
 from scheduler_core.framework.interface import POINTS
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import FRAMEWORK
-from scheduler_core.releases.gates import GATES
+from scheduler_core.releases.feature_gates import GATES
 from scheduler_core.releases.release import OLD_PLUGINS
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,8 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import load_configuration
 from scheduler_core.framework.interface import SKIP, Change, CycleState, FilterPlugin, Status, Verdict
-from scheduler_core.framework.picker import Picker
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.tie_break import Picker
 from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import get_release
 from tests.scheduler_core import build, reference

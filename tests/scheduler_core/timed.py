@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.time.scenario import Scenario, load_scenario
 from scheduler_core.time.scenario_run import ScenarioRun
 from scheduler_core.time.timeline import Record

@@ -25,7 +25,7 @@ from scheduler_core.commands.simulate import write_row
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release, with_gates
-from scheduler_core.releases.gates import parse
+from scheduler_core.releases.feature_gates import parse
 
 PENDING, BAD_INPUT = 1, 2
 COLUMNS = ("pod", "result", "node", "score", "margin", "message")

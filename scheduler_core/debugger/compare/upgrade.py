@@ -20,7 +20,7 @@ from scheduler_core.debugger.compare.inputs import Inputs
 from scheduler_core.debugger.compare.side import Outcome
 from scheduler_core.debugger.compare.units import Unit, applied_to, units_of
 from scheduler_core.errors import InputError
-from scheduler_core.explain.words import count, listing
+from scheduler_core.explain.formatting import count, listing
 
 NOMINATED, REASONS, WORDS = "nominated", "reasons", "words"
 KINDS = (*(change for change in CHANGES if change != SAME), NOMINATED, REASONS, WORDS)

@@ -15,7 +15,7 @@ from scheduler_core.debugger.remedies.steps import EVICT, POD, Raw, Step, patch_
 from scheduler_core.devices.claims import claims_used
 from scheduler_core.devices.devices import Devices
 from scheduler_core.devices.explain import TAINT, TAKEN, RequestLook, look
-from scheduler_core.explain import words
+from scheduler_core.explain import formatting
 from scheduler_core.time.scenario import Reference
 
 Edit = Callable[[Raw], None]  # of what a request asks for, in place
@@ -42,7 +42,7 @@ def _less(claim: ResourceClaim, j: int, k: int, seen: RequestLook) -> Iterator[S
     of = f"request {seen.name} of claim {claim.key}"
     for count in sorted({seen.fitting, 1} if seen.mode == "ExactCount" else (), reverse=True):
         if 0 < count < seen.wanted and count <= seen.fitting:
-            text = f"ask for {words.count(count, 'device')} instead of {seen.wanted:,} ({of})"
+            text = f"ask for {formatting.count(count, 'device')} instead of {seen.wanted:,} ({of})"
             cost = 2.0 + (seen.wanted - count) / seen.wanted
             yield _edited(claim, request, j, k, text, cost, partial(_set, "count", count))
     for number, selector in enumerate(asked.selectors):
@@ -125,8 +125,8 @@ def _delete(spot: Spot, chosen: list[ResourceClaim], pods: list[str]) -> Step:
     changes = [Change(delete=Reference(kind=kind, namespace=space, name=name)) for kind, space, name in gone]
     names = [f"pod {key}" for key in there] + [f"claim {claim.key}" for claim in idle]
     what, verb = ("claim", "has") if len(chosen) == 1 else ("claims", "have")
-    holding = words.some([claim.key for claim in chosen], 4)
-    text = f"delete {words.some(names, 4)}: {what} {holding} {verb} devices on {spot.name}"
+    holding = formatting.some([claim.key for claim in chosen], 4)
+    text = f"delete {formatting.some(names, 4)}: {what} {holding} {verb} devices on {spot.name}"
     return Step(text, EVICT, float(len(there)) or 1.0, None, tuple(changes), frozenset(there))
 
 

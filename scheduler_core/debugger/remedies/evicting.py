@@ -9,7 +9,7 @@ from scheduler_core.debugger.changes import Change
 from scheduler_core.debugger.remedies.requests import short
 from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import EVICT, Step
-from scheduler_core.explain import words
+from scheduler_core.explain import formatting
 from scheduler_core.time.scenario import Reference
 
 MOST = 30  # pods that are deleted for one
@@ -29,10 +29,10 @@ def delete(pods: list[PodInfo]) -> Step:
     """The step that deletes these."""
     changes = tuple(Change(delete=Reference(kind="Pod", namespace=p.namespace, name=p.name)) for p in pods)
     keys = [pod.key for pod in pods]
-    what = f"delete pod {keys[0]}" if len(keys) == 1 else f"delete {len(keys)} pods: {words.some(keys, 6)}"
+    what = f"delete pod {keys[0]}" if len(keys) == 1 else f"delete {len(keys)} pods: {formatting.some(keys, 6)}"
     nodes = sorted({pod.node for pod in pods if pod.node})
     return Step(
-        f"{what} (on {words.some(nodes, 3)})" if nodes else what,
+        f"{what} (on {formatting.some(nodes, 3)})" if nodes else what,
         EVICT,
         sum(map(_loss, pods)),
         None,

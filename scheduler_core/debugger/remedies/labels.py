@@ -13,7 +13,7 @@ from scheduler_core.debugger.changes import Change, Skip
 from scheduler_core.debugger.remedies.spot import BROKEN, CORDONED, GIVEN_LABELS, Spot, is_ready
 from scheduler_core.debugger.remedies.steps import CONFIG, NODE, POD, Raw, Step, patch_of
 from scheduler_core.debugger.remedies.typos import likeness, nearest
-from scheduler_core.explain import words
+from scheduler_core.explain import formatting
 from scheduler_core.explain.labels import NAME, missing, requirement
 from scheduler_core.time.changes import taint_text
 from scheduler_core.time.scenario import NodeTaint
@@ -43,7 +43,7 @@ def affinity(spot: Spot) -> list[Step]:
     if not labels and added is not None and added.required is not None:
         labels = missing(spot.node, added.required.node_selector_terms)
         if labels:
-            wanted = words.listing([requirement(req) for req in labels])
+            wanted = formatting.listing([requirement(req) for req in labels])
             text = f"its profile requires {wanted} of every node: leave plugin NodeAffinity out for this pod"
             change = Change(skip=Skip(pod=spot.pod.key, plugin="NodeAffinity"))
             found.append(Step(text, CONFIG, 6.0, None, (change,)))
@@ -79,10 +79,10 @@ def _absent(spot: Spot, key: str, wanted: Iterable[str]) -> str:
     if any(value in values for value in wanted):
         return ""
     short = key.rpartition("/")[2]
-    what = f"{key}={words.listing(wanted, 'or')}" if wanted else f"label {key}"
+    what = f"{key}={formatting.listing(wanted, 'or')}" if wanted else f"label {key}"
     if not values:
         return f"{what} is on no node; no node has a label {key}"
-    return f"{what} is on no node; {short}s are {words.some(values, 5)}"
+    return f"{what} is on no node; {short}s are {formatting.some(values, 5)}"
 
 
 def _selector_fitted(spot: Spot, key: str, value: str) -> tuple[str, float, Edit] | None:
@@ -203,11 +203,13 @@ def _labelled(spot: Spot, wanted: list[Requirement]) -> list[Step]:
                 labels[req.key] = str(int(req.values[0]) + (1 if req.operator == "Gt" else -1))
     if not labels:
         return []
-    put = words.listing([f"{key}={value}" if value else key for key, value in labels.items() if value is not None])
-    off = words.listing([key for key, value in labels.items() if value is None])
+    put = formatting.listing([f"{key}={value}" if value else key for key, value in labels.items() if value is not None])
+    off = formatting.listing([key for key, value in labels.items() if value is None])
     parts = [f"label node {spot.name} {put}" if put else "", f"take label {off} off node {spot.name}" if off else ""]
     change = patch_of("Node", "", spot.name, {"metadata": {"labels": labels}})
-    return [Step(words.listing([p for p in parts if p]), NODE, 2.0, None, (change,), nodes=frozenset((spot.name,)))]
+    return [
+        Step(formatting.listing([p for p in parts if p]), NODE, 2.0, None, (change,), nodes=frozenset((spot.name,)))
+    ]
 
 
 # ---- taints
@@ -224,7 +226,7 @@ def taints(spot: Spot) -> list[Step]:
     hard = _hard(spot)
     if not hard or any(taint.key in BROKEN for taint in hard):
         return []
-    told = words.listing([taint_text(taint) for taint in hard])
+    told = formatting.listing([taint_text(taint) for taint in hard])
     cost = 1.0 * len(hard)
     cost += sum(2.5 for t in hard if t.key.startswith("node-role.kubernetes.io/")) + 4.0 * _is_cordon(hard)
     found = [Step(f"tolerate {told}", POD, cost, partial(_tolerate, tuple(hard)))]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from scheduler_core.cluster.counted import Term
 from scheduler_core.cluster.nodes import ports_conflict
+from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.remedies import unwelcome
 from scheduler_core.debugger.remedies.evicting import evict
 from scheduler_core.debugger.remedies.spot import GIVEN_LABELS, Spot
 from scheduler_core.debugger.remedies.steps import NODE, POD, Raw, Step, patch_of
 from scheduler_core.debugger.remedies.typos import likeness, nearest
-from scheduler_core.explain import words
+from scheduler_core.explain import formatting
 from scheduler_core.explain.labels import selector_text
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread, Spread
@@ -36,8 +36,8 @@ def ports(spot: Spot) -> list[Step]:
             taken[protocol, port] = users
     if not taken:
         return []
-    told = words.listing([f"{port}/{protocol}" for protocol, port in taken])
-    by = words.some(sorted({pod.key for users in taken.values() for pod in users}), 2)
+    told = formatting.listing([f"{port}/{protocol}" for protocol, port in taken])
+    by = formatting.some(sorted({pod.key for users in taken.values() for pod in users}), 2)
     text = f"do without host port {told}, which {by} has on {spot.name}"
     found = [Step(text, POD, 2.5, partial(_without_ports, frozenset(taken)))]
     return [*found, *evict({pod.key: pod for users in taken.values() for pod in users}.values())]
@@ -118,7 +118,9 @@ def _instead_of_defaults(spot: Spot, found: list[Spread]) -> Step:
         own = [preferred | {"topologyKey": key, "labelSelector": selector} for key in keys]
         document["spec"]["topologySpreadConstraints"] = own
 
-    return Step(f"prefer to spread over {words.listing(keys)}, on which its profile insists by default", POD, 2.6, edit)
+    return Step(
+        f"prefer to spread over {formatting.listing(keys)}, on which its profile insists by default", POD, 2.6, edit
+    )
 
 
 def _together(parts: list[tuple[str, float, Callable[[Raw], None]]]) -> Step:
@@ -161,8 +163,8 @@ def affinity(spot: Spot) -> list[Step]:
     ]
     if broken:
         users = {pod.key: pod for _, _, there in broken for pod in there}
-        wanted = words.listing([selector_text(term.selector) for _, term, _ in broken])
-        text = f"do not insist on being away from {wanted} ({words.some(sorted(users), 2)})"
+        wanted = formatting.listing([selector_text(term.selector) for _, term, _ in broken])
+        text = f"do not insist on being away from {wanted} ({formatting.some(sorted(users), 2)})"
         numbers = [i for i, _, _ in broken]
         return [Step(text, POD, 3.0, partial(_drop_terms, "podAntiAffinity", numbers)), *evict(users.values())]
     return unwelcome.steps(spot)
@@ -198,7 +200,7 @@ def _nobody(spot: Spot, unmet: list[int]) -> list[Step]:
             if term.topology_key not in GIVEN_LABELS and not text:
                 found.append(_label(spot, term.topology_key))
         found += _meant(spot, i, term)
-    wanted = words.listing([selector_text(terms[i].selector) for i in unmet])
+    wanted = formatting.listing([selector_text(terms[i].selector) for i in unmet])
     anywhere = any(all(_matches(spot, terms[i], p) for i in unmet) for p in spot.cluster.pods.values())
     why = "" if anywhere else f"no pod with {wanted} runs anywhere: "
     text = f"{why}do not insist on being near {wanted}"

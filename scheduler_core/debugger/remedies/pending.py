@@ -14,8 +14,8 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.changes import Change, Edit
 from scheduler_core.debugger.remedies.adding import another, kinds
 from scheduler_core.debugger.remedies.trial import Trial, placed_on
-from scheduler_core.explain import words
-from scheduler_core.releases.successors import successor
+from scheduler_core.explain import formatting
+from scheduler_core.releases.predicate_plugins import successor
 from scheduler_core.simulation import Simulation
 
 MOST_NODES = 16  # that are added
@@ -115,7 +115,7 @@ class _Pending:
             if number and placed and self._place(like, number) >= placed:
                 changes = [{"create": another(self.cluster, like, i)} for i in range(1, number + 1)]
                 text = f"{number} more {'node' if number == 1 else 'nodes'} like {like.name} "
-                text += f"{'places' if number == 1 else 'place'} {placed} of {words.count(len(self.stuck), 'pod')}"
+                text += f"{'places' if number == 1 else 'place'} {placed} of {formatting.count(len(self.stuck), 'pod')}"
                 more = MoreNodes(text, like.name, number, placed, changes, disturbs={"pods": 0, "nodes": number})
                 found.append(more)
         return sorted(found, key=lambda more: (-more.places, more.count, more.like))

@@ -18,8 +18,8 @@ from scheduler_core.cluster.resources import CPU, EPHEMERAL, MEMORY, amounts, is
 from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import POD, Raw, Step
 from scheduler_core.debugger.remedies.typos import nearest
-from scheduler_core.explain import words
-from scheduler_core.legacy.room import parts_of
+from scheduler_core.explain import formatting
+from scheduler_core.legacy.victim_fast_path import parts_of
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.releases import Release
 
@@ -71,7 +71,7 @@ def _overcommitted(spot: Spot) -> list[str]:
 
 
 def _nothing(spot: Spot, over: list[str]) -> Step:
-    text = f"ask for nothing: more {words.listing(over)} is requested on {spot.name} than it has"
+    text = f"ask for nothing: more {formatting.listing(over)} is requested on {spot.name} than it has"
     return Step(text + _overhead_text(spot.pod), POD, 7.0, _empty)
 
 
@@ -85,7 +85,9 @@ def _empty(document: Raw) -> None:
 
 def _overhead_text(pod: PodInfo) -> str:
     overhead = amounts(pod.pod.spec.overhead)
-    told = words.listing([f"{words.amount(name, amount)} {name}" for name, amount in sorted(overhead.items())])
+    told = formatting.listing(
+        [f"{formatting.amount(name, amount)} {name}" for name, amount in sorted(overhead.items())]
+    )
     return f"; and run without its RuntimeClass, whose overhead is {told}" if told else ""
 
 
@@ -103,7 +105,7 @@ def _misspelt(spot: Spot, name: str) -> Iterator[Step]:
     known = [other for other in nodes.allocatable if is_extended(other) and nodes.allocatable[other].any()]
     has = f"resource {name} is on no node"
     if known:
-        has += f"; nodes have {words.some(sorted(known), 4)}"
+        has += f"; nodes have {formatting.some(sorted(known), 4)}"
     for other in nearest(name, known):
         if free(spot, other) >= spot.pod.requests[name]:
             yield Step(f"{has}: ask for {other}", POD, 0.0, partial(_rename, name, other))
@@ -153,7 +155,7 @@ def _less(spot: Spot, lacking: dict[str, int]) -> Step:
     cost = 2.0 + 2.0 * cuts + 4.0 * sum(left <= 0 for left in lacking.values()) + 3.0 * dropped
     some = any(now.get(name) for name in lacking)
     where = f", which {spot.name} has left" if some else f": {spot.name} has none left"
-    text = f"ask for {words.listing(told)}{where}{_overhead_text(spot.pod) if dropped else ''}"
+    text = f"ask for {formatting.listing(told)}{where}{_overhead_text(spot.pod) if dropped else ''}"
     return Step(text, POD, cost, partial(_shrink, lacking, release))
 
 
@@ -244,5 +246,5 @@ def _like(name: str, kept: int, amount: int) -> str:
         return f"{amount / 1000:g}"
     unit = _quantity(name, kept).lstrip("0123456789")
     if not kept or not unit:
-        return words.amount(name, amount)
+        return formatting.amount(name, amount)
     return f"{math.ceil(100 * amount / quantity.value('1' + unit)) / 100:g}{unit}"

@@ -22,7 +22,7 @@ from scheduler_core.debugger.remedies.targets import worth_trying
 from scheduler_core.debugger.remedies.trial import Trial, placed_on
 from scheduler_core.debugger.remedies.ways import ways_of
 from scheduler_core.errors import InputError
-from scheduler_core.releases.successors import successor
+from scheduler_core.releases.predicate_plugins import successor
 from scheduler_core.simulation import Simulation
 
 MOST = 8  # remedies that are shown

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.api import edits
+from scheduler_core.api import patches
 from scheduler_core.api.objects import Object, Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
@@ -87,7 +87,7 @@ class Trial:
         for change in changes:
             patch = change.patch
             if patch is not None and patch.kind == "Pod" and self._is_mine(patch.namespace, patch.name):
-                document = edits.merge_patch(document, patch.patch)
+                document = patches.merge_patch(document, patch.patch)
             else:
                 others.append(change)
         for change in others:

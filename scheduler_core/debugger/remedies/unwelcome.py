@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import combinations, islice, product
 
-from scheduler_core.cluster.counted import Term
 from scheduler_core.cluster.pod_columns import REQUIRED_ANTI_AFFINITY
+from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.remedies.evicting import evict
 from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import POD, Raw, Step
-from scheduler_core.explain import words
+from scheduler_core.explain import formatting
 
 Labels = dict[str, str | None]
 MOST = 300  # ways to label the pod
@@ -38,8 +38,8 @@ def steps(spot: Spot) -> list[Step]:
     labels = next((labels for labels in ways if not _minded(spot, here, labels)), None)
     if labels:
         told = [f"label it {key}={value}" if value else f"take label {key} off it" for key, value in labels.items()]
-        who = f"{words.some(sorted(there), 2)} {'keeps' if len(there) == 1 else 'keep'}"
-        text = f"{who} pods with its labels away: {words.listing(told)}"
+        who = f"{formatting.some(sorted(there), 2)} {'keeps' if len(there) == 1 else 'keep'}"
+        text = f"{who} pods with its labels away: {formatting.listing(told)}"
         found.append(Step(text, POD, 4.0 + len(labels), partial(_label, labels)))
     return found
 

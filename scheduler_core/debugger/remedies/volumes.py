@@ -12,7 +12,7 @@ from scheduler_core.debugger.remedies.evicting import evict
 from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import ADD, POD, Raw, Step, patch_of
 from scheduler_core.debugger.remedies.typos import nearest
-from scheduler_core.explain import words
+from scheduler_core.explain import formatting
 from scheduler_core.plugins.volumes import (
     BIND_COMPLETED,
     NO_PROVISIONER,
@@ -47,7 +47,7 @@ def volumes(spot: Spot) -> list[Step]:
         for place in [*bad, *disks] if len(names) > 1 else ():
             name = spot.pod.pod.spec.volumes[place].name
             found.append(Step(f"run without volume {name}", POD, 7.0, partial(_drop_volumes, (place,))))
-        text = f"run without volume{'s' if len(names) > 1 else ''} {words.listing(names)}"
+        text = f"run without volume{'s' if len(names) > 1 else ''} {formatting.listing(names)}"
         found.append(Step(text, POD, 6.0 + len(names), partial(_drop_volumes, (*bad, *disks))))
     return found
 
@@ -87,7 +87,7 @@ def _claim_steps(
         if volume.persistent_volume_claim is not None:
             known = [c.name for c in mine]
             for other in nearest(name, known)[:2]:
-                text = f"claim {key} does not exist; there is {words.some(sorted(known), 3)}: use claim {other}"
+                text = f"claim {key} does not exist; there is {formatting.some(sorted(known), 3)}: use claim {other}"
                 yield Step(text, POD, 0.2, partial(_use_claim, place, other))
         yield from _created(spot, name, None, f"create claim {key}", owned=volume.ephemeral is not None)
         return
@@ -210,7 +210,7 @@ def _classes(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Ste
     forget = {"volumeName": None} if claim.spec.volume_name else {}
     why = f"class {wanted or '(none)'} of claim {key} does not exist" if wanted not in known else ""
     if why and known:
-        why += f"; classes are {words.some(sorted(known), 4)}"
+        why += f"; classes are {formatting.some(sorted(known), 4)}"
     names = nearest(wanted, known)[:2] if why else []
     served = _served_class(spot)
     if served is not None and served.name not in names and served.name != wanted:

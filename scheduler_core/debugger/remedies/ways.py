@@ -7,7 +7,7 @@ from collections.abc import Callable
 from scheduler_core.debugger.remedies import devices, evicting, labels, neighbours, requests, volumes
 from scheduler_core.debugger.remedies.spot import Spot
 from scheduler_core.debugger.remedies.steps import POD, Raw, Step
-from scheduler_core.releases.successors import successor
+from scheduler_core.releases.predicate_plugins import successor
 
 Ways = Callable[[Spot], list[Step]]
 

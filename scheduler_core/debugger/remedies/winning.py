@@ -15,7 +15,7 @@ from scheduler_core.debugger.remedies.search import Search, shortened
 from scheduler_core.debugger.remedies.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step
 from scheduler_core.debugger.remedies.trial import Trial, placed_on
 from scheduler_core.errors import InputError
-from scheduler_core.explain import words
+from scheduler_core.explain import formatting
 from scheduler_core.simulation import Simulation
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -68,7 +68,7 @@ def make_win(simulation: Simulation, pod: str, node: str, most: int = 8, attempt
 def _note(node: str, chosen: str, tied: list[str], by: str) -> str:
     if not tied:
         return f"The pod goes to {node} as it is." if chosen == node else ""
-    others, was = words.some(tied, 5), "it was" if chosen == node else f"{chosen} was"
+    others, was = formatting.some(tied, 5), "it was" if chosen == node else f"{chosen} was"
     have = "has" if len(tied) == 1 else "have"
     return f"{node} has the most points, but {others} {have} as many: {was} chosen {by}."
 
@@ -168,7 +168,7 @@ class _Winning(Search):
         ahead = [nodes.names[row] for row, points in zip(rows.tolist(), total.tolist(), strict=True) if points >= mine]
         ahead = [name for name in ahead if name != self.node]
         if 0 < len(ahead) <= FEW:
-            text = f"cordon {words.some(ahead, 6)}, which {'scores' if len(ahead) == 1 else 'score'} as high or higher"
+            text = f"cordon {formatting.some(ahead, 6)}, which {'scores' if len(ahead) == 1 else 'score'} as high or higher"
             changes = tuple(Change(cordon=name) for name in ahead)
             yield Step(text, NODE, 3.0, None, changes, nodes=frozenset(ahead))
 

@@ -19,8 +19,8 @@ from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_name import NodeName
 from scheduler_core.plugins.node_ports import NodePorts
 from scheduler_core.plugins.node_resources_fit import TOO_MANY_PODS, NodeResourcesFit
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, some
-from scheduler_core.provenance.view import View
 
 PODS = "Insufficient pods"
 

@@ -17,8 +17,8 @@ from scheduler_core.legacy import reasons
 from scheduler_core.legacy.conditions import is_best_effort, status_of
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
 from scheduler_core.plugins.taint_toleration import TaintToleration
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, opposite, some
-from scheduler_core.provenance.view import View
 
 
 class CheckNodeUnschedulable(NodeUnschedulable):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduler_core.api import selectors
-from scheduler_core.cluster.counted import SelectorColumn
+from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import (
     PASSES,
@@ -25,9 +25,9 @@ from scheduler_core.framework.interface import (
 )
 from scheduler_core.legacy import reasons
 from scheduler_core.legacy.services import services_of
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import label_equals
 from scheduler_core.provenance.tree import Tree, constant, every, opposite
-from scheduler_core.provenance.view import View
 
 
 @dataclass(slots=True)

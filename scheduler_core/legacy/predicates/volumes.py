@@ -31,9 +31,9 @@ from scheduler_core.plugins import volume_binding
 from scheduler_core.plugins.volume_binding import UNBOUND_IMMEDIATE, VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions, Wanted
 from scheduler_core.plugins.volumes import NO_NAME, claims_of, class_of_claim, fully_bound, is_missing, waits
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import label_equals
 from scheduler_core.provenance.tree import Tree, constant, contains, every, opposite, some
-from scheduler_core.provenance.view import View
 
 ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
 

@@ -15,6 +15,7 @@ from scheduler_core.framework.interface import Bool, CycleState, Int64, Rows
 from scheduler_core.legacy.predicates.even_pods_spread import NO_DEFAULTS
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.pod_topology_spread import Constraint, PodTopologySpread
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import (
     Tree,
     constant,
@@ -27,7 +28,6 @@ from scheduler_core.provenance.tree import (
     total,
     truncated,
 )
-from scheduler_core.provenance.view import View
 
 _SKIPPED = -1  # the raw score of nodes that lack a label
 

@@ -13,6 +13,7 @@ from scheduler_core.config.args import InterPodAffinityArgs
 from scheduler_core.framework.interface import CycleState, Int64, Rows
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import extreme
 from scheduler_core.provenance.tree import (
     Tree,
@@ -26,7 +27,6 @@ from scheduler_core.provenance.tree import (
     subtract,
     truncated,
 )
-from scheduler_core.provenance.view import View
 
 
 class InterPodAffinityPriority(InterPodAffinity):

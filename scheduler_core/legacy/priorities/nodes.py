@@ -12,13 +12,14 @@ import numpy as np
 
 from scheduler_core.api.objects import Node, PreferredSchedulingTerm
 from scheduler_core.cluster import node_matching
-from scheduler_core.cluster.amounts import amount
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.quantity_format import amount
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority, normalized
 from scheduler_core.plugins.image_locality import MIN_THRESHOLD, ImageLocality, normalized_image_name
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.taint_toleration import TaintToleration
+from scheduler_core.provenance.context import BYTES, View
 from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import (
     Tree,
@@ -33,7 +34,6 @@ from scheduler_core.provenance.tree import (
     subtract,
     total,
 )
-from scheduler_core.provenance.view import BYTES, View
 
 MAX_THRESHOLD = 1000 * 1024 * 1024  # of all of a pod's images together
 AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"

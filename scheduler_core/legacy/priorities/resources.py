@@ -18,7 +18,8 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.plugins.resource_allocation import broken_linear, quotients, round_half_away
-from scheduler_core.provenance.amounts import in_use, request, unit_of
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.requests import in_use, request, unit_of
 from scheduler_core.provenance.tree import (
     Tree,
     absolute,
@@ -37,7 +38,6 @@ from scheduler_core.provenance.tree import (
     total,
     truncated,
 )
-from scheduler_core.provenance.view import View
 
 CPU_AND_MEMORY = (("cpu", 1), ("memory", 1))
 

@@ -18,6 +18,7 @@ from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework.interface import CycleState, Int64, Rows, ScorePlugin
 from scheduler_core.legacy.priorities.scale import MAX_PRIORITY, max_priority
 from scheduler_core.legacy.services import controllers_of, selector_of, services_of
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import extreme
 from scheduler_core.provenance.tree import (
     Tree,
@@ -31,7 +32,6 @@ from scheduler_core.provenance.tree import (
     total_floats,
     truncated,
 )
-from scheduler_core.provenance.view import View
 
 ZONE_WEIGHT = 2.0 / 3.0
 _ZONE = "\0zone"  # no label has this name

@@ -11,9 +11,9 @@ from kubesched_ui.scenarios.intime import document
 from kubesched_ui.scenarios.samples import FOLDER, load_samples
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.releases import NEWEST, get_release
-from scheduler_core.releases.gates import with_gates
+from scheduler_core.releases.feature_gates import with_gates
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.outlook import AS_UPSTREAM
+from scheduler_core.snapshot.preflight import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import prepare
 from scheduler_core.time.scenario_run import ScenarioRun
 from scheduler_core.time.timeline import Record

@@ -17,7 +17,7 @@ from kubesched_ui.upgrades import tasks as module
 from kubesched_ui.upgrades.tasks import explain_upgrade
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES
-from scheduler_core.releases.patches import HELD_TO
+from scheduler_core.releases.tested_versions import HELD_TO
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.scheduler_core.build import node, pod
-from tests.scheduler_core.commands.test_asking import PREEMPTION, asked, said, snapshot
+from tests.scheduler_core.commands.test_query import PREEMPTION, asked, said, snapshot
 
 PACK = """
 apiVersion: kubescheduler.config.k8s.io/v1

@@ -7,7 +7,7 @@ from typing import Any
 from scheduler_core.api.devices import ResourceClaim
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.outlook import AS_UPSTREAM
+from scheduler_core.snapshot.preflight import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import Prepared, prepare
 from tests.scheduler_core.devices.made import device, device_class, exactly, node, piece
 from tests.scheduler_core.timed import Played

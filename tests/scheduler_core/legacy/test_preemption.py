@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.legacy.room import Room
+from scheduler_core.legacy.victim_fast_path import Room
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import Raw, node, pod
 

@@ -10,8 +10,8 @@ from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.per_node import NodeInfo, PerNode, per_node
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.out_of_tree import enabling
+from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, count
-from scheduler_core.provenance.view import View
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.provenance import tree as t
+from scheduler_core.provenance.context import at, path_of
 from scheduler_core.provenance.tree import Tree, constant
-from scheduler_core.provenance.view import at, path_of
 from tests.scheduler_core.provenance.evaluate import look_up, nodes, problems
 
 NUMBERS = st.integers(-(10**6), 10**6).map(constant)

@@ -4,7 +4,7 @@ import pytest
 
 from scheduler_core.errors import InputError
 from scheduler_core.releases import FRAMEWORK, RELEASES, get_release
-from scheduler_core.releases.gates import numbered
+from scheduler_core.releases.feature_gates import numbered
 
 
 @pytest.mark.parametrize(

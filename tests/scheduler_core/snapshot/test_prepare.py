@@ -8,7 +8,7 @@ from scheduler_core.api.objects import PersistentVolumeClaim, Pod
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.outlook import AS_UPSTREAM, Choices
+from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.timed import Played

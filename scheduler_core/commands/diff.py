@@ -1,0 +1,140 @@
+"""python -m scheduler_core diff, fork: two runs of files, or of one with other settings, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+import msgspec
+
+from scheduler_core.commands.inputs import read_config
+from scheduler_core.commands.query import Played
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.changes import read_changes
+from scheduler_core.debugger.compare import differences
+from scheduler_core.debugger.compare.comparison import SAME, Comparison
+from scheduler_core.debugger.compare.side import Cycle, Side
+from scheduler_core.debugger.fork.stages import Stage
+from scheduler_core.errors import InputError
+from scheduler_core.explain.formatting import count
+from scheduler_core.legacy.configuration import load
+from scheduler_core.releases import get_release
+
+ROWS = 200
+
+
+def side_of(played: Played) -> Side:
+    """A file's run as one side of a comparison; it was played with `keep`."""
+    release = get_release(played.settings["release"])
+    usual = load(None, release)
+    settings = played.settings | differences.of_configuration(played.configuration)
+    return Side(
+        settings,
+        differences.of_configuration(usual),
+        played.recording,
+        played.facts,
+        lambda numbers: {
+            n: Cycle(CycleTrace.decode(data), names) for n in numbers for data, names in [played.cycles[n - 1]]
+        },
+        played.objects.__getitem__,
+    )
+
+
+def stage_of(
+    played: Played, at: int | None, t: float | None, changes: Sequence[str], others: Mapping[str, Any]
+) -> Stage:
+    """What is changed in a run: `changes` as JSON, `others` as settings that are not None. Raises InputError."""
+    if (at is None) == (t is None):
+        raise InputError("--at", "", "or --t must be given, one of them")
+    if at is not None:
+        played.recording.before_cycle(at)
+    elif not played.in_time:
+        raise InputError("--t", "", "is for runs in time; say before which cycle")
+    given = {name: value for name, value in others.items() if value is not None}
+    settings: dict[str, Any] = {}
+    if given:
+        settings = {"preemption": True, "percentage": None, "config": played.configuration} | played.settings
+        if "release" in given:
+            settings["config"] = None  # the release's own, unless another is given
+        if "config" in given:
+            settings["config"] = read_config(given.pop("config"))
+        if "seed" in given:
+            settings["tie_break"] = "seed"
+        settings |= given
+    return Stage(at, t, read_changes([_json(text) for text in changes]), settings)
+
+
+def _json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as problem:
+        raise InputError("--change", "", f"{text[:80]!r} is not JSON: {problem}") from None
+
+
+def diff(a: Played, b: Played, out: IO[str], pod: str = "", as_json: bool = False) -> int:
+    """Writes what differs between two runs, or between what they did with one pod. Returns 0 if every pod comes to the
+    same, else 1. Raises InputError."""
+    comparison = Comparison(side_of(a), side_of(b))
+    told = comparison.as_dict(pod)
+    code = int(told["summary"][SAME] < sum(told["summary"].values()))
+    if as_json:
+        print(msgspec.json.encode(told).decode(), file=out)
+        return code
+    print(told["sentence"], file=out)
+    for found in told["settings"]:
+        print(f"{found['path']}: {_value(found['a'])} → {_value(found['b'])}", file=out)
+    for found in told["objects"]:
+        name = f"{found['namespace']}/{found['name']}".lstrip("/")
+        where = f"{found['kind']} {name} {found['path']}".rstrip()
+        print(f"{where}: {_value(found['a'])} → {_value(found['b'])}", file=out)
+    if told["more_objects"]:
+        print(f"and {count(told['more_objects'], 'difference')} of objects more", file=out)
+    if parting := told["divergence"]:
+        print(f"The runs part in cycle {parting['cycle']:,}, pod {parting['pod']}: {_first(parting)}", file=out)
+    if pod:
+        _write_steps(told["steps"], out)
+        return code
+    differing = [entry for entry in told["pods"] if entry["change"] != SAME]
+    rows = [
+        (e["pod"], e["change"].replace("_", " "), _outcome(e["a"]), _outcome(e["b"]), _first(e["first"]))
+        for e in differing
+    ]
+    write_table([("POD", "", "FIRST RUN", "SECOND RUN", "FIRST DIFFERENCE"), *rows[:ROWS]] if rows else [], out)
+    if len(rows) > ROWS:
+        print(f"and {count(len(rows) - ROWS, 'pod')} more; --json has them all", file=out)
+    return code
+
+
+def _write_steps(steps: list[dict[str, Any]], out: IO[str]) -> None:
+    rows = [("", "POINT", "PLUGIN", "FIRST RUN", "SECOND RUN", "")]
+    for step in steps:
+        example, mark = "", " " if step["same"] else "≠"
+        if found := step["example"]:
+            more = f" and {count(step['nodes'] - 1)} more" if step["nodes"] > 1 else ""
+            example = f"{found['node']}{more}: {_value(found['a'])} → {_value(found['b'])}"
+        rows.append((mark, step["point"], f"{step['plugin']} {step['part']}".strip(), step["a"], step["b"], example))
+    write_table(rows, out)
+
+
+def write_table(rows: Sequence[tuple[str, ...]], out: IO[str]) -> None:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), file=out)
+
+
+def _outcome(outcome: dict[str, Any] | None) -> str:
+    return "-" if outcome is None else outcome["node"] or outcome["result"]
+
+
+def _first(first: dict[str, Any] | None) -> str:
+    if first is None:
+        return ""
+    where = " ".join(filter(None, (first["point"], first["plugin"], first.get("part", ""))))
+    at = f" on {first['node']}" if first["node"] else ""
+    return f"{where}{at}: {_value(first.get('a'))} → {_value(first.get('b'))}"
+
+
+def _value(value: Any) -> str:
+    return (
+        "nothing" if value in (None, "") else value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    )

@@ -1,0 +1,110 @@
+"""The answer in one sentence, and preemption in another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.explain import groups
+from scheduler_core.explain.answer import Answer, Group, Preemption
+from scheduler_core.explain.formatting import agree, count, listing, some
+from scheduler_core.explain.scores import why_ahead
+from scheduler_core.framework.interface import WAIT, Status
+
+GROUPS = 4
+NOT_ELIGIBLE = "preemption: not eligible due to "
+
+
+def answer(trace: CycleTrace, told: Answer) -> str:
+    """The sentence for an answer whose other parts are there."""
+    if trace.preenqueue is not None:
+        return f"Not queued: {trace.preenqueue.plugin} holds it back ({said(trace.preenqueue)})."
+    if trace.error:
+        return f"The cycle ended in an error: {trace.error}."
+    for point, status in (("reserve", trace.reserve), ("permit", trace.permit), ("prebind", trace.prebind)):
+        if status is not None and status.code != WAIT:
+            waited = f" after it waited for {listing(list(trace.permit_waits))}" if trace.permit_waits else ""
+            return f"{trace.node} was chosen, but {status.plugin} refused at {point}{waited}: {said(status)}."
+    if of_group := groups.of_member(trace):
+        return of_group
+    if trace.result == "waiting":
+        waits = listing([f"{plugin} (at most {seconds:g} s)" for plugin, seconds in trace.permit_waits.items()])
+        return f"{trace.node} was chosen; the pod waits for the permit of {waits}."
+    if trace.bind is not None:
+        return f"{trace.node} was chosen, but binding failed: {said(trace.bind)}."
+    if trace.result != "scheduled":
+        return _nowhere(trace, told)
+    waited = f" It waited in Permit for {listing(list(trace.permit_waits))} first." if trace.permit_waits else ""
+    if trace.batch_hint and trace.batch_hint == trace.node:
+        placed = f"Placed on {trace.node}, the next best for pods like the one before, whose node has no room for it."
+        return placed + waited
+    return _placed(told) + waited
+
+
+def said(status: Status) -> str:
+    return "; ".join(status.reasons) or status.code
+
+
+def _placed(told: Answer) -> str:
+    if not told.top:
+        if told.feasible > 1:
+            return f"Placed on {told.node}, the first of {count(told.feasible)} that fit; nothing scores them."
+        others = refusals(told.groups)
+        only = "the only node" if told.nodes == 1 else "the only one that fits"
+        return f"Placed on {told.node}, {only}" + (f": {others}." if others else ".")
+    top = told.top[0].total
+    if told.duel is None:
+        return f"Placed on {told.node} with {top:,}."
+    if told.duel.margin:
+        why = why_ahead(told.duel)
+        return f"Placed on {told.node} with {top:,}, {told.duel.margin:,} ahead of {told.duel.other}, {why}."
+    return f"Placed on {told.node} with {top:,}, picked among {count(len(told.ties))} with the same total."
+
+
+def _nowhere(trace: CycleTrace, told: Answer) -> str:
+    if trace.prefilter is not None:
+        sentence = f"{trace.prefilter.plugin or 'PreFilter'} refused the pod before any node was asked: "
+        sentence += f"{said(trace.prefilter)}."
+    elif not told.nodes:
+        sentence = "There are no nodes."
+    else:
+        sentence = f"No node fits: {refusals(told.groups)}."
+    if told.preemption is not None and told.preemption.nominated_node:
+        sentence += f" {told.preemption.words}"
+        if trace.group and not trace.nominated_node:
+            sentence += f" But its group {trace.group} is not scheduled as a whole, so it stays pending."
+    return sentence
+
+
+def refusals(groups: Sequence[Group], most: int = GROUPS) -> str:
+    """`5 lack cpu (closest: n4, short by 1 cpu), 4 refuse it by taint a=b`: equal words together, most nodes first."""
+    merged: dict[str, tuple[int, str]] = {}
+    for group in groups:
+        number, near = merged.get(group.words, (0, ""))
+        merged[group.words] = (number + group.count, near or group.closest)
+    ordered = sorted(merged.items(), key=lambda item: -item[1][0])
+    parts = [
+        f"{number:,} {agree(number, words)}" + (f" (closest: {near})" if near else "")
+        for words, (number, near) in ordered[:most]
+    ]
+    rest = ordered[most:]
+    if rest:
+        parts.append(f"{sum(number for _, (number, _) in rest):,} for {count(len(rest), 'other reason')}")
+    return ", ".join(parts)
+
+
+def preemption(told: Preemption, status: Status | None) -> str:
+    """What PostFilter came to."""
+    if told.nominated_node:
+        words = f"It gets room on {told.nominated_node} by evicting {count(len(told.victims), 'pod')}"
+        words += f" ({some(told.victims, 3)})" if told.victims else ""
+        if len(told.candidates) > 1:
+            words += f", chosen among {count(len(told.candidates))}" + (f" by {told.rule}" if told.rule else "")
+        return words + "."
+    if told.refused:
+        parts = [f"{count(number)}: {reason}" for reason, number in told.refused.items()]
+        return f"Evicting pods of lower priority would not help ({'; '.join(parts)})."
+    refusal = next((r for r in status.reasons if r.startswith(NOT_ELIGIBLE)), "") if status is not None else ""
+    if refusal:
+        return f"The pod may not evict others: {refusal.removeprefix(NOT_ELIGIBLE).rstrip('.')}."
+    return "Evicting pods cannot help: no node refuses it for what other pods hold."

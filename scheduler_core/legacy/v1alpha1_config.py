@@ -1,0 +1,87 @@
+"""KubeSchedulerConfiguration v1alpha1: which algorithm provider or Policy there is, and little else.
+
+Source: pkg/scheduler/apis/config (types.go of 1.16), cmd/kube-scheduler/app/options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from scheduler_core.config.args import InterPodAffinityArgs, convert_problem
+from scheduler_core.config.configuration import Configuration
+from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND
+from scheduler_core.config.syntax import shown
+from scheduler_core.errors import InputError
+from scheduler_core.legacy.profile import (
+    configuration,
+    default_predicates,
+    default_priorities,
+    mandatory_predicates,
+    profile_of,
+)
+from scheduler_core.legacy.registry import PREDICATES
+from scheduler_core.releases import Release
+
+VERSION = f"{GROUP}/v1alpha1"
+PROVIDERS = ("DefaultProvider", "ClusterAutoscalerProvider")
+
+
+class _Source(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    provider: str | None = None
+    policy: dict[str, Any] | None = None
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    scheduler_name: str = ""
+    algorithm_source: _Source = _Source()
+    hard_pod_affinity_symmetric_weight: int | None = None
+    disable_preemption: bool = False
+    percentage_of_nodes_to_score: int | None = None
+    plugins: dict[str, Any] = {}
+
+
+def read_component(raw: Mapping[str, Any], release: Release) -> Configuration:
+    """The scheduler that a configuration of that time describes. Raises InputError that names the field."""
+    if raw.get("apiVersion") != VERSION:
+        problem = f"{release.number} reads {VERSION}, or a Policy, got {shown(str(raw.get('apiVersion')))}"
+        raise InputError(KIND, "apiVersion", problem)
+    try:
+        file = msgspec.convert(raw, _File)
+    except msgspec.ValidationError as wrong:
+        told, path = convert_problem(wrong)
+        raise InputError(KIND, path, told) from wrong
+    provider = file.algorithm_source.provider or PROVIDERS[0]
+    if provider not in PROVIDERS:
+        problem = f"must be {' or '.join(PROVIDERS)}, got {shown(provider)}"
+        raise InputError(KIND, "algorithmSource.provider", problem)
+    hard, share = file.hard_pod_affinity_symmetric_weight, file.percentage_of_nodes_to_score
+    if hard is not None and not 0 <= hard <= 100:
+        raise InputError(KIND, "hardPodAffinitySymmetricWeight", f"must be in 0..100, got {hard}")
+    if share is not None and not 0 <= share <= 100:
+        raise InputError(KIND, "percentageOfNodesToScore", f"must be in 0..100, got {share}")
+    priorities = default_priorities(release)
+    if provider == PROVIDERS[1]:
+        renamed = {"LeastRequestedPriority": "MostRequestedPriority"}
+        priorities = tuple((renamed.get(name, name), weight) for name, weight in priorities)
+    names = {*default_predicates(release), *mandatory_predicates(release)}
+    args = {"InterPodAffinityPriority": InterPodAffinityArgs(hard_pod_affinity_weight=1 if hard is None else hard)}
+    scheduler = file.scheduler_name or DEFAULT_SCHEDULER
+    profile = profile_of(scheduler, [name for name in PREDICATES if name in names], priorities, args)
+    made = configuration(profile, percentage_of_nodes_to_score=share, given=frozenset(raw))
+    return replace(made, warnings=list(_left_out(file)))
+
+
+def _left_out(file: _File) -> list[str]:
+    """What a reader should know of what counts for nothing here."""
+    told = []
+    if file.algorithm_source.policy is not None:
+        told.append("the Policy that algorithmSource names is another document: the default provider runs without it")
+    if file.disable_preemption:
+        told.append("disablePreemption is left out: switch preemption off for the run")
+    if file.plugins:
+        told.append("plugins of the framework that was being made then are left out")
+    return told

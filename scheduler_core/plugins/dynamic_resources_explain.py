@@ -1,0 +1,103 @@
+"""Where DynamicResources' answers come from, as trees: claims that are missing, devices that a node has too few of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from scheduler_core.api.device_checks import MAX_SUB_REQUESTS
+from scheduler_core.api.devices import ResourceClaim
+from scheduler_core.api.selectors import any_term_matches
+from scheduler_core.devices import claims
+from scheduler_core.devices.devices import Devices
+from scheduler_core.devices.explain import ClaimLook, DeviceLook, RequestLook, look
+from scheduler_core.framework.interface import Status
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.tree import Tree, constant, every, less, some, subtract, total
+
+
+def missing_claims(view: View) -> Tree:
+    """True if a claim of the pod is not there, or not the pod's."""
+    parts, told = [], []
+    for i, used in enumerate(view.pod.pod.spec.resource_claims):
+        problem = claims.problem_of(view.pod, used, view.cluster.device_claims)
+        uses = view.holds(view.pod, "spec", "resourceClaims", i, label=f"the pod uses {used.name}")
+        parts.append(every([uses, constant(bool(problem), problem or "its claim is there")], f"claim {used.name}"))
+        told += [problem] if problem else []
+    return some(parts, "claims of the pod").tells(told[0] if told else "All claims of the pod are there")
+
+
+def refused_claims(view: View, refused: Status | None) -> Tree:
+    """True if PreFilter refuses the pod."""
+    tree = missing_claims(view)
+    if tree.value or refused is None:
+        return tree
+    return some([tree, constant(True, refused.message)], "what PreFilter asks").tells(refused.message)
+
+
+def refused_node(
+    view: View, used: Sequence[ResourceClaim], unallocated: Sequence[ResourceClaim], refused: Status | None
+) -> Tree:
+    """True if some claim cannot be had on the node. `unallocated`: as the node needs them."""
+    parts = list(_elsewhere(view, used))
+    if unallocated:
+        found = look(Devices.of(view.cluster), view.row, list(unallocated))
+        parts += [_short(view, claim) for claim in found.claims]
+    name = view.node.name
+    if refused is None:
+        # What looks short by itself may still come from elsewhere: devices that many may share.
+        told = f"{name}: the pod's claims can be had here"
+        return some([part for part in parts if not part.value] or [constant(False, told)], "claims").tells(told)
+    if not any(part.value for part in parts):
+        parts.append(constant(True, f"no choice of devices meets all demands: {refused.message}"))
+    return some(parts, "claims").tells(f"{name}: {refused.message}")
+
+
+def _elsewhere(view: View, used: Sequence[ResourceClaim]) -> Iterator[Tree]:
+    for claim in used:
+        allocation = claim.status.allocation
+        if allocation is None or allocation.node_selector is None:
+            continue
+        there = any_term_matches(allocation.node_selector.node_selector_terms, view.node)
+        told = "and this is one of them" if there else "and this is none of them"
+        yield constant(not there, f"the devices of {claim.key} are for certain nodes, {told}")
+
+
+def _short(view: View, claim: ClaimLook) -> Tree:
+    parts = []
+    for alternatives in claim.requests:
+        short = [_too_few(view, request) for request in alternatives]
+        parts.append(short[0] if len(short) == 1 else every(short, "all alternatives"))
+    return some(parts, f"requests of {claim.claim}")
+
+
+def _too_few(view: View, request: RequestLook) -> Tree:
+    """Fewer devices than the request needs: those of the node without those that something is against."""
+    unfit = [device for device in request.devices if device.objections]
+    seen = constant(len(request.devices), "devices that the node sees")
+    against = view.long_count([partial(_unfit, device) for device in unfit], "devices", "devices that are out")
+    have = subtract(seen, against, f"devices that {request.name} could have")
+    need = constant(max(request.wanted, 1), f"devices that {request.name} needs")
+    return less(have, need, f"too few devices for {request.name}")
+
+
+def _unfit(device: DeviceLook) -> Tree:
+    told = "; ".join(f"{one.kind}: {one.text}" for one in device.objections)
+    return constant(True, f"{device.driver}/{device.pool}/{device.device}: {told}")
+
+
+def preference(view: View, unallocated: Sequence[ResourceClaim]) -> Tree:
+    """What was had of prioritized lists: 8 less the number of each alternative."""
+    if not unallocated:
+        return constant(0, "no devices are chosen").tells("0 = no devices are to be chosen for the pod")
+    devices = Devices.of(view.cluster)
+    found = devices.column(list(unallocated)).found.get(view.row)
+    parts = []
+    for (i, j), alternative in sorted(found.chosen.items()) if found is not None else ():
+        claim = unallocated[i]
+        request = claim.spec.devices.requests[j]
+        name = f"{claim.key}: {request.name}/{request.first_available[alternative].name}"
+        most = constant(MAX_SUB_REQUESTS, "alternatives that a request may have")
+        parts.append(subtract(most, constant(alternative, "alternatives before it"), name))
+    tree = total(parts, "what was had of prioritized lists")
+    return tree.tells(f"{tree.value} = {tree.label}: {', '.join(part.label for part in parts) or 'there is none'}")

@@ -1,0 +1,54 @@
+"""How PodTopologySpread scored until 1.18: the matching pods around a node as a share of all that are counted.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread (scoring.go of 1.18).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.scores import max_node_score
+from scheduler_core.provenance.tree import Tree, constant, divide, either, equal, multiply, over, subtract, truncated
+
+Int64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+
+_BEST = 100
+
+
+def normalized(scores: Int64, scored: Bool | None, constrained: bool) -> Int64:
+    """100 x (sum - score) / (sum - lowest), cut off; int64 over the feasible nodes.
+
+    `scored`: bool, the nodes that have every topology label (None: all); others get 0, unless nothing tells the scored
+    ones apart: then all get 100. `constrained`: whether the pod has constraints at all; without, all get 0.
+    """
+    counted = scores if scored is None else scores[scored]
+    if not constrained or not len(counted):
+        return np.zeros_like(scores)
+    everything, fewest = int(counted.sum()), int(counted.min())
+    if everything == fewest:
+        return np.full_like(scores, _BEST)
+    shares = (float(_BEST) * ((everything - scores) / float(everything - fewest))).astype(np.int64)
+    return shares if scored is None else np.where(scored, shares, 0)
+
+
+def explain_normalized(view: View, raw: Tree, scores: Int64, scored: Bool | None, constrained: bool) -> Tree:
+    """The tree of `normalized`, of the view's node."""
+    name = view.node.name
+    place = int(np.flatnonzero(np.arange(len(view.cluster.nodes))[view.rows] == view.row)[0])
+    counted = scores if scored is None else scores[scored]
+    if not constrained or not len(counted):
+        return multiply(raw, constant(0), "nothing to score").tells("0: the pod asks for no spreading that scores")
+    everything = over("sum", int(counted.sum()), len(counted), "all feasible nodes' raw scores")
+    fewest = over("min", int(counted.min()), len(counted), "lowest raw score")
+    if everything.value == fewest.value:
+        tree = either(equal(everything, fewest, "nothing tells them apart"), max_node_score(), constant(0))
+        return tree.tells(f"{tree.value}: nothing that matches is elsewhere")
+    if scored is not None and not scored[place]:
+        tree = multiply(raw, constant(0), "a node that lacks a topology label")
+        return tree.tells(f"0: {name} lacks a topology label")
+    share = divide(subtract(everything, raw), subtract(everything, fewest))
+    tree = truncated(multiply(max_node_score(), share))
+    return tree.tells(f"{tree.value}: {raw.value} of {everything.value} match around {name}, at least {fewest.value}")

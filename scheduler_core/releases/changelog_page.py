@@ -1,0 +1,153 @@
+"""What changed in which release, as a page: `python -m scheduler_core releases` prints docs/releases.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from scheduler_core.releases import FRAMEWORK, RELEASES
+from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.release import Release
+from scheduler_core.releases.switches import told
+from scheduler_core.releases.tested_versions import held_to
+
+ORDER = sorted(RELEASES, key=numbered)
+
+
+class Cases(NamedTuple):
+    """How many conformance cases there are. `in_time`: scenarios, and the attempts in them."""
+
+    cases: int
+    cycles: int
+    in_time: tuple[int, int] | None = None
+
+
+CASES: Mapping[str, Cases] = {
+    "1.16": Cases(175, 1262),
+    "1.20": Cases(208, 1503),
+    "1.22": Cases(210, 1548, (90, 1414)),
+    "1.23": Cases(210, 1551),
+    "1.24": Cases(210, 1522, (90, 1180)),
+    "1.25": Cases(210, 1516),
+    "1.26": Cases(210, 1501),
+    "1.27": Cases(240, 1747, (128, 1759)),
+    "1.28": Cases(210, 1487),
+    "1.29": Cases(210, 1574),
+    "1.30": Cases(208, 1603),
+    "1.31": Cases(210, 1513, (96, 1321)),
+    "1.32": Cases(210, 1570),
+    "1.33": Cases(210, 1543),
+    "1.34": Cases(239, 1769, (128, 2176)),
+    "1.35": Cases(210, 1559),
+    "1.36": Cases(210, 1522),
+}
+
+_WHEN = re.compile(r" \(([^()]*)\)$")  # when it came or went, and the feature gate that brought it
+_GATE = re.compile(r"\b[A-Z]\w+")
+
+
+class Change(NamedTuple):
+    """A switch that a release has otherwise than the release before."""
+
+    release: str
+    name: str
+    before: Any
+    after: Any
+
+
+def changes(name: str) -> list[Change]:
+    """Of one field of a Release, oldest first."""
+    order = ORDER if name == "predicates" else [release for release in ORDER if release in FRAMEWORK]
+    steps = [
+        (newer, getattr(RELEASES[older], name), getattr(RELEASES[newer], name)) for older, newer in pairwise(order)
+    ]
+    return [Change(release, name, before, after) for release, before, after in steps if before != after]
+
+
+def page() -> str:
+    """docs/releases.md."""
+    return "\n".join([*_HEAD, *_held(), *_BETWEEN, *_changed(), ""])
+
+
+_HEAD = [
+    "# Releases",
+    "",
+    "Made by `python -m scheduler_core releases` from `scheduler_core/releases/`; a test holds the two equal.",
+    "",
+    "A release stands for the patch release by which its conformance cases were decided, with the feature gates that",
+    "are on by default there. Every field of every cycle agrees, and of the scenarios in time every attempt and every",
+    "move in the queue. Bug fixes of later patch releases are not in it: what upstream took back into older releases",
+    "is told at the release in which it began. A release without cases is held to none: it stands between its",
+    "neighbours by upstream's public sources and change logs. Of 1.17, whose predicates and priorities were plugins",
+    "under their old names, only what its feature gates and its queue do differently is told apart from 1.18.",
+    "",
+    "Releases without scenarios in time wait and wake by upstream's sources and by what their neighbours do. So does",
+    "1.16, whose queue is another ([time.md](time.md#in-116)): it is not held to any case.",
+    "",
+    "| release | held to | cases | cycles | scenarios in time | attempts | configuration versions read |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+]
+
+_BETWEEN = [
+    "",
+    "## What changed when",
+    "",
+    "The last column is the switch's name in `scheduler_core/releases/release.py`, by which",
+    "[a comparison](debugger.md) tells which difference made a pod go elsewhere.",
+    "",
+    "| from | what | switch |",
+    "| --- | --- | --- |",
+]
+
+
+def _held() -> Iterator[str]:
+    for name in reversed(ORDER):
+        cases, cycles, in_time = CASES.get(name, Cases(0, 0))
+        numbers = [f"{number:,}" if number else "" for number in (cases, cycles, *(in_time or (0, 0)))]
+        yield f"| {' | '.join([name, held_to(name), *numbers, ', '.join(RELEASES[name].api_versions)])} |"
+
+
+def _changed() -> Iterator[str]:
+    names = [field.name for field in fields(Release)]
+    for release in reversed(ORDER[1:]):
+        for name in names:
+            for change in changes(name):
+                if change.release == release and (words := _words(change)):
+                    yield f"| {release} | {words} | `{name}` |"
+
+
+def _words(change: Change) -> str:
+    """What the release does from then on; "" for what follows from something else."""
+    name, before, after = change.name, change.before, change.after
+    if name == "default_plugins":
+        return _plugins(before, after)
+    if name == "api_versions":
+        return "; ".join(
+            f"a configuration of {version} {'is read' if version in after else 'is no longer read'}"
+            for version in (*after, *before)
+            if version not in before or version not in after
+        )
+    if name not in told():
+        return ""
+    text = _WHEN.sub("", told()[name])
+    gates = _GATE.findall(match[1]) if (match := _WHEN.search(told()[name])) else []
+    text += f" ({', '.join(gates)})" if gates else ""
+    if isinstance(after, bool):
+        # what the comment tells is what the switch does when it is on
+        return text if after else f"no longer: {text}"
+    return f"{text}: `{after}`" if after else f"no longer: {text}, `{before}`"
+
+
+def _plugins(before: tuple[tuple[str, int], ...], after: tuple[tuple[str, int], ...]) -> str:
+    old, new = dict(before), dict(after)
+    parts = [f"{name} is a default plugin" for name in new if name not in old]
+    parts += [f"{name} is no default plugin any more" for name in old if name not in new]
+    parts += [f"{name} weighs {new[name]}, not {old[name]}" for name in new if old.get(name, new[name]) != new[name]]
+    common = [[name for name in each if name in old and name in new] for each in (old, new)]
+    if common[0] != common[1]:
+        moved = next(b for a, b in zip(*common, strict=True) if a != b)
+        parts.append(f"{moved} comes earlier in the order")
+    return "; ".join(parts)

@@ -1,0 +1,104 @@
+"""What there is to say of a snapshot, in sentences: the same on an upload's page and in the warnings of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from scheduler_core.cycle.schedule_one import SKIPPED
+from scheduler_core.explain.formatting import agree, count, some
+from scheduler_core.snapshot.preflight import Choices, Outlook
+from scheduler_core.snapshot.workload_pods import number_of_pods
+
+KUBECTL_VOLUMES = "kubectl get pv,pvc,sc,csinodes -A -o json"
+SHOWN = 8
+OF_SNAPSHOTS = ("absent-claims", "other-schedulers", "priority-class", "deleting", "workloads", "cron-jobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """`code`: one of OF_SNAPSHOTS; of a run also `priorities`, `storage-class`, `filled`. `counts`: the numbers in
+    `message`, by what they count."""
+
+    code: str
+    message: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def remarks(outlook: Outlook, choices: Choices) -> list[Remark]:
+    """What matters most comes first."""
+    told = (_absent_claims, _other_schedulers, _unknown_classes, _deleting, _workloads, _cron_jobs)
+    return [remark for tell in told for remark in tell(outlook, choices)]
+
+
+def _absent_claims(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
+    absent = outlook.absent_claims
+    if not absent:
+        return
+    pods = {pod for named in absent.values() for pod in named}
+    claims, names = count(len(absent), "claim"), some(sorted(absent), SHOWN)
+    naming = f"{count(len(pods), 'pod')} {agree(len(pods), 'name')} {claims}"
+    if choices.absent_claims == "bound":
+        message = f"{naming} that the snapshot does not hold: {names}. Absent claims are taken as bound to volumes "
+        message += "without constraints."
+    elif not outlook.claims:
+        message = f"{naming}, and the snapshot holds none: it may lack them. Add the output of `{KUBECTL_VOLUMES}`, "
+        message += "or have a run take absent claims as bound."
+    else:
+        message = f"{naming} that the snapshot does not hold: {names}. Upload all claims, "
+        message += "or have a run take absent claims as bound."
+    yield Remark("absent-claims", message, {"claims": len(absent), "pods": len(pods)})
+
+
+def _other_schedulers(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
+    others = outlook.others
+    if not others:
+        return
+    counts = {name: len(pods) for name, pods in others.items()}
+    pods = sum(counts.values())
+    names = some(
+        [f"{name or 'none'} ({counts[name]:,}: {some(waiting, 3)})" for name, waiting in others.items()], SHOWN
+    )
+    if choices.other_schedulers == "take":
+        taken = agree(pods, "are taken by")
+        message = f"{count(pods, 'pod')} of other schedulers {taken} {outlook.schedulers[0]}: {names}."
+    else:
+        waiting, left = agree(pods, "wait for another scheduler"), agree(pods, "are left to it")
+        message = f"{count(pods, 'pod')} {waiting} and {left}: {names}. A run can take them."
+    yield Remark("other-schedulers", message, counts)
+
+
+def _unknown_classes(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
+    unknown = outlook.unknown_classes
+    if unknown:
+        counts = {name: len(pods) for name, pods in unknown.items()}
+        pods = [pod for named in unknown.values() for pod in named]
+        names = some([f"{name} ({number:,})" for name, number in counts.items()], SHOWN)
+        classes = count(len(unknown), "PriorityClass", "PriorityClasses")
+        naming = f"{count(len(pods), 'pod')} {agree(len(pods), 'name')} {classes}"
+        message = f"{naming} that the snapshot does not hold, and {agree(len(pods), 'count with priority 0')}: "
+        yield Remark("priority-class", f"{message}{names}; {some(pods, SHOWN)}.", counts)
+
+
+def _deleting(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
+    pods = outlook.deleting
+    if pods:
+        message = f"{count(len(pods), 'pod')} without a node {agree(len(pods), 'are being deleted')}: kube-scheduler "
+        message += f"skips such pods, as here ({SKIPPED.format(pod=pods[0])}): {some(pods, SHOWN)}."
+        yield Remark("deleting", message, {"pods": len(pods)})
+
+
+def _workloads(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
+    made = {w.title: number_of_pods(w, outlook.nodes, outlook.release) for w in outlook.bare.workloads}
+    if made:
+        pods = sum(made.values())
+        names = some([f"{title} ({number:,})" for title, number in made.items()], SHOWN)
+        message = f"{count(pods, 'pod')} {agree(pods, 'are made')} of workloads that have none yet: {names}."
+        yield Remark("workloads", message, made)
+
+
+def _cron_jobs(outlook: Outlook, choices: Choices) -> Iterator[Remark]:
+    jobs = outlook.bare.cron_jobs
+    if jobs:
+        message = f"{some(jobs, SHOWN)} {agree(len(jobs), 'make Jobs by the clock')}; no run makes their pods."
+        yield Remark("cron-jobs", message, {"CronJobs": len(jobs)})

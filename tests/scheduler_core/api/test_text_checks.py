@@ -1,0 +1,87 @@
+"""NUL characters, which no database of ours stores, and nulls in lists, which no API server takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.objects import decode
+from scheduler_core.api.text_checks import refuse_nul
+from scheduler_core.config.document import NullEntry, read_documents
+from scheduler_core.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"a": [{"b": "x\0"}]}, "a[0].b"),
+        ({"a": {"b\0": 1}}, "a.b\N{REPLACEMENT CHARACTER}"),
+        ("\0", ""),
+        ([["\0"]], "[0][0]"),
+    ],
+)
+def test_a_nul_is_refused_by_its_path(value: Any, path: str) -> None:
+    with pytest.raises(InputError) as caught:
+        refuse_nul(value, "It")
+    assert (caught.value.where, caught.value.field, caught.value.problem) == ("It", path, "holds a NUL character")
+
+
+def test_what_only_looks_like_a_nul_is_none() -> None:
+    refuse_nul({"a": ["\\u0000", "\\0", 0, None, True]}, "It")
+    annotations = {"a": "\\u0000"}
+    assert decode({"kind": "Node", "metadata": {"name": "n", "annotations": annotations}}) is not None
+    assert read_documents('a: "\\\\0"', "It") == [{"a": "\\0"}]
+
+
+def test_no_object_has_a_nul() -> None:
+    with pytest.raises(InputError, match=r"Node n: metadata.labels.zone: holds a NUL character"):
+        decode({"kind": "Node", "metadata": {"name": "n", "labels": {"zone": "a\0"}}})
+
+
+@pytest.mark.parametrize("text", ['{"a": ["\\u0000"]}', 'a: ["\\0"]', 'a: ["\\x00"]', 'a: ["\\U00000000"]'])
+def test_no_document_has_a_nul(text: str) -> None:
+    with pytest.raises(InputError, match=r"It: a\[0\]: holds a NUL character"):
+        read_documents(text, "It")
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('{"spec": {"tolerations": [{"key": "a"}, null]}}', "spec.tolerations[1]"),
+        ("spec:\n  containers:\n  - args:\n    - ~\n", "spec.containers[0].args[0]"),
+        ("- - null\n", "[0][0]"),
+    ],
+)
+def test_a_null_in_a_list_is_refused_by_its_path(text: str, path: str) -> None:
+    with pytest.raises(NullEntry) as caught:
+        read_documents(text, "It")
+    assert (caught.value.field, caught.value.problem) == (path, "is null; leave it out")
+
+
+def test_a_null_member_is_as_good_as_absent() -> None:
+    assert read_documents("a: null\nb: {c: ~, d: 1}", "It") == [{"b": {"d": 1}}]
+
+
+LISTS = {
+    "Node": ("spec.taints", "status.conditions", "status.images", "status.volumesAttached"),
+    "Pod": ("spec.containers", "spec.tolerations", "spec.volumes", "status.conditions", "metadata.ownerReferences"),
+    "PersistentVolume": ("spec.accessModes",),
+    "ResourceClaim": ("spec.devices.requests", "status.reservedFor"),
+}
+
+
+@pytest.mark.parametrize(("kind", "path"), [(kind, path) for kind, paths in LISTS.items() for path in paths])
+def test_an_object_that_is_decoded_is_so_without_its_nulls(kind: str, path: str) -> None:
+    """What was stored before the door had been shut is still read."""
+
+    def with_list(entries: list[Any]) -> dict[str, Any]:
+        obj: dict[str, Any] = {"kind": kind, "metadata": {"name": "x", "namespace": "default"}}
+        inner = obj
+        *steps, last = path.split(".")
+        for step in steps:
+            inner = inner.setdefault(step, {})
+        inner[last] = entries
+        return obj
+
+    assert decode(with_list([None])) == decode(with_list([]))

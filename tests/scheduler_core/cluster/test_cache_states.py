@@ -1,0 +1,97 @@
+"""The life of a pod in the cache: which moves are possible from which state.
+
+Source: pkg/scheduler/backend/cache/interface.go.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from scheduler_core.api.objects import Metadata, Pod, decode_all
+from scheduler_core.cluster.cache_states import ImpossibleMove, Lifecycle, State
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.releases import get_release
+from tests.scheduler_core.build import node
+
+RELEASE = get_release("1.34")
+
+
+class One:
+    """A pod, and the moves it can make."""
+
+    def __init__(self, ttl: float = 0.0) -> None:
+        self.cluster = Cluster(RELEASE)
+        self.cluster.load(decode_all([node("n1"), node("n2")]))
+        self.life = Lifecycle(self.cluster, ttl)
+        self.pod = PodInfo(Pod(metadata=Metadata("a", "default")), RELEASE)
+        self.moves: dict[str, Callable[[], object]] = {
+            "assume": lambda: self.life.assume(self.pod, "n1"),
+            "finish": lambda: self.life.finish_binding(self.pod, 0.0),
+            "forget": lambda: self.life.forget(self.pod),
+            "expire": lambda: self.life.expire(100.0),
+            "add": lambda: self.life.add(self.pod, "n1"),
+            "update": lambda: self.life.update(self.pod, PodInfo(self.pod.pod, RELEASE)),
+            "remove": lambda: self.life.remove(self.pod),
+        }
+
+    def make(self, *moves: str) -> State | None:
+        for move in moves:
+            self.moves[move]()
+        return self.life.state_of(self.pod.key)
+
+
+@pytest.mark.parametrize(
+    ("moves", "state"),
+    [
+        ("assume", State.ASSUMED),
+        ("assume finish", State.FINISHED),
+        ("assume finish add", State.ADDED),
+        ("assume add", State.ADDED),
+        ("add", State.ADDED),
+        ("add update", State.ADDED),
+        ("assume forget", None),
+        ("assume finish forget", None),
+        ("add remove", None),
+        ("add remove add", State.ADDED),
+        ("assume finish expire", State.FINISHED),  # without a TTL nobody expires
+    ],
+)
+def test_possible_moves(moves: str, state: State | None) -> None:
+    one = One()
+    assert one.make(*moves.split()) == state
+    assert (one.pod.key in one.cluster.pods) == (state is not None)
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        *("finish", "forget", "update", "remove"),
+        *("assume assume", "assume update", "assume remove", "assume finish finish", "assume finish assume"),
+        *("add add", "add assume", "add finish", "add forget", "assume finish update", "assume finish remove"),
+        *("assume forget forget", "add remove remove"),
+    ],
+)
+def test_impossible_moves_are_refused(moves: str) -> None:
+    *before, last = moves.split()
+    one = One()
+    state = one.make(*before)
+    with pytest.raises(ImpossibleMove):
+        one.moves[last]()
+    assert one.life.state_of(one.pod.key) == state
+
+
+def test_expiry() -> None:
+    one = One(ttl=30.0)
+    one.make("assume", "finish")
+    assert one.life.expire(29.0) == []
+    assert one.life.expire(30.0) == [one.pod]
+    assert one.cluster.pods == {}
+
+
+def test_a_confirmation_may_name_another_node() -> None:
+    one = One()
+    one.make("assume", "finish")
+    one.life.add(one.pod, "n2")
+    assert one.cluster.pods[one.pod.key].node == "n2"
+    assert not one.cluster.nodes.entries["n1"].pods

@@ -1,0 +1,124 @@
+"""What is told of a configuration's fields is what is read: every field is taken, and no other one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from scheduler_core.config.introspection import VERSIONS, Described, described, offered
+from scheduler_core.config.schema import GROUP, KIND, ONLY_IN
+from scheduler_core.errors import InputError
+from scheduler_core.legacy.configuration import load
+from scheduler_core.plugins import PLUGINS, known_plugins
+from scheduler_core.releases import RELEASES, Release, get_release
+
+SHAPE = re.compile(r"unknown field|^must be (a list|a mapping|a text|a number|a whole number|true or false)\b")
+KNOWN = known_plugins(PLUGINS)
+NEEDED = {"RequestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]}}
+PLAIN: dict[str, Any] = {"text": "", "integer": 0, "number": 0, "boolean": False, "any": {}}
+
+
+def value_of(held: str, told: Described, field: str, within: Any) -> Any:
+    """Something that a field may hold; `field`: put into the first map of type `within` that is met."""
+    if held[0] == "[":
+        return [value_of(held[1:-1], told, field, within)]
+    if held[0] == "{":
+        return {}
+    if held in PLAIN:
+        return PLAIN[held]
+    fields = {name: value_of(one, told, field, within) for name, (one, _) in told.types[held].items() if one in PLAIN}
+    return fields | ({field: 1} if held == within else {})
+
+
+def refusal(config: dict[str, Any], release: Release) -> str:
+    """What the core says of fields, "" if nothing."""
+    try:
+        load(config, release, unknown="leave_out")
+    except InputError as error:
+        return error.problem if SHAPE.search(error.problem) else ""
+    return ""
+
+
+def reader(version: str) -> Release:
+    return next(release for release in RELEASES.values() if version in release.api_versions)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_field_is_one_and_no_other_is(version: str) -> None:
+    told, release = described(version), reader(version)
+    base = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
+    for field, (held, _) in told.types[told.root].items():
+        if field not in base:
+            assert refusal(base | {field: value_of(held, told, "", None)}, release) == "", field
+    assert "unknown field" in refusal(base | {"strange": 1}, release)
+    profile = told.types[told.root]["profiles"][0][1:-1]
+    for field, (held, _) in told.types[profile].items():
+        entry = {"schedulerName": "a"} | {field: value_of(held, told, "", None)}
+        assert refusal(base | {"profiles": [entry]}, release) == "", field
+    every = {f"{place}{name}" for place, name in _places(told, profile)}
+    assert every.isdisjoint({name for name, versions in ONLY_IN.items() if version not in versions})
+    assert every >= {name for name, versions in ONLY_IN.items() if version in versions}
+
+
+def _places(told: Described, profile: str) -> list[tuple[str, str]]:
+    plugins = told.types[profile]["plugins"][0]
+    places = (("", told.root), ("profiles.", profile), ("profiles.plugins.", plugins))
+    return [(place, name) for place, kind in places for name in told.types[kind]]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_arguments_are_those_that_are_read(version: str) -> None:
+    told, release = described(version), reader(version)
+    base = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
+    for plugin, _ in release.default_plugins:
+        if plugin not in told.args:
+            continue
+        kind = told.args[plugin]
+        for field, (held, _) in told.types[kind].items():
+            if field in ("apiVersion", "kind"):
+                continue
+            args = {field: value_of(held, told, "", None)}
+            assert refusal(base | _given(plugin, args), release) == "", (plugin, field)
+            inner = held.strip("[]")
+            if inner in told.types:
+                strange = {field: value_of(held, told, "strange", inner)}
+                assert "unknown field" in refusal(base | _given(plugin, strange), release), (plugin, field)
+        assert "unknown field" in refusal(base | _given(plugin, {"strange": 1}), release), plugin
+
+
+def _given(plugin: str, args: dict[str, Any]) -> dict[str, Any]:
+    return {"profiles": [{"schedulerName": "a", "pluginConfig": [{"name": plugin, "args": args}]}]}
+
+
+def test_versions_differ_where_they_do() -> None:
+    v1, beta = described("v1"), described("v1beta2")
+    assert "healthzBindAddress" in beta.types[beta.root]
+    assert "healthzBindAddress" not in v1.types[v1.root]
+    assert beta.root == f"{KIND} of v1beta2"
+    assert described("v1beta1").args["NodeResourcesFit"] == "NodeResourcesFitArgs of v1beta1"
+    assert v1.types[KIND]["parallelism"] == ("integer", "16 where it is not said")
+
+
+@pytest.mark.parametrize("release", ["1.18", "1.22", "1.36"])
+def test_offered_plugins_may_be_enabled_where_they_are_offered(release: str) -> None:
+    found = get_release(release)
+    for version in found.api_versions:
+        if version not in VERSIONS:
+            continue
+        for plugin, points in offered(found, version, KNOWN).items():
+            for point in {"filter", "score"} & set(points):
+                chosen = {point: {"disabled": [{"name": "*"}], "enabled": [{"name": plugin, "weight": 1}]}}
+                needed = [{"name": plugin, "args": NEEDED[plugin]}] if plugin in NEEDED else []
+                config = {"profiles": [{"schedulerName": "a", "plugins": chosen, "pluginConfig": needed}]}
+                made = load({"apiVersion": f"{GROUP}/{version}", "kind": KIND, **config}, found)
+                assert (plugin, int(point == "score")) in made.profiles[0].plugins[point]
+
+
+def test_a_release_offers_what_it_has() -> None:
+    newest, old = offered(get_release("1.36"), "v1", KNOWN), offered(get_release("1.22"), "v1beta2", KNOWN)
+    assert newest["NodeResourcesFit"] == ["preFilter", "filter", "preScore", "score"]
+    assert "ServiceAffinity" not in newest | old
+    assert "ServiceAffinity" in offered(get_release("1.22"), "v1beta1", KNOWN)
+    assert {"DynamicResources", "SchedulingGates"}.isdisjoint(old)

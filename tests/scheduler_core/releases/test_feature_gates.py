@@ -1,0 +1,114 @@
+"""Feature gates: what they switch, in which releases, and which are refused."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scheduler_core.errors import InputError
+from scheduler_core.releases import RELEASES, get_release, with_gates
+from scheduler_core.releases.feature_gates import GATES, gates_of, is_locked, numbered, parse, spelled
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import node, pod
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_is_as_its_gates_say_by_default(name: str) -> None:
+    release = RELEASES[name]
+    plugins = {plugin for plugin, _ in release.default_plugins}
+    for gate, on in gates_of(release).items():
+        for field in GATES[gate].switches:
+            assert getattr(release, field) == on, gate
+        assert {plugin in plugins for plugin, _ in GATES[gate].plugins} <= {on}, gate
+        assert with_gates(release, {gate: on}) == release
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_gate_the_other_way_changes_its_switches_and_its_plugins_alone_and_back(name: str) -> None:
+    release = RELEASES[name]
+    usual = gates_of(release)
+    for gate, on in usual.items():
+        if is_locked(release, gate):
+            continue
+        needed = dict.fromkeys(GATES[gate].needs, True)
+        needing = {other: False for other, of in GATES.items() if gate in of.needs and usual.get(other)}
+        changed = with_gates(release, {gate: not on} | (needing if on else needed))
+        assert changed.feature_gates[gate] is not on
+        assert get_release(changed.name) == changed
+        assert (changed.number, changed.name) == (name, f"{name} {spelled(changed.feature_gates)}")
+        for field in GATES[gate].switches:
+            assert getattr(changed, field) is not on
+        assert with_gates(changed, usual) == release
+
+
+def test_a_gates_plugin_comes_to_the_end_of_the_default_ones() -> None:
+    release = with_gates(RELEASES["1.35"], {"NodeDeclaredFeatures": True})
+    assert release.default_plugins == (*RELEASES["1.35"].default_plugins, ("NodeDeclaredFeatures", 0))
+    off = with_gates(RELEASES["1.36"], {"NodeDeclaredFeatures": False})
+    assert off.default_plugins == RELEASES["1.36"].default_plugins[:-1]
+
+
+def test_a_simulation_goes_by_the_gates() -> None:
+    spec: dict[str, Any] = {"hostNetwork": True, "hostUsers": False}
+    results = [
+        next(Simulation([node("n1"), pod("p", **spec)], release=release).run()).result
+        for release in ("1.35", "1.35 NodeDeclaredFeatures=true", "1.36", "1.36 NodeDeclaredFeatures=false")
+    ]
+    assert results == ["scheduled", "unschedulable", "unschedulable", "scheduled"]
+
+
+@pytest.mark.parametrize(
+    ("release", "gates", "problem"),
+    [
+        ("1.36", {"Fancy": True}, "Fancy: is not one of the gates that are reproduced in 1.36: .*NodeDeclaredFeatures"),
+        ("1.36", {"NodeDeclaredFeature": True}, "NodeDeclaredFeature: is not known; was NodeDeclaredFeatures meant"),
+        ("1.34", {"NodeDeclaredFeatures": False}, r"is there from Kubernetes 1\.35 on, not in 1\.34"),
+        ("1.27", {"": True}, r"reproduced in 1\.27"),
+        (
+            "1.34",
+            {"SchedulerQueueingHints": False},
+            r"SchedulerQueueingHints: is locked to true since",
+        ),
+        ("1.36", {"NodeDeclaredFeatures": "yes"}, "must be true or false, got 'yes'"),
+    ],
+)
+def test_what_is_refused(release: str, gates: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        with_gates(get_release(release), gates)
+
+
+def test_a_locked_gate_may_be_set_to_what_it_is() -> None:
+    assert get_release("1.34 SchedulerQueueingHints=true") == RELEASES["1.34"]
+
+
+@pytest.mark.parametrize(
+    ("text", "gates"),
+    [
+        ("", {}),
+        ("A=true", {"A": True}),
+        (" A=true , B=False,", {"A": True, "B": False}),
+        ("A=1,B=0,C=t,D=F", {"A": True, "B": False, "C": True, "D": False}),
+    ],
+)
+def test_text_is_read_as_the_flag_of_kube_scheduler(text: str, gates: dict[str, bool]) -> None:
+    assert parse(text) == gates
+    assert parse(spelled(gates)) == gates
+
+
+@pytest.mark.parametrize("text", ["A", "A=", "A=yes", "=true,A", "A=true;B=true"])
+def test_text_that_is_none(text: str) -> None:
+    with pytest.raises(InputError, match="name=true or name=false"):
+        parse(text)
+
+
+def test_every_gate_is_documented_as_it_is() -> None:
+    row = re.compile(r"^\| `(\w+)` \| ([\d.]*) ?\| ([\d.]*) ?\| ([\d.]*) ?\|", re.M)
+    rows = row.findall((DOCS / "configuration.md").read_text())
+    assert {name: tuple(said) for name, *said in rows} == {n: (g.since, g.on, g.locked) for n, g in GATES.items()}
+
+
+def test_releases_are_ordered_by_number() -> None:
+    assert sorted(["1.9", "1.27", "1.10"], key=numbered) == ["1.9", "1.10", "1.27"]
