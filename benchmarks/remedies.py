@@ -26,10 +26,10 @@ from scheduler_core.debugger.recording import (  # noqa: E402
     Recording,
     objects_from,
 )
-from scheduler_core.debugger.remedies.pending import together  # noqa: E402
-from scheduler_core.debugger.remedies.search import remedies  # noqa: E402
-from scheduler_core.debugger.remedies.winning import make_win  # noqa: E402
-from scheduler_core.debugger.rewind import rewind  # noqa: E402
+from scheduler_core.debugger.restore import rewind  # noqa: E402
+from scheduler_core.debugger.suggestions.pending import together  # noqa: E402
+from scheduler_core.debugger.suggestions.prefer_node import make_win  # noqa: E402
+from scheduler_core.debugger.suggestions.search import remedies  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 
 BROKEN: dict[str, dict[str, Any]] = {

@@ -331,7 +331,7 @@ class Run(Work):
     fork_at = models.PositiveIntegerField(null=True, blank=True, help_text="The cycles before are the parent's.")
     fork_t = models.FloatField(null=True, blank=True, help_text="Where it was forked after a second: which.")
     changes = PackedJSONField(
-        default=list, help_text="What it changes there, as the core's debugger/changes.py has it."
+        default=list, help_text="What it changes there, as the core's debugger/mutations.py has it."
     )
     stages = PackedJSONField(
         default=list, editable=False, help_text="[{at, t, changes, settings}], its ancestors' too."

@@ -22,8 +22,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scheduler_core.debugger.changes import read_changes  # noqa: E402
 from scheduler_core.debugger.fork.stages import Stage  # noqa: E402
+from scheduler_core.debugger.mutations import read_changes  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 from scheduler_core.time.scenario_run import ScenarioRun  # noqa: E402
 from tests.scheduler_core.debugger.causes import check, differing  # noqa: E402

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scheduler_core.cycle.trace import CycleTrace  # noqa: E402
-from scheduler_core.debugger.remedies.search import remedies  # noqa: E402
+from scheduler_core.debugger.suggestions.search import remedies  # noqa: E402
 from tests.scheduler_core.debugger.live import golden_cases, simulation_of_case  # noqa: E402
 from tests.scheduler_core.debugger.relaxing import NEVER, relaxed  # noqa: E402
 from tests.scheduler_core.debugger.remedied import check, replayed, stuck  # noqa: E402

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scheduler_core.debugger.remedies.search import remedies  # noqa: E402
+from scheduler_core.debugger.suggestions.search import remedies  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 from scheduler_core.snapshot.files import read_snapshot  # noqa: E402
 from tests.scheduler_core.debugger.breaking import WAYS, breaks  # noqa: E402

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scheduler_core.cycle.trace import CycleTrace  # noqa: E402
-from scheduler_core.debugger.remedies.winning import make_win  # noqa: E402
+from scheduler_core.debugger.suggestions.prefer_node import make_win  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 from tests.scheduler_core.debugger.live import golden_cases, simulation_of_case  # noqa: E402
 from tests.scheduler_core.debugger.relaxing import NEVER  # noqa: E402

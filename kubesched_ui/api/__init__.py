@@ -35,8 +35,8 @@ from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.trouble import Troubled
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
-from scheduler_core.debugger.find import WrongExpression
 from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.debugger.search import WrongExpression
 from scheduler_core.errors import InputError
 
 api = NinjaAPI(

@@ -13,7 +13,7 @@ from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
 from kubesched_ui.api.debugger import ASKED, Wrong
 from kubesched_ui.asking.finder import FINDER
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
-from scheduler_core.debugger.find import MAX_LENGTH
+from scheduler_core.debugger.search import MAX_LENGTH
 from scheduler_core.errors import InputError
 
 router = Router(tags=["debugger"])

@@ -11,7 +11,7 @@ from ninja import Query, Router
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Text, find
 from kubesched_ui.models import Run
 from kubesched_ui.reading.recorded import trace_of
-from scheduler_core.debugger import steps
+from scheduler_core.debugger import cycle_steps
 
 router = Router(tags=["debugger"])
 
@@ -22,7 +22,7 @@ KNOWN = Query(-1, ge=-1, le=MAX_ID, description="The `nodes_version` whose names
 @router.get("/runs/{int:run_id}/cycles/{int:number}", response={200: dict[str, Any], **REFUSALS})
 def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES, known: int = KNOWN) -> HttpResponse:
     """Every plugin's answer in one cycle, in order: who decided against which nodes, the totals, whom preemption would
-    evict (scheduler_core/debugger/steps.py). `names`: the nodes of the rows. `before`, `after`: the pod's cycles next
+    evict (scheduler_core/debugger/cycle_steps.py). `names`: the nodes of the rows. `before`, `after`: the pod's cycles next
     to this one."""
     run: Run = find(Run, run_id)
     row = run.cycles.filter(number=number).first() if number <= MAX_ID else None
@@ -45,4 +45,4 @@ def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES,
         "nodes_version": row.nodes_version,
         "names": None if known == row.nodes_version else row.nodes,
     }
-    return HttpResponse(msgspec.json.encode(steps.told(trace, scores) | told), content_type="application/json")
+    return HttpResponse(msgspec.json.encode(cycle_steps.told(trace, scores) | told), content_type="application/json")

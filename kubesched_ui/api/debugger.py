@@ -12,9 +12,9 @@ from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
 from kubesched_ui.asking.finder import FINDER
 from kubesched_ui.asking.recordings import object_at, recording_of
 from kubesched_ui.models import Run
-from scheduler_core.debugger import moments, tape
-from scheduler_core.debugger.find import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
-from scheduler_core.debugger.moments import Asked
+from scheduler_core.debugger import change_stream, timepoints
+from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
+from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 
 router = Router(tags=["debugger"])
@@ -89,15 +89,15 @@ def state(
     """The cluster at a moment, without scheduling again: before a cycle, or after a second, or after an event; without
     any of them at the end. With `since` only what changed between the two moments, in either direction."""
     run = asked(run_id, seq)
-    return encoded(moments.tell(recording_of(run), Asked(cycle, t, seq), since))
+    return encoded(timepoints.tell(recording_of(run), Asked(cycle, t, seq), since))
 
 
 @router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **ASKED})
 def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None) -> HttpResponse:
     """The state of a moment in columns, with what a picture shows beside it: labels of nodes, requests, owners and
-    priorities of pods (scheduler_core/debugger/tape.py)."""
+    priorities of pods (scheduler_core/debugger/change_stream.py)."""
     recording = recording_of(asked(run_id, seq))
-    found = tape.picture(recording, Asked(cycle, t, seq).moment(recording))
+    found = change_stream.picture(recording, Asked(cycle, t, seq).moment(recording))
     return encoded(found | ({"cycle": cycle} if cycle is not None else {}))
 
 
@@ -106,7 +106,7 @@ def piece_of_tape(request: HttpRequest, run_id: int, after: Moment = None, until
     """What happened after a moment of the map, or until one: as much of it as one answer holds, to be followed in both
     directions."""
     run = asked(run_id, None)
-    found = tape.tape(recording_of(run), after, until)
+    found = change_stream.tape(recording_of(run), after, until)
     return encoded(found | {"cycles": named(run, found["cycles"])})
 
 

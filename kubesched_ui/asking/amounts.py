@@ -10,9 +10,9 @@ from kubesched_ui.asking.recordings import NotRecorded, recording_of, stored_obj
 from kubesched_ui.models import Cycle, Run
 from scheduler_core.api.objects import Pod, Toleration
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.headroom import FITS, TAINTS, TOLD, Room, row_of, told_of
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.room import FITS, TAINTS, TOLD, Room, row_of, told_of
 from scheduler_core.releases import get_release
 
 

@@ -14,8 +14,8 @@ from kubesched_ui.models import Cycle, Run
 from scheduler_core.api.devices import ResourceClaim, ResourceSlice
 from scheduler_core.api.objects import KINDS, Node, Object
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.claim_shapes import Given, given_of
-from scheduler_core.debugger.columns import Table
+from scheduler_core.debugger.claim_schema import Given, given_of
+from scheduler_core.debugger.columnar import Table
 from scheduler_core.debugger.node_devices import PoolThen, pools_of
 from scheduler_core.devices.claims import reserved_for
 from scheduler_core.releases import get_release

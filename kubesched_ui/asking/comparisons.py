@@ -19,13 +19,13 @@ from kubesched_ui.runs import forking, simulations
 from kubesched_ui.runs.lifecycle import settings_of
 from kubesched_ui.runs.simulations import unknown_of
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import differences
-from scheduler_core.debugger.compare.cause import Cause, cause_of
 from scheduler_core.debugger.compare.comparison import Comparison
+from scheduler_core.debugger.compare.cycle_alignment import partners
 from scheduler_core.debugger.compare.inputs import Inputs, items_of, objects_of
-from scheduler_core.debugger.compare.partners import partners
-from scheduler_core.debugger.compare.side import Cycle, Side
+from scheduler_core.debugger.compare.root_cause import Cause, cause_of
+from scheduler_core.debugger.compare.run_side import Cycle, Side
+from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
 from scheduler_core.errors import InputError

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from kubesched_ui.asking.recordings import key_of, parts_to_search
 from kubesched_ui.models import Run
-from scheduler_core.debugger.find import WrongExpression
+from scheduler_core.debugger.search import WrongExpression
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ WAIT_SECONDS = 10.0  # for others' searches before one's own
 MEMORY_MB = 1024
 PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH")  # of the environment; secrets are not
 
-MODULE = "scheduler_core.debugger.find_process"
+MODULE = "scheduler_core.debugger.search_worker"
 TOO_LONG = f"was stopped after {SECONDS:g} s; use a simpler expression"
 CRASHED = "needs too much memory; use a simpler expression"
 

@@ -9,7 +9,7 @@ from kubesched_ui.asking.amounts import room_of
 from kubesched_ui.models import Cycle, GroupCycle, Run
 from kubesched_ui.reading import recorded, why
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.room import FIT
+from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
 from scheduler_core.explain.formatting import some
 from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict

@@ -15,11 +15,11 @@ from kubesched_ui.models import Run
 from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import NodeLine, Use, percent
 from scheduler_core.api.objects import Node
-from scheduler_core.debugger.moments import Asked
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.node_devices import PoolThen
 from scheduler_core.debugger.node_history import Int64, NodeHistory, history_of
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 
 STEPS = 300  # of a curve

@@ -14,9 +14,9 @@ from kubesched_ui.asking.remedies import maker
 from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.claims import Claims
+from scheduler_core.debugger.preemption_dry_run import Trials
 from scheduler_core.debugger.provenance import Provenance, Question, of_recording
-from scheduler_core.debugger.rewound import Rewound
-from scheduler_core.debugger.trials import Trials
+from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
 

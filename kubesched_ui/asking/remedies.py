@@ -17,11 +17,11 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.reading import recorded
 from kubesched_ui.runs.simulations import unknown_of
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.remedies.pending import Together, together
-from scheduler_core.debugger.remedies.search import remedies
-from scheduler_core.debugger.remedies.steps import Remedy
-from scheduler_core.debugger.remedies.winning import Winning, make_win
-from scheduler_core.debugger.rewind import rewind
+from scheduler_core.debugger.restore import rewind
+from scheduler_core.debugger.suggestions.pending import Together, together
+from scheduler_core.debugger.suggestions.prefer_node import Winning, make_win
+from scheduler_core.debugger.suggestions.search import remedies
+from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.explain import Answer, explain
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release

@@ -27,12 +27,12 @@ from scheduler_core.config import Configuration
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import provenance
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.provenance import Provenance
 from scheduler_core.debugger.queue_times import Cause, Failed, Move, QueueTimes
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.rewound import Rewound
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins.out_of_tree import enabling, with_plugins
 from scheduler_core.queue.hints import Hints

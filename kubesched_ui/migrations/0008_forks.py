@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='changes',
-            field=kubesched_ui.fields.PackedJSONField(default=list, help_text="What it changes there, as the core's debugger/changes.py has it."),
+            field=kubesched_ui.fields.PackedJSONField(default=list, help_text="What it changes there, as the core's debugger/mutations.py has it."),
         ),
         migrations.AddField(
             model_name='run',

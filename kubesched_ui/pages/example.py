@@ -15,8 +15,8 @@ from kubesched_ui.scenarios.clusterview import ClusterView, cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
-from scheduler_core.debugger.state import State
 from scheduler_core.explain import explain
 from scheduler_core.releases import NEWEST
 

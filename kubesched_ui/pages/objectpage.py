@@ -11,7 +11,7 @@ import yaml
 from kubesched_ui.asking.recordings import object_at, recording_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run
-from scheduler_core.debugger.moments import Asked
+from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 
 CONFIGURATION = "KubeSchedulerConfiguration"

@@ -24,7 +24,7 @@ from kubesched_ui.reading.moment import causes_of
 from kubesched_ui.reading.slides import Slide
 from kubesched_ui.recording.sentences import sentence
 from kubesched_ui.scenarios import clusterview
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import MAX_NODE_SCORE
 

@@ -23,7 +23,7 @@ from kubesched_ui.pages.naming import name_in, pinned
 from kubesched_ui.pages.scenarios import overview
 from kubesched_ui.reading import parquet, recorded
 from kubesched_ui.runs import forking, lifecycle, startform
-from scheduler_core.debugger.remedies.steps import Remedy
+from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot.defaults import FILLED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubesched_ui.reading.cycleview import Matrix
-from scheduler_core.debugger.room import TOLD, Room
+from scheduler_core.debugger.headroom import TOLD, Room
 
 
 def put_in(verdicts: Matrix, room: Room) -> None:

@@ -17,7 +17,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.reading import lanes, run_file
 from kubesched_ui.recording.decided import Fingerprints, traces
 from kubesched_ui.recording.lanes import LANES, NOWHERE
-from scheduler_core.debugger.tables import CYCLES, SCORES, VERDICTS, Block, Columns, cycle_row
+from scheduler_core.debugger.export_tables import CYCLES, SCORES, VERDICTS, Block, Columns, cycle_row
 
 MOVES = {"seq": "BIGINT", "t": "DOUBLE", "pod": "VARCHAR", "from": "VARCHAR", "to": "VARCHAR"}
 TABLES = {"cycles": CYCLES, "verdicts": VERDICTS, "scores": SCORES, "moves": MOVES}

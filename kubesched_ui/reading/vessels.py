@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kubesched_ui.scenarios.clusterview import ZONES, ClusterView
 from scheduler_core.cluster.resources import CPU, MEMORY
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.explain.formatting import amount
 
 NAMED = 12  # vessels that have room for their words; more are small and have none

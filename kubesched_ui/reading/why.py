@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.room import FIT, TOLD, UNNAMED, Room
+from scheduler_core.debugger.headroom import FIT, TOLD, UNNAMED, Room
 from scheduler_core.explain import Answer, explain, summary
 from scheduler_core.explain.context import asked
 from scheduler_core.explain.formatting import listing

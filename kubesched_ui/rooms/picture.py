@@ -20,7 +20,7 @@ from kubesched_ui.reading import cycleview, numbers, recorded, slides, vessels
 from kubesched_ui.reading.vessels import Amounts, Node, Shelf
 from kubesched_ui.rooms.places import Place, moment_of, place_of
 from scheduler_core.api.duration import clock
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
 
 PODS = 40  # blocks of a vessel

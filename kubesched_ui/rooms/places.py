@@ -16,7 +16,7 @@ from django.urls import resolve
 from kubesched_ui.asking.recordings import NotRecorded, recording_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.reading.attempts import chosen
-from scheduler_core.debugger.moments import Asked
+from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 
 # Of an address, what belongs to the moment that is left: how it is named, a node that was asked about, a page of those.

@@ -11,7 +11,6 @@ from kubesched_ui.recording.chronicle import Chronicle
 from kubesched_ui.recording.eventlog import RunLog
 from kubesched_ui.runs import forking, simulations
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.changes import Edit
 from scheduler_core.debugger.fork.prefix import (
     Continuing,
     Prefix,
@@ -21,6 +20,7 @@ from scheduler_core.debugger.fork.prefix import (
     simulation_from,
 )
 from scheduler_core.debugger.fork.stages import decisions, plan_in_time, plan_once, tell_again
+from scheduler_core.debugger.mutations import Edit
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, facts_from, objects_from
 from scheduler_core.errors import InputError

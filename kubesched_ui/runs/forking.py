@@ -13,9 +13,9 @@ from kubesched_ui.models import MAX_NAME, RecordingBlock, Run
 from kubesched_ui.runs import configuring
 from kubesched_ui.runs.lifecycle import RunSettings, enqueue, settings_of, validate
 from kubesched_ui.runs.summary import differences
-from scheduler_core.debugger.changes import read_changes
-from scheduler_core.debugger.fork.refit import SETTINGS
+from scheduler_core.debugger.fork.reconfigure import SETTINGS
 from scheduler_core.debugger.fork.stages import Stage
+from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.recording import MOVES_PART, Recording
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release

@@ -28,9 +28,9 @@ from kubesched_ui.runs.forking import FORKED, MOST_STAGES, chosen
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, enqueue, settings_of, validate
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios.uploads import Made
-from scheduler_core.debugger import find
-from scheduler_core.debugger.changes import read_changes
+from scheduler_core.debugger import search
 from scheduler_core.debugger.fingerprint import SIZE
+from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 
 Number = Annotated[int, Meta(ge=1, le=2**31 - 1)]
@@ -151,7 +151,7 @@ def _breakpoint(file: RunFile, run: Run, stop: _Stop, field: str) -> None:
     _check_text(file, stop.name, f"{field}.name")
     _check_text(file, stop.where, f"{field}.where")
     with _at(file, field):
-        find.check(stop.where)
+        search.check(stop.where)
     if run.breakpoints.filter(name=stop.name).exists():
         raise _wrong(file, f"{field}.name", "is already used")
     run.breakpoints.create(name=stop.name, where=stop.where)

@@ -10,11 +10,11 @@ import msgspec
 from scheduler_core.commands.inputs import read_config
 from scheduler_core.commands.query import Played
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import SAME, Comparison
-from scheduler_core.debugger.compare.side import Cycle, Side
+from scheduler_core.debugger.compare.run_side import Cycle, Side
 from scheduler_core.debugger.fork.stages import Stage
+from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.explain.formatting import count
 from scheduler_core.legacy.configuration import load

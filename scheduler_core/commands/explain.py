@@ -15,7 +15,7 @@ from scheduler_core.api.objects import Object, Pod, PodStatus
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.inputs import configuration_of, prepared, read_config, tell
 from scheduler_core.config import Unknown
-from scheduler_core.debugger.remedies.search import remedies
+from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain

@@ -11,7 +11,7 @@ import msgspec
 from scheduler_core.commands.query import Played
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotThere, Question, of_recording
-from scheduler_core.debugger.rewound import Rewound
+from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation

@@ -13,11 +13,9 @@ import msgspec
 
 from scheduler_core.commands.inputs import configuration_of, prepared, read_config, tell
 from scheduler_core.config import Configuration, Unknown
-from scheduler_core.debugger import moments
-from scheduler_core.debugger.facts import Facts
-from scheduler_core.debugger.find import Search
+from scheduler_core.debugger import timepoints
+from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
-from scheduler_core.debugger.moments import Asked
 from scheduler_core.debugger.recording import (
     FACTS_PART,
     MOVES_PART,
@@ -27,6 +25,8 @@ from scheduler_core.debugger.recording import (
     facts_from,
     objects_from,
 )
+from scheduler_core.debugger.search import Search
+from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 from scheduler_core.explain import formatting
 from scheduler_core.legacy.configuration import load
@@ -157,7 +157,7 @@ def state(
     """Writes the cluster at a moment, as a table or as the API has it. Returns 0. Raises InputError."""
     if seq is not None and not played.in_time:
         raise InputError("seq", "", "is for runs in time; ask by cycle")
-    told = moments.tell(played.recording, Asked(cycle, t, seq), since)
+    told = timepoints.tell(played.recording, Asked(cycle, t, seq), since)
     if as_json or since is not None:
         print(msgspec.json.encode(told).decode(), file=out)
         return 0

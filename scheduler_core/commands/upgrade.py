@@ -13,8 +13,8 @@ from scheduler_core.commands.diff import write_table
 from scheduler_core.commands.inputs import prepared, read_config, tell, usable_configuration
 from scheduler_core.commands.query import is_scenario
 from scheduler_core.config import Unknown
-from scheduler_core.debugger.compare.fates import Fate
 from scheduler_core.debugger.compare.inputs import Inputs
+from scheduler_core.debugger.compare.outcomes import Fate
 from scheduler_core.debugger.compare.upgrade import DECISIONS, Step, told_of, upgrade
 from scheduler_core.errors import InputError
 from scheduler_core.explain.formatting import count, some

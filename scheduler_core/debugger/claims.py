@@ -15,8 +15,8 @@ from scheduler_core.api.objects import PodResourceClaim
 from scheduler_core.api.selectors import any_term_matches
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger import claim_shapes as shapes
-from scheduler_core.debugger.claim_shapes import Claim, Device, Entries, Group, OneNode, Request, Short
+from scheduler_core.debugger import claim_schema as shapes
+from scheduler_core.debugger.claim_schema import Claim, Device, Entries, Group, OneNode, Request, Short
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.devices.claims import ClaimProblem, claim_name, problem_of
 from scheduler_core.devices.devices import Devices

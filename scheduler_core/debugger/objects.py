@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import GROUPS, VERSIONS
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.recording import BOUND, PENDING, Recording
-from scheduler_core.debugger.state import State
 
 Fetch = Callable[[int], tuple[str, bytes]]
 """Number of an object -> (kind, JSON)."""

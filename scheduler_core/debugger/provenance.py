@@ -16,10 +16,10 @@ import numpy as np
 from scheduler_core.api.objects import KINDS, Object
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace, Score
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.rewound import Rewound
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
     CycleState,

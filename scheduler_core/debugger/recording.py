@@ -29,9 +29,9 @@ from scheduler_core.cluster.change_log import Change
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.columns import FLOAT, INT, JSON, TEXT, Schema, Table, pack
-from scheduler_core.debugger.facts import SCHEMA as FACTS
-from scheduler_core.debugger.facts import Facts, facts_of
+from scheduler_core.debugger.columnar import FLOAT, INT, JSON, TEXT, Schema, Table, pack
+from scheduler_core.debugger.cycle_index import SCHEMA as FACTS
+from scheduler_core.debugger.cycle_index import Facts, facts_of
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.changes import taint_text

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.metrics import metrics
-from scheduler_core.debugger.compare.side import Outcome, Side
+from scheduler_core.debugger.compare.run_side import Outcome, Side
 from scheduler_core.debugger.compare.steps import first_difference, steps
 from scheduler_core.errors import InputError
 from scheduler_core.explain.formatting import count, listing

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from scheduler_core.config import Configuration, Profile
-from scheduler_core.debugger.compare.side import Side
+from scheduler_core.debugger.compare.run_side import Side
 from scheduler_core.debugger.objects import objects_at
 
 MOST = 1000  # differing fields of objects that are told

@@ -10,10 +10,10 @@ import msgspec
 
 from scheduler_core.api.objects import KINDS, Object, Pod
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.changes import Change
-from scheduler_core.debugger.compare.side import Side
-from scheduler_core.debugger.fork.refit import SETTINGS
+from scheduler_core.debugger.compare.run_side import Side
+from scheduler_core.debugger.fork.reconfigure import SETTINGS
 from scheduler_core.debugger.fork.stages import Stage, plan_in_time, plan_once
+from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.objects import objects_at
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load

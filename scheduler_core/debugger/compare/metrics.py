@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.debugger.compare.side import Side
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.compare.run_side import Side
 
 PODS = "pods"
 FIGURES = ("mean", "stddev", "min", "max")

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.compare.side import Cycle
+from scheduler_core.debugger.compare.run_side import Cycle
 from scheduler_core.explain.formatting import count
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from scheduler_core.debugger.compare.cause import NOT_EVEN_ALL, Least
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, change_of, sentence
-from scheduler_core.debugger.compare.fates import Fate, Refusals, fates, only_words
+from scheduler_core.debugger.compare.deltas import Unit, applied_to, units_of
 from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.side import Outcome
-from scheduler_core.debugger.compare.units import Unit, applied_to, units_of
+from scheduler_core.debugger.compare.outcomes import Fate, Refusals, fates, only_words
+from scheduler_core.debugger.compare.root_cause import NOT_EVEN_ALL, Least
+from scheduler_core.debugger.compare.run_side import Outcome
 from scheduler_core.errors import InputError
 from scheduler_core.explain.formatting import count, listing
 

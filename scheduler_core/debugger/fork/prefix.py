@@ -11,9 +11,10 @@ from msgspec import structs
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger import facts as told
-from scheduler_core.debugger.columns import Table, pack
-from scheduler_core.debugger.facts import Facts
+from scheduler_core.debugger import cycle_index as told
+from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.columnar import Table, pack
+from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import (
     ASSUMED,
@@ -32,8 +33,7 @@ from scheduler_core.debugger.recording import (
     Recording,
     encode,
 )
-from scheduler_core.debugger.rewind import Make, rewind
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.restore import Make, rewind
 from scheduler_core.errors import InputError
 from scheduler_core.framework.batching import left_over
 from scheduler_core.releases import Release

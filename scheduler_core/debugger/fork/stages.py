@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_core.debugger.changes import OBJECTS, Change, Edit
-from scheduler_core.debugger.fork.refit import SETTINGS, refit
+from scheduler_core.debugger.fork.reconfigure import SETTINGS, refit
+from scheduler_core.debugger.mutations import OBJECTS, Change, Edit
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.scenario_run import ScenarioRun

@@ -18,7 +18,7 @@ from kubesched_ui.runs import forking, lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.cluster_state import State
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod
 

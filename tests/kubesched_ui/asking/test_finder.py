@@ -14,7 +14,7 @@ import pytest
 from kubesched_ui.asking import finder
 from kubesched_ui.asking.finder import CRASHED, MEMORY_MB, TOO_LONG, Busy, Finder
 from kubesched_ui.models import Run
-from scheduler_core.debugger.find import WrongExpression
+from scheduler_core.debugger.search import WrongExpression
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db

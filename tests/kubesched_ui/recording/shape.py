@@ -12,7 +12,7 @@ import msgspec
 from kubesched_ui.models import Cycle, EventBlock, GroupCycle, Marks, Moves, NodeList, PodResult, RecordingBlock
 from kubesched_ui.recording import lanes, marks
 from scheduler_core.cycle import trace
-from scheduler_core.debugger import facts, recording
+from scheduler_core.debugger import cycle_index, recording
 
 TABLES = (EventBlock, Cycle, GroupCycle, RecordingBlock, NodeList, Moves, Marks, PodResult)
 
@@ -30,7 +30,7 @@ def shape(full: bytes) -> str:
     found = {
         "trace": [trace.VERSION, shape_of(document)],
         "recording": [recording.VERSION, {name: dict(columns) for name, columns in recording.TABLES.items()}],
-        "facts": dict(facts.SCHEMA),
+        "facts": dict(cycle_index.SCHEMA),
         "lanes": [lanes.LANES, lanes._Stored.__struct_fields__, marks.Mark._fields],
         "tables": {model.__name__: sorted(field.name for field in model._meta.fields) for model in TABLES},
     }

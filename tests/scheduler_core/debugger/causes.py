@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from scheduler_core.api.objects import decode_all
-from scheduler_core.debugger.compare.cause import Cause, cause_of
+from scheduler_core.debugger.compare.deltas import applied_to, units_of
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome, outcome_of
-from scheduler_core.debugger.compare.units import applied_to, units_of
+from scheduler_core.debugger.compare.root_cause import Cause, cause_of
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.fork.prefix import (
     Continuing,
     Prefix,
@@ -27,7 +28,6 @@ from scheduler_core.debugger.recording import (
     facts_from,
     objects_from,
 )
-from scheduler_core.debugger.state import State
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.scenario_run import ScenarioRun

@@ -1,6 +1,6 @@
 """Whether any change of a pod's own fields places it: asked of the scheduler, with a pod that wants next to nothing.
 
-It shares no code with `scheduler_core.debugger.remedies`, whose answers it is held against.
+It shares no code with `scheduler_core.debugger.suggestions`, whose answers it is held against.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.changes import Edit
+from scheduler_core.debugger.mutations import Edit
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.remedied import Again
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.changes import Edit, read_changes
+from scheduler_core.debugger.mutations import Edit, read_changes
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.rewind import rewind
+from scheduler_core.debugger.restore import rewind
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.timeline import Timeline

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_core.debugger.remedies.search import remedies
+from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
 from tests.scheduler_core.debugger.breaking import WAYS, Broken, breaks

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from scheduler_core.api.objects import decode_all
-from scheduler_core.debugger.changes import read_changes
-from scheduler_core.debugger.compare import cause as module
-from scheduler_core.debugger.compare.cause import cause_of
+from scheduler_core.debugger.compare import root_cause as module
 from scheduler_core.debugger.compare.inputs import Inputs, Item
+from scheduler_core.debugger.compare.root_cause import cause_of
+from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.switches import between, switched

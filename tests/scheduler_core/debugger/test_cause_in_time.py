@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.debugger.changes import read_changes
-from scheduler_core.debugger.compare import cause as module
-from scheduler_core.debugger.compare.cause import Cause, cause_of
+from scheduler_core.debugger.compare import root_cause as module
+from scheduler_core.debugger.compare.deltas import applied_to, units_of
 from scheduler_core.debugger.compare.inputs import Inputs, Item, items_of, outcome_of, play, scenario_run
-from scheduler_core.debugger.compare.units import applied_to, units_of
+from scheduler_core.debugger.compare.root_cause import Cause, cause_of
+from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from scheduler_core.releases.switches import switched

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.compare.side import Cycle
+from scheduler_core.debugger.compare.run_side import Cycle
 from scheduler_core.debugger.compare.steps import first_difference, steps
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod

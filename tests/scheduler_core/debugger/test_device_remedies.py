@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from scheduler_core.debugger.remedies.search import remedies
-from scheduler_core.debugger.remedies.steps import Remedy
+from scheduler_core.debugger.suggestions.search import remedies
+from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.devices.made import claim, device, device_class, exactly, given, node, piece, pod
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.changes import read_changes
 from scheduler_core.debugger.fork.stages import Stage
+from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.scenario import Scenario
 from scheduler_core.time.scenario_run import ScenarioRun

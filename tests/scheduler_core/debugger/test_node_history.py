@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.state import State
 from scheduler_core.time.scenario_run import ScenarioRun
 from tests.scheduler_core.debugger.live import SAMPLES, scenario_at
-from tests.scheduler_core.debugger.test_state import recorded_time
+from tests.scheduler_core.debugger.test_cluster_state import recorded_time
 
 IN_TIME = sorted(path for path in SAMPLES.glob("1[3-8]-*.yaml"))
 

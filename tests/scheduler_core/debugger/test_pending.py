@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.objects import decode
-from scheduler_core.debugger.remedies.pending import together
+from scheduler_core.debugger.suggestions.pending import together
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.test_remedies import node, pod
 

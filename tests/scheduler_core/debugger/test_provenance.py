@@ -11,7 +11,7 @@ import pytest
 
 from scheduler_core.debugger.provenance import Question, of_recording
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.rewound import Rewound
+from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.live import ROOT, golden_cases

@@ -12,6 +12,7 @@ import pytest
 
 from scheduler_core.api.objects import decode_all
 from scheduler_core.commands.bench import workload
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.objects import ObjectAt, objects_at, written
 from scheduler_core.debugger.recording import (
     FACTS_PART,
@@ -23,7 +24,6 @@ from scheduler_core.debugger.recording import (
     facts_from,
     objects_from,
 )
-from scheduler_core.debugger.state import State
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.remedies.search import remedies, shortened
-from scheduler_core.debugger.remedies.steps import Remedy
+from scheduler_core.debugger.suggestions.search import remedies, shortened
+from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.live import ROOT, Raw, core_state, golden_cases, simulation_of_case, timeline_of_case
 from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck, stuck_in_time

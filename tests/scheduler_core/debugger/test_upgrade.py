@@ -9,9 +9,9 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from scheduler_core.debugger.compare.fates import Fate, Refusals, fates, only_words, refusals_of
+from scheduler_core.debugger.compare.deltas import applied_to, units_of
 from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.units import applied_to, units_of
+from scheduler_core.debugger.compare.outcomes import Fate, Refusals, fates, only_words, refusals_of
 from scheduler_core.debugger.compare.upgrade import DECISIONS, NOMINATED, REASONS, WORDS, Step, step, upgrade
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.remedies.winning import Winning, make_win
+from scheduler_core.debugger.suggestions.prefer_node import Winning, make_win
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.live import Raw, core_state, golden_cases, simulation_of_case
 from tests.scheduler_core.debugger.remedied import check_wins, stuck

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from scheduler_core.commands.replay import release_of
+from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.provenance import DISAGREES, Question, of_recording
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
-from scheduler_core.debugger.rewound import Rewound
-from scheduler_core.debugger.state import State
+from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.groups.group_cycle import GroupScheduler
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.forking import Kept, forked, played

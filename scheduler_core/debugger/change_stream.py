@@ -1,0 +1,262 @@
+"""The cluster as pictures of it need it: a moment in columns, and a tape of what changes from there on, or back.
+
+Pods are the rows of the recording's pods, nodes are names; both mean the same in every answer about a recording. What a
+pod or a node was before is told with each change, so whoever has a moment can follow the tape in both directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.recording import GONE, Recording
+from scheduler_core.errors import InputError
+
+Int64 = npt.NDArray[np.int64]
+
+MAX_MOMENTS = 4000  # that one piece of tape covers
+MAX_CHANGES = 4000  # of pods in it, unless one moment has more
+MAX_VALUES = 1000  # that a label may have for nodes to be grouped by it
+
+# What happened until a moment -> where each pod is, by the last row of `places` about it.
+Place = tuple[int, int, int]
+"""(node, an index of the recording's names or -1; state; the row of `places` at which it came to that node)."""
+
+
+def picture(recording: Recording, moment: int) -> dict[str, Any]:
+    """Everything that is there after a moment.
+
+    `nodes`: columns, see `nodes_told`. `pods`: columns, see `pods_told`, with `node` (an index of `nodes`, -1 for none
+    or one that is not there), `state` (1 pending, 2 assumed, 3 bound) and `came`: of two pods on a node the one that
+    came later has the higher number. `before`: pods with a `came` below were there before the run. `nominated`:
+    pod -> node.
+    """
+    state = State(recording, moment)
+    there = np.concatenate([state.placed, np.flatnonzero(state.state == 1)])
+    places = recording.tables["places"]
+    return {
+        **position(recording, moment),
+        "nodes": nodes_told(recording, state.versions),
+        "pods": {
+            **pods_told(recording, there.tolist()),
+            "node": state.row_of[state.node[there]].tolist(),
+            "state": state.state[there].tolist(),
+            "came": state.came[there].tolist(),
+        },
+        "before": int(np.searchsorted(places["at"], 0, "right")),
+        "nominated": state.nominated(),
+    }
+
+
+def position(recording: Recording, moment: int) -> dict[str, Any]:
+    """Where a moment is in its recording: {moment, end, cycle, cycles, t}; `cycle` is the first one after it."""
+    return {
+        "moment": moment,
+        "end": recording.end,
+        "cycle": recording.cycle_after(moment),
+        "cycles": recording.cycles,
+        "t": recording.time_of(moment),
+    }
+
+
+def nodes_told(recording: Recording, versions: Int64) -> dict[str, Any]:
+    """Nodes by their rows in the recording's table, in columns: `name`, `allocatable` and `taints` (indexes of
+    `amounts` and `taint_sets`), `unschedulable` (0 or 1), `labels`: key -> {values, of: index of the value, -1}."""
+    table = recording.tables["nodes"]
+    labels = [table.at("labels", version) for version in versions.tolist()]
+    amounts, allocatable = _distinct(table.at("allocatable", version) for version in versions.tolist())
+    taint_sets, taints = _distinct(table.at("taints", version) for version in versions.tolist())
+    return {
+        "name": [recording.names[name] for name in table["name"][versions].tolist()],
+        "allocatable": allocatable,
+        "amounts": amounts,
+        "taints": taints,
+        "taint_sets": taint_sets,
+        "unschedulable": table["unschedulable"][versions].tolist(),
+        "labels": _columns(labels),
+    }
+
+
+def _distinct(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
+    """(the values that differ, the index of each)."""
+    index: dict[str, int] = {}
+    found: list[Any] = []
+    each = []
+    for value in values:
+        key = str(value)
+        if key not in index:
+            index[key] = len(found)
+            found.append(value)
+        each.append(index[key])
+    return found, each
+
+
+def _columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Key -> {values, of}, of the labels that some nodes share."""
+    found: dict[str, Any] = {}
+    most = min(MAX_VALUES, max(len(labels) - 1, 1))
+    for key in dict.fromkeys(key for labelled in labels for key in labelled):
+        index: dict[str, int] = {}
+        of = [index.setdefault(labelled[key], len(index)) if key in labelled else -1 for labelled in labels]
+        if len(index) <= most:
+            found[key] = {"values": list(index), "of": of}
+    return found
+
+
+def pods_told(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
+    """Pods in columns: `id`, `key` (namespace/name), `requests` and `owner` (indexes of `amounts` and `owners`),
+    `priority`."""
+    table = recording.tables["pods"]
+    rows = np.array(pods, np.int64)
+    amounts, requests = _used(table.distinct("requests"), table["requests"][rows])
+    owners, owner = _used(table.distinct("owner"), table["owner"][rows])
+    keys = table.texts["key"]
+    return {
+        "id": rows.tolist(),
+        "key": [keys[key] for key in table["key"][rows].tolist()],
+        "requests": requests,
+        "amounts": amounts,
+        "owner": owner,
+        "owners": owners,
+        "priority": table["priority"][rows].tolist(),
+    }
+
+
+def _used(values: Sequence[Any], of: Int64) -> tuple[list[Any], list[int]]:
+    """The values that are referred to, and the references to these."""
+    used, index = np.unique(of, return_inverse=True)
+    return [values[i] for i in used.tolist()], index.tolist()
+
+
+def tape(recording: Recording, after: int | None = None, until: int | None = None) -> dict[str, Any]:
+    """What happened after a moment, or until one: a piece of the way to the end or to the beginning.
+
+    {from, to}: it covers the moments after `from` until `to`. `places`: columns `at`, `pod`, `node` (a name, "" for
+    none), `state`, `came`, and the same of before as `was_...`. `pods`: as `pods_told`, of those in it. `nodes`:
+    [{at, name, now, was}], each as `one_node` or None. `nominated`: [{at, pod, now, was}]. `cycles`: columns `number`,
+    `at`. `instants`: columns `at`, `t`. Raises InputError unless exactly one moment is given.
+    """
+    if (after is None) == (until is None):
+        raise InputError("moment", "", "must be one of after and until")
+    first, last = _covered(recording, after, until)
+    places = recording.tables["places"]
+    rows = slice(*(int(np.searchsorted(places["at"], moment, "right")) for moment in (first, last)))
+    moved = _moved(recording, rows)
+    cycles = recording.tables["cycles"]["at"]
+    numbers = np.flatnonzero((cycles > first) & (cycles <= last))
+    instants = recording.tables["instants"]
+    begun = slice(*(int(np.searchsorted(instants["at"], moment, "right")) for moment in (first, last)))
+    return {
+        "from": first,
+        "to": last,
+        "end": recording.end,
+        "total": recording.cycles,
+        "places": moved,
+        "pods": pods_told(recording, list(dict.fromkeys(moved["pod"]))),
+        "nodes": _presences(recording, first, last),
+        "nominated": _nominations(recording, first, last),
+        "cycles": {"number": (numbers + 1).tolist(), "at": cycles[numbers].tolist()},
+        "instants": {"at": instants["at"][begun].tolist(), "t": instants["t"][begun].tolist()},
+    }
+
+
+def _covered(recording: Recording, after: int | None, until: int | None) -> tuple[int, int]:
+    """(from, to) of the piece."""
+    at = recording.tables["places"]["at"]
+    if after is not None:
+        first = min(after, recording.end)
+        last = min(recording.end, first + MAX_MOMENTS)
+        next_row = int(np.searchsorted(at, first, "right")) + MAX_CHANGES
+        if next_row < len(at) and at[next_row] <= last:
+            last = max(first + 1, int(at[next_row]) - 1)
+        return first, last
+    last = min(until or 0, recording.end)
+    first = max(0, last - MAX_MOMENTS)
+    row = int(np.searchsorted(at, last, "right")) - MAX_CHANGES - 1
+    if row >= 0 and at[row] > first:
+        first = min(max(0, last - 1), int(at[row]))
+    return first, last
+
+
+def _moved(recording: Recording, rows: slice) -> dict[str, list[Any]]:
+    places, names = recording.tables["places"], recording.names
+    pods = places["pod"][rows]
+    known = _known(recording, rows.start, set(pods.tolist()))
+    moved: dict[str, list[Any]] = {name: [] for name in ("at", "pod", "node", "state", "came")}
+    moved |= {name: [] for name in ("was_node", "was_state", "was_came")}
+
+    def name_of(node: int) -> str:
+        return names[node] if node >= 0 else ""
+
+    columns = (places[name][rows].tolist() for name in ("at", "pod", "node", "state", "arrived"))
+    for row, (at, pod, node, state, arrived) in enumerate(zip(*columns, strict=True), rows.start):
+        was = known[pod]
+        now = known[pod] = (node, state, row if arrived else was[2])
+        values = (at, pod, name_of(now[0]), now[1], now[2], name_of(was[0]), was[1], was[2])
+        for column, value in zip(moved.values(), values, strict=True):
+            column.append(value)
+    return moved
+
+
+def _known(recording: Recording, row: int, pods: set[int]) -> dict[int, Place]:
+    """Where some pods were before a row of `places`."""
+    places, count = recording.tables["places"], len(recording.tables["pods"])
+    before = places["pod"][:row]
+    last = np.full(count, -1, np.int64)
+    last[before] = np.arange(row)  # of several the last counts
+    came = np.zeros(count, np.int64)
+    arrived = np.flatnonzero(places["arrived"][:row])
+    came[before[arrived]] = arrived
+    found: dict[int, Place] = {}
+    for pod in pods:
+        at = int(last[pod])
+        node, state = (int(places["node"][at]), int(places["state"][at])) if at >= 0 else (-1, GONE)
+        found[pod] = node, state, int(came[pod])
+    return found
+
+
+def _presences(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:
+    """The nodes that came, changed or went."""
+    presence = recording.tables["presence"]
+    begin, end = (int(np.searchsorted(presence["at"], moment, "right")) for moment in (first, last))
+    if begin == end:
+        return []
+    said: dict[int, int] = dict(
+        zip(presence["name"][:begin].tolist(), presence["node"][:begin].tolist(), strict=True)
+    )  # of several the last counts
+    found = []
+    columns = (presence[name][begin:end].tolist() for name in ("at", "name", "node"))
+    for at, name, version in zip(*columns, strict=True):
+        was = said.get(name, -1)
+        said[name] = version
+        told = {"now": one_node(recording, version), "was": one_node(recording, was)}
+        found.append({"at": at, "name": recording.names[name], **told})
+    return found
+
+
+def one_node(recording: Recording, version: int) -> dict[str, Any] | None:
+    """A node by its row in the recording's table: {allocatable, taints, unschedulable, labels}; None for -1."""
+    if version < 0:
+        return None
+    table = recording.tables["nodes"]
+    told = {name: table.at(name, version) for name in ("allocatable", "taints", "labels")}
+    return told | {"unschedulable": int(table["unschedulable"][version])}
+
+
+def _nominations(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:
+    nominated, names = recording.tables["nominated"], recording.names
+    begin, end = (int(np.searchsorted(nominated["at"], moment, "right")) for moment in (first, last))
+    keys = nominated.texts["pod"]
+    columns = (nominated[name][:end].tolist() for name in ("at", "pod", "node"))
+    said: dict[str, str] = {}
+    found = []
+    for row, (at, pod, node) in enumerate(zip(*columns, strict=True)):
+        key, now = keys[pod], names[node] if node >= 0 else ""
+        if row >= begin:
+            found.append({"at": at, "pod": key, "now": now, "was": said.get(key, "")})
+        said[key] = now
+    return found

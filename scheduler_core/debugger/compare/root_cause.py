@@ -1,0 +1,163 @@
+"""Which differences between two runs make a pod's outcome what it is in the second: found by running.
+
+A difference is a unit that can be applied to the first run alone: a behaviour of the release, a setting, a part of the
+configuration, an object, an entry of the scenario, a change or a setting of a fork. The answer is a smallest set of
+them that gives the second run's outcome.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from scheduler_core.debugger.compare.deltas import Unit, applied_to, units_of
+from scheduler_core.debugger.compare.inputs import Inputs, Outcome, play
+from scheduler_core.errors import InputError
+
+MOST_RUNS = 600
+MOST_SECONDS = 10.0
+MOST_UNITS = 200
+UNKNOWN: Outcome = ("unknown", "")
+NOT_EVEN_ALL = "the differences that can be applied do not give the second run's outcome, not even all of them"
+
+
+@dataclass
+class Cause:
+    """`units`: the smallest set that was found, None if none was. `minimal`: no smaller one does, each was run.
+    `settled`: of runs in time, the second of the pod's last attempt in both."""
+
+    a: Outcome
+    b: Outcome
+    settled: tuple[float | None, float | None] = (None, None)
+    units: list[Unit] | None = None
+    minimal: bool = False
+    runs: int = 0
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        sides: dict[str, Any] = {}
+        for name, outcome, t in zip(("a", "b"), (self.a, self.b), self.settled, strict=True):
+            sides[name] = dict(zip(("result", "node"), outcome, strict=True)) | ({} if t is None else {"t": t})
+        causes = None if self.units is None else [unit.as_dict() for unit in self.units]
+        return sides | {"causes": causes, "minimal": self.minimal, "runs": self.runs, "note": self.note}
+
+
+class _Over(Exception):
+    """Enough was run."""
+
+
+def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.monotonic) -> Cause:
+    """Which differences make the pod's outcome b's. Raises InputError for a pod of neither, for too many differences,
+    and for a run in time beside one in one pass."""
+    if (a.time is None) != (b.time is None):
+        problem = (
+            "is found between two runs in one pass or two in time; of these one is in time, and time is no setting"
+        )
+        raise InputError("cause", "", problem)
+    units = units_of(a, b)
+    if len(units) > MOST_UNITS:
+        raise InputError("cause", "", f"the runs differ in {len(units):,} things; at most {MOST_UNITS} are tried")
+    search = _Search(a, b, units, pod, clock)
+    found = Cause(UNKNOWN, UNKNOWN)
+    try:
+        found.a, one = search.play(a)
+        found.b, other = search.play(b)
+    except _Over:
+        found.note = f"running a and b alone takes more than {MOST_SECONDS:g} seconds, so that nothing could be tried"
+        return found
+    found.settled = one, other
+    search.known[frozenset()] = found.a
+    if found.a == found.b == ("", ""):
+        raise InputError(f"Pod {pod[:300]}", "", "was tried in neither run")
+    try:
+        search.find(found)
+    except _Over:
+        found.note = f"stopped after {search.runs} runs; what is named is enough, but perhaps not the least"
+        if found.units is None:
+            found.note = f"stopped after {search.runs} runs without an answer"
+    found.runs = search.runs
+    return found
+
+
+@dataclass
+class _Search:
+    a: Inputs
+    b: Inputs
+    units: Sequence[Unit]
+    pod: str
+    clock: Callable[[], float]
+    runs: int = 0
+    known: dict[frozenset[int], Outcome] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
+
+    def outcome(self, applied: frozenset[int]) -> Outcome:
+        if applied not in self.known:
+            if self.runs >= MOST_RUNS:
+                raise _Over
+            self.known[applied] = self.play(applied_to(self.a, self.b, [self.units[i] for i in sorted(applied)]))[0]
+        return self.known[applied]
+
+    def play(self, inputs: Inputs) -> tuple[Outcome, float | None]:
+        """What becomes of the pod; ends with _Over once the time is up, amid a run too."""
+        self.tick()
+        self.runs += 1
+        return play(inputs, self.pod, self.tick)
+
+    def tick(self) -> None:
+        if self.clock() - self.began > MOST_SECONDS:
+            raise _Over
+
+    def find(self, cause: Cause) -> None:
+        if cause.a == cause.b:
+            cause.units, cause.minimal = [], True
+            cause.note = "both runs come to the same"
+            return
+        least = Least()
+        try:
+            least.find(len(self.units), lambda applied: self.outcome(applied) == cause.b)
+            least.prove(len(self.units), lambda applied: self.outcome(applied) == cause.b)
+        finally:
+            if least.applied is not None:
+                cause.units, cause.minimal = [self.units[i] for i in sorted(least.applied)], least.minimal
+        if cause.units is None:
+            cause.note = NOT_EVEN_ALL
+
+
+@dataclass
+class Least:
+    """A smallest set of the numbers of units that does something, as far as it was found. `applied`: None for none;
+    `minimal`: no smaller one does, each was tried."""
+
+    applied: frozenset[int] | None = None
+    minimal: bool = False
+
+    def find(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
+        """Looks for a set without a part that is not needed, among so many units. `does` may raise to end it."""
+        everything = frozenset(range(units))
+        for one in range(units):
+            if does(frozenset({one})):
+                self.applied, self.minimal = frozenset({one}), True
+                return
+        if not does(everything):
+            return
+        self.applied = everything
+        for one in sorted(everything):  # without any one of those that are left it does not
+            if does(self.applied - {one}):
+                self.applied -= {one}
+        self.minimal = len(self.applied) <= 2
+
+    def prove(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
+        """Tries every smaller set than the one that was found."""
+        if self.applied is None or self.minimal:
+            return
+        for size in range(2, len(self.applied)):
+            for some in combinations(range(units), size):
+                if does(frozenset(some)):
+                    self.applied, self.minimal = frozenset(some), True
+                    return
+        self.minimal = True

@@ -1,0 +1,175 @@
+"""What is kept of each cycle beside its trace, small enough that all cycles of a run can be looked through at once.
+
+A node is refused if the cycle decided against it: PreFilter rejected the pod or left the node out, or a Filter plugin
+that was asked refused it. Which nodes are is a bit per node, kept only where it is neither none nor all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.columnar import FLOAT, INT, JSON, TEXT, Schema, Table
+from scheduler_core.framework.interface import Status
+
+SCHEMA: Schema = {
+    "at": INT,  # the moment that the cycle is
+    "t": FLOAT,
+    "pod": INT,  # a row of the recording's pods
+    "attempt": INT,
+    "result": TEXT,
+    "node": TEXT,
+    "nominated": TEXT,
+    "message": TEXT,
+    "feasible": INT,
+    "nodes": INT,  # that the cluster had
+    "looked": INT,  # of these, at how many the cycle looked
+    "scored": INT,
+    "score": INT,  # this and the next mean something where `scored` is 1
+    "margin": INT,
+    "tied": INT,
+    "duration": INT,  # nanoseconds
+    "victims": JSON,
+    "refusals": JSON,  # plugin -> nodes
+    "reasons": JSON,  # reason -> nodes
+    "mask": INT,  # which nodes were refused: NONE, ALL, or SOME, and then there are bits
+    "denied": TEXT,  # the chosen node, if Reserve or Permit refused it
+}
+NONE, ALL, SOME = 0, 1, 2
+
+_NAMED = "node(s) didn't satisfy plugin(s) ["
+
+
+def facts_of(
+    trace: CycleTrace, at: int, t: float, pod: int, outcome: Mapping[str, Any] | None = None
+) -> tuple[tuple[Any, ...], bytes]:
+    """The cycle's row, and its bits (empty unless `mask` is SOME). `outcome`: of a run in time, what the attempt came
+    to when it was made (the data of its record); binding may have failed since."""
+    result = trace.result if outcome is None else outcome["result"]
+    node = trace.node if result in ("scheduled", "waiting") else ""
+    message = (trace.message or trace.error) if outcome is None else outcome.get("message", "")
+    scored, score, margin, tied = _selection(trace)
+    refusals, reasons = _refusals(trace)
+    mask, bits = _mask(trace)
+    row = (
+        *(at, t, pod, trace.attempt, result, node, trace.nominated_node, message),
+        *(_feasible(trace), trace.nodes, _looked(trace)),
+        *(scored, score, margin, tied, sum(trace.durations.values()), trace.victims),
+        *(refusals, reasons, mask, trace.node if _denials(trace) else ""),
+    )
+    return row, bits
+
+
+def _feasible(trace: CycleTrace) -> int:
+    return trace.nodes if trace.feasible is None else len(trace.feasible)
+
+
+def _looked(trace: CycleTrace) -> int:
+    if trace.preenqueue is not None or trace.prefilter is not None or (trace.error and not trace.verdicts):
+        return 0
+    if trace.looked is not None:
+        return int(np.count_nonzero(trace.looked))
+    return trace.nodes if trace.subset is None else len(trace.subset)
+
+
+def _selection(trace: CycleTrace) -> tuple[int, int, int, int]:
+    """(1 if nodes were scored, the chosen node's total, its lead on the next best node, nodes with that total)."""
+    if not trace.node:
+        return 0, 0, 0, 0
+    if not trace.scores or _feasible(trace) < 2:
+        return 0, 0, 0, 1
+    total = trace.total()
+    row = trace.selected_row
+    if row >= 0 and trace.feasible is not None and row not in trace.feasible:  # it was placed whatever is scored
+        return 0, 0, 0, 1
+    if row < 0:  # Reserve or Permit refused it: one of the best
+        place = int(total.argmax())
+    else:
+        place = row if trace.feasible is None else int(np.searchsorted(trace.feasible, row))
+    score = int(total[place])
+    tied = int(np.count_nonzero(total == score))
+    others = max(int(part.max()) for part in (total[:place], total[place + 1 :]) if len(part))
+    return 1, score, score - others, tied
+
+
+def _refusals(trace: CycleTrace) -> tuple[dict[str, int], dict[str, int]]:
+    """Plugin -> nodes it decided against, reason -> nodes. A plugin that holds a pod back before any node is looked at
+    has 0 of them; one that refuses the pod as a whole, all; one that refuses the chosen node, 1."""
+    refusals: dict[str, int] = {}
+    reasons: dict[str, int] = {}
+    for status, plugins, count in _decisive(trace):
+        for plugin in plugins:
+            refusals[plugin] = refusals.get(plugin, 0) + count
+        for reason in status.reasons:
+            reasons[reason] = reasons.get(reason, 0) + count
+    return refusals, reasons
+
+
+def _decisive(trace: CycleTrace) -> Iterator[tuple[Status, Sequence[str], int]]:
+    """(status, who said it, how many nodes it decided against)."""
+    if trace.preenqueue is not None:
+        yield trace.preenqueue, (trace.preenqueue.plugin,), 0
+    elif trace.prefilter is not None:
+        yield trace.prefilter, (trace.prefilter.plugin,), trace.nodes
+    else:
+        for status, rows in trace.decisive_statuses():
+            yield status, (status.plugin,), len(rows)
+        if trace.subset is not None and trace.subset_status is not None and len(trace.subset) < trace.nodes:
+            yield trace.subset_status, _narrowing(trace.subset_status), trace.nodes - len(trace.subset)
+    for denial in _denials(trace):
+        yield denial, (denial.plugin,), 1
+
+
+def _denials(trace: CycleTrace) -> list[Status]:
+    """What refused the chosen node."""
+    return [said for said in (trace.reserve, trace.permit) if said is not None and said.rejected]
+
+
+def _narrowing(status: Status) -> list[str]:
+    """The plugins that left nodes out in PreFilter, which only the status' words name."""
+    told = status.message
+    return told.removeprefix(_NAMED).rstrip("]").split() if told.startswith(_NAMED) else []
+
+
+def _mask(trace: CycleTrace) -> tuple[int, bytes]:
+    if trace.preenqueue is not None:
+        return NONE, b""
+    if trace.prefilter is not None:
+        return ALL, b""
+    refused: npt.NDArray[np.bool_] | None = None
+    if trace.subset is not None and trace.subset_status is not None:
+        refused = np.ones(trace.nodes, np.bool_)
+        refused[trace.subset] = False
+    for _, rows in trace.decisive_statuses():
+        if refused is None:
+            if len(rows) == trace.nodes:
+                return ALL, b""
+            refused = np.zeros(trace.nodes, np.bool_)
+        refused[rows] = True
+    if refused is None or not refused.any():
+        return NONE, b""
+    return (ALL, b"") if refused.all() else (SOME, np.packbits(refused).tobytes())
+
+
+class Facts:
+    """The facts of a run's cycles. `table`: by row, cycle 1 first. `bits`: of the cycles whose mask is SOME."""
+
+    def __init__(self, blocks: Sequence[tuple[Sequence[Any], bytes]]) -> None:
+        self.table = Table(SCHEMA, [rows for rows, _ in blocks])
+        self.bits = np.frombuffer(b"".join(bits for _, bits in blocks), np.uint8)
+        sizes = np.where(self.table["mask"] == SOME, (self.table["nodes"] + 7) // 8, 0)
+        self._begins = np.cumsum(sizes) - sizes
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def refused_at(self, cycle: int, row: int) -> bool:
+        """Whether a cycle, counted from 0, refused the node of a row of its columns; False for -1, no such node."""
+        mask = int(self.table["mask"][cycle])
+        if row < 0 or mask != SOME:
+            return row >= 0 and mask == ALL
+        return bool(self.bits[self._begins[cycle] + (row >> 3)] >> (7 - (row & 7)) & 1)

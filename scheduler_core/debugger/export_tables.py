@@ -1,0 +1,157 @@
+"""A run's cycles as tables for SQL: columns of numpy arrays, a block of cycles at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.cycle_index import SCHEMA, facts_of
+from scheduler_core.framework.interface import Verdict
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+# Column -> its type in SQL. `node` is text everywhere; reasons and victims are lists of text.
+CYCLES = {
+    "cycle": "INTEGER", "t": "DOUBLE", "pod": "VARCHAR", "attempt": "INTEGER", "result": "VARCHAR", "node": "VARCHAR",
+    "nominated": "VARCHAR", "message": "VARCHAR", "nodes": "INTEGER", "looked": "INTEGER", "feasible": "INTEGER",
+    "score": "BIGINT", "margin": "BIGINT", "tied": "INTEGER", "duration_ms": "DOUBLE", "victims": "VARCHAR[]",
+}  # fmt: skip
+VERDICTS = {
+    "cycle": "INTEGER", "pod": "VARCHAR", "node": "VARCHAR", "plugin": "VARCHAR", "code": "VARCHAR",
+    "reasons": "VARCHAR[]", "decisive": "BOOLEAN",
+}  # fmt: skip
+SCORES = {
+    "cycle": "INTEGER", "pod": "VARCHAR", "node": "VARCHAR", "plugin": "VARCHAR", "raw": "BIGINT",
+    "normalized": "BIGINT", "weight": "BIGINT", "weighted": "BIGINT", "chosen": "BOOLEAN",
+}  # fmt: skip
+
+_FACTS = list(SCHEMA)
+
+
+def cycle_row(trace: CycleTrace, number: int) -> tuple[Any, ...]:
+    """A row of CYCLES; lists as JSON."""
+    row, _ = facts_of(trace, number, trace.time, 0, None)
+    fact = dict(zip(_FACTS, row, strict=True))
+    scored = bool(fact["scored"])
+    return (
+        *(number, trace.time, trace.pod, trace.attempt, fact["result"], fact["node"], fact["nominated"]),
+        *(fact["message"], fact["nodes"], fact["looked"], fact["feasible"]),
+        *(fact["score"] if scored else None, fact["margin"] if scored else None, fact["tied"]),
+        *(fact["duration"] / 1e6, _listed(trace.victims)),
+    )
+
+
+class Block:
+    """The verdicts and scores of some cycles, grown a cycle at a time.
+
+    `verdicts`, `scores`: rows so far. A refusal of the pod as a whole is a row without a node.
+    """
+
+    def __init__(self) -> None:
+        self.verdicts = self.scores = 0
+        self._verdicts: list[tuple[Any, ...]] = []
+        self._scores: list[tuple[Any, ...]] = []
+
+    def add(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:
+        """Adds a cycle; of each plugin at most `most` nodes (those that score best). Returns whether any was left out.
+
+        `names`: of the nodes, in the order of the trace's rows.
+        """
+        left_out = self._add_verdicts(trace, number, names, most)
+        return self._add_scores(trace, number, names, most) or left_out
+
+    def _add_verdicts(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:
+        whole = trace.preenqueue if trace.preenqueue is not None else trace.prefilter
+        if whole is not None:
+            self._verdict(number, trace.pod, None, whole.plugin, whole.code, whole.reasons, True)
+        decisive, left_out = trace.decisive(), False
+        for place, (plugin, verdict) in enumerate(trace.verdicts.items(), 1):
+            for code, rows in _refused(verdict):
+                status = verdict.statuses[code - 1]
+                left_out |= len(rows) > most
+                chosen = rows[:most]
+                decided = decisive[chosen] == place if decisive is not None else np.zeros(len(chosen), np.bool_)
+                self._verdict(number, trace.pod, names[chosen], plugin, status.code, status.reasons, decided)
+        for said in (trace.reserve, trace.permit, trace.prebind, trace.bind):
+            if said is not None and said.rejected:
+                self._verdict(number, trace.pod, np.array([trace.node], object), said.plugin, said.code, said.reasons)
+        return left_out
+
+    def _verdict(
+        self, number: int, pod: str, nodes: Any, plugin: str, code: Any, reasons: Sequence[str], decisive: Any = True
+    ) -> None:
+        count = 1 if nodes is None else len(nodes)
+        nodes = np.array([None], object) if nodes is None else nodes
+        told = (number, pod, plugin, str(code), _listed(reasons))
+        self._verdicts.append((count, nodes, np.broadcast_to(decisive, count), *told))
+        self.verdicts += count
+
+    def _add_scores(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:
+        if not trace.scores:
+            return False
+        rows, total = trace.feasible_rows(), trace.total()
+        place = np.arange(len(rows))
+        if len(rows) > most:
+            place = np.sort(np.argsort(-total, kind="stable")[:most])
+        nodes, chosen = names[rows[place]], rows[place] == trace.selected_row
+        for plugin, score in trace.scores.items():
+            columns = (score.raw[place], score.normalized[place])
+            self._scores.append((len(place), nodes, chosen, *columns, number, trace.pod, plugin, score.weight))
+            self.scores += len(place)
+        return len(rows) > most
+
+    def take_verdicts(self) -> Columns:
+        """The columns of VERDICTS; the block begins anew."""
+        parts, self._verdicts, self.verdicts = self._verdicts, [], 0
+        return {
+            "cycle": _repeated(parts, 3, np.int64),
+            "pod": _repeated(parts, 4),
+            "node": _joined(parts, 1, object),
+            "plugin": _repeated(parts, 5),
+            "code": _repeated(parts, 6),
+            "reasons": _repeated(parts, 7),
+            "decisive": _joined(parts, 2, np.bool_),
+        }
+
+    def take_scores(self) -> Columns:
+        """The columns of SCORES; the block begins anew."""
+        parts, self._scores, self.scores = self._scores, [], 0
+        normalized, weight = _joined(parts, 4, np.int64), _repeated(parts, 8, np.int64)
+        return {
+            "cycle": _repeated(parts, 5, np.int64),
+            "pod": _repeated(parts, 6),
+            "node": _joined(parts, 1, object),
+            "plugin": _repeated(parts, 7),
+            "raw": _joined(parts, 3, np.int64),
+            "normalized": normalized,
+            "weight": weight,
+            "weighted": normalized * weight,
+            "chosen": _joined(parts, 2, np.bool_),
+        }
+
+
+def _refused(verdict: Verdict) -> list[tuple[int, npt.NDArray[np.intp]]]:
+    """(number of the status, the rows that have it)."""
+    if verdict.codes is None:
+        return []
+    return [(code, np.flatnonzero(verdict.codes == code)) for code in np.unique(verdict.codes).tolist() if code > 0]
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return msgspec.json.encode(list(texts)).decode()
+
+
+def _joined(parts: Sequence[tuple[Any, ...]], column: int, dtype: Any) -> npt.NDArray[Any]:
+    found = [np.asarray(part[column], dtype) for part in parts]
+    return np.concatenate(found) if found else np.zeros(0, dtype)
+
+
+def _repeated(parts: Sequence[tuple[Any, ...]], column: int, dtype: Any = object) -> npt.NDArray[Any]:
+    values = np.empty(len(parts), dtype)
+    values[:] = [part[column] for part in parts]
+    return np.repeat(values, [part[0] for part in parts])

@@ -1,0 +1,261 @@
+"""How much room nodes had for a pod when a cycle began: the numbers behind `Insufficient cpu`, from the recording.
+
+And the taints behind `node(s) had untolerated taint(s)`, which releases from 1.35 on do not name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Taint, Toleration
+from scheduler_core.cluster.quantity_format import amount, balance, free_amount
+from scheduler_core.debugger.cluster_state import Int64, State, nominated_at
+from scheduler_core.debugger.node_history import NodeHistory
+from scheduler_core.debugger.recording import GONE, Recording
+from scheduler_core.explain.answer import Shortfall
+from scheduler_core.explain.context import PODS, asked
+from scheduler_core.explain.failure_details import short_by
+from scheduler_core.explain.formatting import count, listing
+
+FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
+FITS = (FIT, "GeneralPredicates", "PodFitsResources")
+TOLD = (*FITS, TAINTS)
+"""Plugins, and predicates of old, whose reasons leave out what the recording knows."""
+UNNAMED = "node(s) had untolerated taint(s)"
+COUNTED = ", counting pods that are nominated to the node"
+Amounts = Mapping[str, int]  # resource -> amount, in the scheduler's units
+Has = Mapping[str, Collection[tuple[int, int]]]  # resource -> what is free and of how much, of some nodes
+
+
+def row_of(recording: Recording, pod: str, moment: int) -> int | None:
+    """The row of the recording's pods that tells of a pod at a moment; None if there is no such pod."""
+    pods, places = recording.tables["pods"], recording.tables["places"]
+    named = [number for number, key in enumerate(pods.texts["key"]) if key == pod]
+    mine = np.isin(pods["key"], named)
+    end = int(np.searchsorted(places["at"], moment, "right"))
+    told = np.flatnonzero(mine[places["pod"][:end]] & (places["state"][:end] != GONE))
+    return int(places["pod"][told[-1]]) if len(told) else None
+
+
+def asks_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
+    """(what a pod asks for, `pods` included, its priority) at a moment; None if there is no such pod."""
+    pods, row = recording.tables["pods"], row_of(recording, pod, moment)
+    return None if row is None else ({PODS: 1, **pods.at("requests", row)}, int(pods["priority"][row]))
+
+
+def promised(recording: Recording, pod: str, moment: int) -> dict[str, dict[str, int]]:
+    """Node -> what those pods ask for that are nominated to it and count against a pod."""
+    mine = asks_of(recording, pod, moment)
+    found: dict[str, dict[str, int]] = {}
+    for other, node in nominated_at(recording, moment).items():
+        theirs = asks_of(recording, other, moment)
+        if other != pod and mine is not None and theirs is not None and theirs[1] >= mine[1]:
+            total = found.setdefault(node, {})
+            for resource, number in theirs[0].items():
+                total[resource] = total.get(resource, 0) + number
+    return found
+
+
+class Room:
+    """The nodes as they were before a cycle, against what a pod asked for.
+
+    `counted`: nodes where the pods that are nominated to them count as well. `tolerations`: the pod's; None leaves
+    taints unnamed.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        moment: int,
+        pod: str,
+        counted: Sequence[str] = (),
+        tolerations: Sequence[Toleration] | None = None,
+    ) -> None:
+        found = asks_of(recording, pod, moment)
+        self.asks: Amounts = found[0] if found else {}
+        self._state = state = State(recording, moment)
+        names = recording.names
+        self._rows = {names[name]: row for row, name in enumerate(state.rows.tolist())}
+        told = promised(recording, pod, moment) if counted else {}
+        self._promised = {self._rows[node]: told[node] for node in counted if node in told and node in self._rows}
+        self._known: dict[str, tuple[Int64, Int64]] = {}
+        self._tolerations = tolerations
+        self._taints: dict[int, str] = {}
+
+    def columns(self, resource: str) -> tuple[Int64, Int64]:
+        """(what is free, what is allocatable) of a resource, over the state's rows."""
+        if resource not in self._known:
+            state = self._state
+            nodes, size = state.recording.tables["nodes"], len(state.rows)
+            by_kind = np.array([kind.get(resource, 0) for kind in nodes.distinct("allocatable")], np.int64)
+            of = by_kind[nodes["allocatable"][state.versions]] if size else np.zeros(0, np.int64)
+            used = state.pod_count if resource == PODS else state.requested.get(resource, np.zeros(size, np.int64))
+            free = of - used
+            for row, amounts in self._promised.items():
+                free[row] -= amounts.get(resource, 0)
+            self._known[resource] = free, of
+        return self._known[resource]
+
+    def told(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
+        """Reasons of a plugin of TOLD with the numbers, or the taints, of these nodes, which all have them."""
+        if list(reasons) == [UNNAMED]:
+            return [_named(listing(self.taints(nodes)))]
+        rows = [self._rows[node] for node in nodes if node in self._rows]
+        has = {}
+        for resource in asked(reasons):
+            free, of = self.columns(resource)
+            has[resource] = set(zip(free[rows].tolist(), of[rows].tolist(), strict=True))
+        return told(reasons, self.asks, has, bool(rows) and all(row in self._promised for row in rows))
+
+    def each(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
+        """The same of each node by itself, its reasons in one text."""
+        if list(reasons) == [UNNAMED]:
+            return [_named(self._first_taint(node)) for node in nodes]
+        rows = [self._rows.get(node, -1) for node in nodes]
+        resources = asked(reasons)
+        columns = [self.columns(resource) for resource in resources]
+        pairs = [list(zip(free[rows].tolist(), of[rows].tolist(), strict=True)) for free, of in columns]
+        known: dict[Any, str] = {}
+        texts = []
+        for row, *own in zip(rows, *pairs, strict=True):
+            key = row < 0, row in self._promised, *own
+            if key not in known:
+                has = {resource: [] if row < 0 else [pair] for resource, pair in zip(resources, own, strict=True)}
+                known[key] = "; ".join(told(reasons, self.asks, has, row in self._promised))
+            texts.append(known[key])
+        return texts
+
+    def taints(self, nodes: Sequence[str], most: int = 3) -> list[str]:
+        """What keeps the pod off some nodes, each node's first, those of most nodes first: `dedicated=a:NoSchedule`."""
+        found = Counter(map(self._first_taint, nodes))
+        found.pop("", None)
+        names = [taint for taint, _ in found.most_common(most)]
+        rest = len(found) - len(names)
+        return [*names, count(rest, "other")] if rest else names
+
+    def _first_taint(self, node: str) -> str:
+        if self._tolerations is None or node not in self._rows:
+            return ""
+        nodes, version = self._state.recording.tables["nodes"], int(self._state.versions[self._rows[node]])
+        number = int(nodes["taints"][version])
+        if number not in self._taints:
+            self._taints[number] = first_untolerated(nodes.at("taints", version), self._tolerations)
+        return self._taints[number]
+
+    def closest(self, nodes: Sequence[str]) -> str:
+        """Of some nodes the one that lacks least, as a share of what is asked for: `n4, short by 250m cpu`."""
+        known = [node for node in nodes if node in self._rows]
+        rows = [self._rows[node] for node in known]
+        lacks = np.zeros(len(rows))
+        for resource, number in self.asks.items():
+            if number:
+                lacks += np.clip((number - self.columns(resource)[0][rows]) / number, 0.0, None)
+        if not lacks.any():
+            return ""
+        place = int(np.where(lacks > 0, lacks, np.inf).argmin())
+        return f"{known[place]}, short by {short_by(self._shortfalls(rows[place]))}"
+
+    def everywhere(self, nodes: Sequence[str]) -> str:
+        """What all of some nodes lack: `2 cpu`, `at least 2 cpu`; "" if some lack nothing that is counted, or several
+        resources are short."""
+        rows = [self._rows[node] for node in nodes if node in self._rows]
+        if not rows:
+            return ""
+        short = {
+            resource: number - self.columns(resource)[0][rows]
+            for resource, number in self.asks.items()
+            if number and (number > self.columns(resource)[0][rows]).any()
+        }
+        whole = [(resource, missing) for resource, missing in short.items() if (missing > 0).all()]
+        if len(whole) != 1:
+            return ""
+        ((resource, missing),) = whole
+        if resource == PODS:
+            return "room for another pod"
+        least = int(missing.min())
+        return f"{'' if least == missing.max() else 'at least '}{amount(resource, least)} {resource}"
+
+    def _shortfalls(self, row: int) -> list[Shortfall]:
+        found = []
+        for resource, number in self.asks.items():
+            free, of = (int(column[row]) for column in self.columns(resource))
+            if number and free < number:
+                short = number - free
+                found.append(Shortfall(resource, number, free, of, short, amount(resource, short)))
+        return found
+
+
+def first_untolerated(taints: Sequence[str], tolerations: Sequence[Toleration]) -> str:
+    """Of taints as the recording writes them the first that keeps a pod with these tolerations away; "" for none."""
+    for text in taints:
+        name, _, effect = text.rpartition(":")
+        key, _, value = name.partition("=")
+        if selectors.first_untolerated([Taint(key, value, effect)], tolerations, selectors.NO_SCHEDULE) is not None:
+            return text
+    return ""
+
+
+def _named(taints: str) -> str:
+    return f"{UNNAMED}: {taints}" if taints else UNNAMED
+
+
+def told_of(
+    recording: Recording,
+    history: NodeHistory,
+    moment: int,
+    pod: str,
+    reasons: Sequence[str],
+    nominated: bool,
+    tolerations: Sequence[Toleration] | None = None,
+) -> list[str]:
+    """The same of one node, by its history. `nominated`: pods that are nominated to it count as well."""
+    found, version = asks_of(recording, pod, moment), history.version(moment)
+    if found is None or version is None or version < 0:
+        return list(reasons)
+    nodes = recording.tables["nodes"]
+    if list(reasons) == [UNNAMED]:
+        return [_named("" if tolerations is None else first_untolerated(nodes.at("taints", version), tolerations))]
+    allocatable, used = nodes.at("allocatable", version), history.used(moment)
+    name = recording.names[int(nodes["name"][version])]
+    more = promised(recording, pod, moment).get(name, {}) if nominated else {}
+    has = {}
+    for resource in asked(reasons):
+        of = allocatable.get(resource, 0)
+        has[resource] = [(of - used.get(resource, 0) - more.get(resource, 0), of)]
+    return told(reasons, found[0], has, bool(more))
+
+
+def told(reasons: Sequence[str], asks: Amounts, has: Has, counted: bool = False) -> list[str]:
+    """`Insufficient cpu: asks 4, 2.5 of 8 free`, of several nodes `asks 4, at most 2.5 of 8 free`; a reason that the
+    numbers do not bear out stays as it is. `counted`: pods are that are nominated to the node."""
+    texts = [_told(reason, asks, has) for reason in reasons]
+    return [text + COUNTED if counted and text != reason else text for text, reason in zip(texts, reasons, strict=True)]
+
+
+def _told(reason: str, asks: Amounts, has: Has) -> str:
+    for resource in asked([reason]):
+        pairs, wanted = has[resource], asks.get(resource, 0)
+        if not pairs or any(free >= wanted for free, _ in pairs):
+            return reason
+        if resource == PODS:
+            return f"{reason}: {_places(pairs)}"
+        if len(pairs) == 1:
+            ((free, of),) = pairs
+            return f"{reason}: {balance(resource, wanted, free, of)}"
+        most = free_amount(resource, max(0, *(free for free, _ in pairs)))
+        whole = {of for _, of in pairs}
+        of_all = f" of {free_amount(resource, whole.pop())}" if len(whole) == 1 else ""
+        return f"{reason}: asks {amount(resource, wanted)}, at most {most}{of_all} free"
+    return reason
+
+
+def _places(pairs: Collection[tuple[int, int]]) -> str:
+    if len(pairs) == 1:
+        ((free, of),) = pairs
+        return f"{of - free:,} of {of:,} pods run there"
+    return "as many pods run there as may"

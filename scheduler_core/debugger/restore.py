@@ -1,0 +1,168 @@
+"""A run's cluster as it was before any moment, as a Simulation that can go on from there.
+
+Nothing is scheduled again: what was where is in the recording. A cycle that is tried in the rewound cluster decides
+what it decided in the run.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api.objects import KINDS, Metadata, Node, NodeSpec, NodeStatus, Object
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import HostPort, PodInfo
+from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.lazy_pods import StoredPods, nominate, read
+from scheduler_core.debugger.objects import Fetch, others, pending
+from scheduler_core.debugger.recording import ASSUMED, Recording
+from scheduler_core.releases import Release
+from scheduler_core.simulation import Simulation
+
+_READ = {name: msgspec.json.Decoder(kind) for name, kind in KINDS.items()}
+Make = Callable[..., Simulation]
+"""`Simulation` with the run's settings: `partial(Simulation, release=..., config=..., ...)`."""
+
+
+def rewind(
+    recording: Recording,
+    fetch: Fetch,
+    moment: int,
+    make: Make,
+    release: Release,
+    *,
+    pods: Sequence[str] | None = (),
+    waiting: Collection[str] | None = None,
+    start_index: int = 0,
+    state: State | None = None,
+) -> Simulation:
+    """The run after a moment (`Recording.before_cycle` gives the one before a cycle).
+
+    `fetch`: number of an object -> (kind, JSON). `release`: of the run. `pods`: which pending pods the simulation is to
+    try if it is run, in order; None for all. `start_index`: the node that the next cycle looks at first, as its trace
+    has it. `state`: that of the moment, if it is there already. Pods that Permit held or that were being bound count on
+    their nodes. Raises InputError.
+    """
+    state = state or State(recording, moment)
+    with without_collecting():
+        cluster = Cluster(release)
+        _fill_nodes(cluster, recording, fetch, moment)
+        cluster.nodes.refresh()
+        cluster.add_pods(list(_placed(state, StoredPods(recording, fetch, cluster))))
+        beside: list[Object] = [_READ[at.kind].decode(fetch(at.number)[1]) for at in others(state) if at.kind in KINDS]
+        beside += [read(fetch, at.number, "", at.nominated) for at in pending(state, waiting)]
+        simulation = make(beside, cluster=cluster, pods=pods)
+    _free_ports(cluster, state, fetch)
+    _hold(simulation, state)
+    simulation.scheduler.next_start_index = start_index
+    return simulation
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Nothing that is made inside is garbage; looking for it takes twice as long as making it. What was made counts as
+    old afterwards, so that it is not looked through at once."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.unfreeze()
+        if was:
+            gc.enable()
+
+
+def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: int) -> None:
+    """All that happened to nodes, in order: rows depend on it, and on how many nodes ImageLocality counts an image."""
+    presence, nodes = recording.tables["presence"], recording.tables["nodes"]
+    end = int(presence["at"].searchsorted(moment, "right"))
+    objects, decode = nodes["object"].tolist(), _node_reader()
+    stored: dict[int, Node] = {}
+    came: list[Node] = []  # since a node went
+    for name, version in zip(presence["name"][:end].tolist(), presence["node"][:end].tolist(), strict=True):
+        if version >= 0:
+            stored[name] = node = decode(fetch(objects[version])[1])
+            came.append(node)
+        elif name in stored:
+            cluster.apply_nodes(came)
+            came = []
+            cluster.remove(stored.pop(name))
+    cluster.apply_nodes(came)
+
+
+class _Told(msgspec.Struct, gc=False):
+    metadata: Metadata
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+def _node_reader() -> Callable[[bytes], Node]:
+    """Reads nodes. What many have in common, which is most, is read once and shared."""
+    told_of = msgspec.json.Decoder(_Told).decode
+    spec_of = cache(msgspec.json.Decoder(NodeSpec).decode)
+    status_of = cache(msgspec.json.Decoder(NodeStatus).decode)
+
+    def read_node(text: bytes) -> Node:
+        told = told_of(text)
+        return Node(told.metadata, spec_of(bytes(told.spec)), status_of(bytes(told.status)))
+
+    return read_node
+
+
+def _placed(state: State, pods: StoredPods) -> Iterator[PodInfo]:
+    """The pods on nodes, in order of arrival."""
+    names, nominated = state.recording.names, state.nominated()
+    columns = (state.placed, state.node[state.placed], state.start[state.placed])
+    for row, node, start in zip(*(column.tolist() for column in columns), strict=True):
+        pod = pods.on(row, names[node], start)
+        if pod.key in nominated:
+            nominate(pod, nominated[pod.key])
+        yield pod
+
+
+def _free_ports(cluster: Cluster, state: State, fetch: Fetch) -> None:
+    """A node's ports in use are a set, as upstream's: a pod that went has freed its own even if others there, which
+    came before it went, use them too."""
+    freed: dict[tuple[str, HostPort], int] = {}  # (node, port) -> the last place in the table where it was freed
+    recording, pods = state.recording, state.recording.tables["pods"]
+    for place, row, node in _departures(recording, state.moment):
+        if not pods["plain"][row]:
+            for port in PodInfo(read(fetch, int(pods["object"][row])), cluster.release).host_ports:
+                freed[recording.names[node], port] = place
+    if not freed:
+        return
+    came = {pods.at("key", pod): int(state.came[pod]) for pod in state.placed.tolist()}
+    for (name, port), last in freed.items():
+        entry = cluster.nodes.entries.get(name)
+        users = [key for key, pod in entry.pods.items() if port in pod.host_ports] if entry is not None else []
+        used = cluster.nodes.host_ports.get((port[1], port[2]), {}).get(name)
+        if used is not None and not any(came[key] > last for key in users):
+            used.discard(port[0])
+
+
+def _departures(recording: Recording, moment: int) -> Iterator[tuple[int, int, int]]:
+    """(place in the table, pod, node) of the pods that left a node."""
+    places = recording.tables["places"]
+    end = int(places["at"].searchsorted(moment, "right"))
+    pods, nodes = places["pod"][:end], places["node"][:end]
+    order = np.argsort(pods, kind="stable")  # each pod's places one after the other
+    before, after = order[:-1], order[1:]
+    left = (pods[before] == pods[after]) & (nodes[before] >= 0) & (nodes[before] != nodes[after])
+    for was, place in sorted(zip(before[left].tolist(), after[left].tolist(), strict=True), key=lambda pair: pair[1]):
+        yield place, int(pods[place]), int(nodes[was])
+
+
+def _hold(simulation: Simulation, state: State) -> None:
+    """Pods that count on a node but are not bound are held by their profile's Permit plugins, if it has any."""
+    keys = state.recording.tables["pods"]
+    for row in state.placed[state.state[state.placed] == ASSUMED].tolist():
+        pod = simulation.cluster.pods[keys.at("key", row)]
+        framework = simulation.scheduler.profiles.get(pod.pod.spec.scheduler_name)
+        if framework is not None and framework.permit:
+            framework.waiting_pods.add(pod, pod.node, {plugin.name: 0.0 for plugin in framework.permit})

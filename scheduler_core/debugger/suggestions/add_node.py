@@ -1,0 +1,54 @@
+"""Another node of a kind that the cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api.objects import Node
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, is_ready
+from scheduler_core.debugger.suggestions.steps import ADD, Step
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def kinds(nodes: Iterable[Node]) -> list[Node]:
+    """One node of each kind: alike in what they have, their labels but for the hostname, and their taints."""
+    found: dict[object, Node] = {}
+    for node in nodes:
+        if not is_ready(node):
+            continue
+        labels = frozenset((k, v) for k, v in node.metadata.labels.items() if v != node.name)
+        taints = frozenset((t.key, t.value, t.effect) for t in _lasting(node))
+        found.setdefault((frozenset(node.status.allocatable.items()), labels, taints), node)
+    return list(found.values())
+
+
+def _lasting(node: Node) -> Iterator[Any]:
+    return (taint for taint in node.spec.taints if taint.key not in (*BROKEN, CORDONED))
+
+
+def another(cluster: Cluster, like: Node, number: int = 1) -> dict[str, Any]:
+    """A node like that one: new, empty, schedulable. `number`: the how many-th of them."""
+    taken = cluster.nodes.entries
+    name = f"{like.name}-new"
+    while name in taken:
+        name += "x"
+    name = f"{name}-{number}" if number > 1 else name
+    raw: dict[str, Any] = msgspec.to_builtins(like)
+    labels = {k: (name if v == like.name else v) for k, v in like.metadata.labels.items()}
+    taints = [msgspec.to_builtins(taint) for taint in _lasting(like)]
+    status = {key: raw["status"][key] for key in ("allocatable", "capacity", "conditions") if key in raw["status"]}
+    spec = {"taints": taints} if taints else {}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": spec, "status": status}
+
+
+def step(cluster: Cluster, like: Node) -> Step:
+    """The step that adds one."""
+    raw = another(cluster, like)
+    name = raw["metadata"]["name"]
+    return Step(f"add a node like {like.name}", ADD, 3.0, None, (Change(create=raw),), nodes=frozenset((name,)))

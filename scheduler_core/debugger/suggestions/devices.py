@@ -1,0 +1,140 @@
+"""Against DynamicResources: claims that ask for less, devices that others let go, the pod without its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api.devices import DeviceRequest, ResourceClaim
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.steps import EVICT, POD, Raw, Step, patch_of
+from scheduler_core.devices.claims import claims_used
+from scheduler_core.devices.devices import Devices
+from scheduler_core.devices.explain import TAINT, TAKEN, RequestLook, look
+from scheduler_core.explain import formatting
+from scheduler_core.time.scenario import Reference
+
+Edit = Callable[[Raw], None]  # of what a request asks for, in place
+SHOWN = 80  # characters of an expression
+
+
+def steps(spot: Spot) -> list[Step]:
+    """For each claim that is not allocated yet what its requests could do without; then without all claims."""
+    devices = Devices.of(spot.cluster)
+    wanted = [c for c in claims_used(spot.pod, spot.cluster.device_claims) if c.status.allocation is None]
+    found: list[Step] = []
+    for claim, seen in zip(wanted, look(devices, spot.row, wanted).claims, strict=True):
+        for j, alternatives in enumerate(seen.requests):
+            for k, request in enumerate(alternatives):
+                found += _less(claim, j, k, request)
+                found += _let_go(spot, claim, request)
+        found += _without_constraints(claim)
+    return [*found, *_without_claims(spot)]
+
+
+def _less(claim: ResourceClaim, j: int, k: int, seen: RequestLook) -> Iterator[Step]:
+    request = claim.spec.devices.requests[j]
+    asked = request.exactly or request.first_available[k]
+    of = f"request {seen.name} of claim {claim.key}"
+    for count in sorted({seen.fitting, 1} if seen.mode == "ExactCount" else (), reverse=True):
+        if 0 < count < seen.wanted and count <= seen.fitting:
+            text = f"ask for {formatting.count(count, 'device')} instead of {seen.wanted:,} ({of})"
+            cost = 2.0 + (seen.wanted - count) / seen.wanted
+            yield _edited(claim, request, j, k, text, cost, partial(_set, "count", count))
+    for number, selector in enumerate(asked.selectors):
+        expression = selector.cel.expression if selector.cel is not None else ""
+        short = expression if len(expression) <= SHOWN else f"{expression[:SHOWN]}…"
+        text = f"do without selector #{number}, {short} ({of})"
+        yield _edited(claim, request, j, k, text, 3.5, partial(_drop_selector, number))
+    if len(asked.selectors) > 1:
+        yield _edited(claim, request, j, k, f"take any device of its class ({of})", 4.5, partial(_set, "selectors", []))
+    taints = {o.text for device in seen.devices for o in device.objections if o.kind == TAINT}
+    for taint in sorted(taints):
+        key, _, rest = taint.partition("=")
+        tolerations = msgspec.to_builtins(asked.tolerations)
+        added = [*tolerations, {"key": key, "operator": "Exists", "effect": rest.rpartition(":")[2]}]
+        yield _edited(claim, request, j, k, f"tolerate {taint} ({of})", 3.0, partial(_set, "tolerations", added))
+
+
+def _set(field: str, value: Any, asked: Raw) -> None:
+    asked[field] = value
+
+
+def _drop_selector(number: int, asked: Raw) -> None:
+    asked["selectors"] = [one for i, one in enumerate(asked["selectors"]) if i != number]
+
+
+def _edited(claim: ResourceClaim, request: DeviceRequest, j: int, k: int, text: str, cost: float, edit: Edit) -> Step:
+    """The step by which a claim's request asks for something else."""
+    requests: list[Raw] = msgspec.to_builtins(claim.spec.devices.requests)
+    edit(requests[j]["exactly"] if request.exactly is not None else requests[j]["firstAvailable"][k])
+    return Step(text, POD, cost, None, (_patch(claim, {"requests": requests}),))
+
+
+def _without_constraints(claim: ResourceClaim) -> Iterator[Step]:
+    constraints = claim.spec.devices.constraints
+    for number, one in enumerate(constraints):
+        what = f"the same {one.match_attribute}" if one.match_attribute else f"different {one.distinct_attribute}"
+        rest = msgspec.to_builtins([other for i, other in enumerate(constraints) if i != number])
+        text = f"take devices without {what} (claim {claim.key})"
+        yield Step(text, POD, 3.0, None, (_patch(claim, {"constraints": rest}),))
+
+
+def _patch(claim: ResourceClaim, devices: Raw) -> Change:
+    return patch_of("ResourceClaim", claim.namespace, claim.name, {"spec": {"devices": devices}})
+
+
+def _let_go(spot: Spot, claim: ResourceClaim, seen: RequestLook) -> Iterator[Step]:
+    """Others that have what it could have go, with their pods: as few claims as do, those with the fewest pods."""
+    lacking = seen.wanted - seen.fitting
+    free_else = {
+        (device.driver, device.pool, device.device)
+        for device in seen.devices
+        if device.objections and all(one.kind == TAKEN for one in device.objections)
+    }
+    if lacking <= 0 or len(free_else) < lacking:
+        return
+    holders = []
+    for other in spot.cluster.device_claims.values():
+        allocation = other.status.allocation
+        held = free_else & {one.id for one in allocation.devices.results} if allocation is not None else set()
+        if held and other.key != claim.key:
+            pods = [f"{other.namespace}/{one.name}" for one in other.status.reserved_for if one.resource == "pods"]
+            holders.append((len(pods), -len(held), other.key, other, pods, held))
+    chosen: list[ResourceClaim] = []
+    gone: set[str] = set()
+    freed: set[tuple[str, str, str]] = set()
+    for *_, other, pods, held in sorted(holders, key=lambda one: one[:3]):
+        if len(freed) < lacking:
+            chosen.append(other)
+            gone |= set(pods)
+            freed |= held
+    if len(freed) >= lacking:
+        yield _delete(spot, chosen, sorted(gone))
+
+
+def _delete(spot: Spot, chosen: list[ResourceClaim], pods: list[str]) -> Step:
+    """Pods that go let their claims go; a claim that no pod uses has to go itself."""
+    there = [key for key in pods if key in spot.cluster.pods]
+    idle = [claim for claim in chosen if not claim.status.reserved_for]
+    gone = [("Pod", *key.split("/")) for key in there] + [("ResourceClaim", c.namespace, c.name) for c in idle]
+    changes = [Change(delete=Reference(kind=kind, namespace=space, name=name)) for kind, space, name in gone]
+    names = [f"pod {key}" for key in there] + [f"claim {claim.key}" for claim in idle]
+    what, verb = ("claim", "has") if len(chosen) == 1 else ("claims", "have")
+    holding = formatting.some([claim.key for claim in chosen], 4)
+    text = f"delete {formatting.some(names, 4)}: {what} {holding} {verb} devices on {spot.name}"
+    return Step(text, EVICT, float(len(there)) or 1.0, None, tuple(changes), frozenset(there))
+
+
+def _without_claims(spot: Spot) -> list[Step]:
+    def edit(document: Raw) -> None:
+        document["spec"].pop("resourceClaims", None)
+        for container in [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]:
+            container.get("resources", {}).pop("claims", None)
+
+    found = spot.pod.pod.spec.resource_claims
+    return [Step("run without resource claims (devices)", POD, 6.0, edit)] if found else []

@@ -1,0 +1,94 @@
+"""Making room by deleting pods: exactly these, and as few as do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.requests import short
+from scheduler_core.debugger.suggestions.steps import EVICT, Step
+from scheduler_core.explain import formatting
+from scheduler_core.time.scenario import Reference
+
+MOST = 30  # pods that are deleted for one
+SYSTEM = ("kube-system",)
+
+
+def evict(pods: Iterable[PodInfo], number: int | None = None) -> list[Step]:
+    """One step that deletes all of them, or the `number` of them that matter least; none if that is too many."""
+    chosen = sorted(pods, key=_matters)
+    chosen = chosen if number is None else chosen[:number]
+    if not 0 < len(chosen) <= MOST or (number is not None and len(chosen) < number):
+        return []
+    return [delete(chosen)]
+
+
+def delete(pods: list[PodInfo]) -> Step:
+    """The step that deletes these."""
+    changes = tuple(Change(delete=Reference(kind="Pod", namespace=p.namespace, name=p.name)) for p in pods)
+    keys = [pod.key for pod in pods]
+    what = f"delete pod {keys[0]}" if len(keys) == 1 else f"delete {len(keys)} pods: {formatting.some(keys, 6)}"
+    nodes = sorted({pod.node for pod in pods if pod.node})
+    return Step(
+        f"{what} (on {formatting.some(nodes, 3)})" if nodes else what,
+        EVICT,
+        sum(map(_loss, pods)),
+        None,
+        changes,
+        frozenset(keys),
+    )
+
+
+def _matters(pod: PodInfo) -> tuple[float, int, str]:
+    return _loss(pod), pod.priority, pod.key
+
+
+def _loss(pod: PodInfo) -> float:
+    """What deleting a pod costs beyond the pod itself: a DaemonSet's comes back at once, a system pod is needed."""
+    comes_back = any(owner.kind in ("DaemonSet", "Node") for owner in pod.pod.metadata.owner_references)
+    return 1.0 + 6.0 * comes_back + 4.0 * (pod.namespace in SYSTEM) + (2.0 if pod.priority > 0 else 0.0)
+
+
+def room(spot: Spot) -> list[Step]:
+    """NodeResourcesFit: the fewest pods of the node that free what is short, those that matter least. Where the node
+    is too small for the pod even without them, they make the room that they can."""
+    lacking = {name: spot.pod.requests[name] - left for name, left in short(spot).items()}
+    has = {name: sum(pod.requests.get(name, 0) for pod in spot.pods()) for name in lacking}
+    lacking = {name: need for name, need in lacking.items() if need <= has[name]}
+    places = len(spot.pods()) + len(spot.ahead()) + 1 - int(spot.cluster.nodes.allowed_pods[spot.row])
+    useful = [p for p in spot.pods() if places > 0 or any(p.requests.get(name, 0) > 0 for name in lacking)]
+    chosen: list[PodInfo] = []
+    while not _enough(chosen, lacking, places):
+        left = [pod for pod in useful if pod not in chosen]
+        if not left or len(chosen) >= MOST:
+            return []
+        chosen.append(_best(left, chosen, lacking, places))
+    for pod in sorted(chosen, key=lambda pod: -_loss(pod)):
+        without = [other for other in chosen if other is not pod]
+        if _enough(without, lacking, places):
+            chosen = without
+    return [delete(chosen)] if chosen else []
+
+
+def _enough(chosen: list[PodInfo], lacking: dict[str, int], places: int) -> bool:
+    return len(chosen) >= places and all(
+        sum(pod.requests.get(name, 0) for pod in chosen) >= short for name, short in lacking.items()
+    )
+
+
+def _best(left: list[PodInfo], chosen: list[PodInfo], lacking: dict[str, int], places: int) -> PodInfo:
+    """The pod that does alone with the least harm; else the one that does most."""
+
+    def key(pod: PodInfo) -> tuple[bool, float, float, str]:
+        still = {
+            name: need
+            for name, short in lacking.items()
+            if (need := short - sum(p.requests.get(name, 0) for p in chosen)) > 0
+        }
+        done = sum(min(pod.requests.get(name, 0) / need, 1.0) for name, need in still.items())
+        alone = _enough([*chosen, pod], lacking, places)
+        return not alone, _loss(pod) - (0.0 if alone else 2.0 * done), -done, pod.key
+
+    return min(left, key=key)

@@ -1,0 +1,266 @@
+"""NodeAffinity and TaintToleration, NodeUnschedulable: which nodes the pod may go to, from both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import msgspec
+
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
+from scheduler_core.debugger.mutations import Change, Skip
+from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, GIVEN_LABELS, Spot, is_ready
+from scheduler_core.debugger.suggestions.steps import CONFIG, NODE, POD, Raw, Step, patch_of
+from scheduler_core.debugger.suggestions.typos import likeness, nearest
+from scheduler_core.explain import formatting
+from scheduler_core.explain.labels import NAME, missing, requirement
+from scheduler_core.time.changes import taint_text
+from scheduler_core.time.scenario import NodeTaint
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+Edit = Callable[[Raw], None]
+
+
+def affinity(spot: Spot) -> list[Step]:
+    """NodeAffinity: the selector's or the affinity's part that the node does not meet, or the node's labels."""
+    spec = spot.pod.pod.spec
+    selector = {k: v for k, v in (spec.node_selector or {}).items() if spot.labels.get(k) != v}
+    required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
+    lacks: list[Requirement] = []
+    term = 0
+    if required is not None and not _meets(spot, required.node_selector_terms):
+        lacks, term = _closest(spot, required.node_selector_terms)
+    fitted = [_selector_fitted(spot, key, value) for key, value in selector.items()]
+    fitted += [_requirement_fitted(spot, req, term) for req in lacks]
+    dropped = [_selector_dropped(spot, key, value) for key, value in selector.items()]
+    dropped += [_requirement_dropped(spot, req, term) for req in lacks]
+    if required is not None and not lacks and not _meets(spot, required.node_selector_terms):
+        dropped.append(("drop the required node affinity, which no node can meet", 4.0, partial(_drop_required, None)))
+    found = [_together(known) for known in (fitted, dropped) if known and all(known)]
+    labels = [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks
+    added = getattr(next((p for p in spot.framework.filter if p.name == "NodeAffinity"), None), "added", None)
+    if not labels and added is not None and added.required is not None:
+        labels = missing(spot.node, added.required.node_selector_terms)
+        if labels:
+            wanted = formatting.listing([requirement(req) for req in labels])
+            text = f"its profile requires {wanted} of every node: leave plugin NodeAffinity out for this pod"
+            change = Change(skip=Skip(pod=spot.pod.key, plugin="NodeAffinity"))
+            found.append(Step(text, CONFIG, 6.0, None, (change,)))
+    return [*found, *_labelled(spot, labels)]
+
+
+def _together(parts: Iterable[tuple[str, float, Edit] | None]) -> Step:
+    known = [part for part in parts if part is not None]
+
+    def edit(document: Raw) -> None:
+        for _, _, one in known:
+            one(document)
+
+    return Step("; and ".join(text for text, _, _ in known), POD, sum(cost for _, cost, _ in known), edit)
+
+
+def _meets(spot: Spot, terms: Iterable[NodeSelectorTerm]) -> bool:
+    return any((t.match_expressions or t.match_fields) and not missing(spot.node, [t]) for t in terms)
+
+
+def _closest(spot: Spot, terms: list[NodeSelectorTerm]) -> tuple[list[Requirement], int]:
+    """(what the node lacks of the term it comes closest to, the number of that term)."""
+    lacks = [
+        (missing(spot.node, [term]), i) for i, term in enumerate(terms) if term.match_expressions + term.match_fields
+    ]
+    return min(lacks, key=lambda pair: len(pair[0]), default=([], 0))
+
+
+def _absent(spot: Spot, key: str, wanted: Iterable[str]) -> str:
+    """Why no node can have it: `zone=ITBG-4 is on no node; zones are az1, az2`; "" if some node has."""
+    values = spot.values(key)
+    wanted = list(wanted)
+    if any(value in values for value in wanted):
+        return ""
+    short = key.rpartition("/")[2]
+    what = f"{key}={formatting.listing(wanted, 'or')}" if wanted else f"label {key}"
+    if not values:
+        return f"{what} is on no node; no node has a label {key}"
+    return f"{what} is on no node; {short}s are {formatting.some(values, 5)}"
+
+
+def _selector_fitted(spot: Spot, key: str, value: str) -> tuple[str, float, Edit] | None:
+    has, why = spot.labels.get(key), _absent(spot, key, [value])
+    if has is not None:
+        cost = 1.0 - likeness(value, has) if why else 4.0
+        text = f"{why}: select {key}={has}" if why else f"select {key}={has} instead of {key}={value}"
+        return text, cost, partial(_select, key, key, has)
+    for other in nearest(key, spot.labels) if not spot.values(key) else ():
+        same = 0.2 if spot.labels[other] == value else 1.0
+        return f"{why}: select {other}={spot.labels[other]}", same, partial(_select, key, other, spot.labels[other])
+    return None
+
+
+def _select(key: str, other: str, value: str, document: Raw) -> None:
+    selector = document["spec"].setdefault("nodeSelector", {})
+    selector.pop(key, None)
+    selector[other] = value
+
+
+def _selector_dropped(spot: Spot, key: str, value: str) -> tuple[str, float, Edit]:
+    why = _absent(spot, key, [value])
+    text = f"do not select {key}={value}"
+    return (f"{why}: {text}", 2.0, partial(_unselect, key)) if why else (text, 4.5, partial(_unselect, key))
+
+
+def _unselect(key: str, document: Raw) -> None:
+    document["spec"]["nodeSelector"].pop(key, None)
+    if not document["spec"]["nodeSelector"]:
+        del document["spec"]["nodeSelector"]
+
+
+def _terms(document: Raw) -> list[Raw]:
+    terms: list[Raw] = document["spec"]["affinity"]["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
+    return terms
+
+
+def _requirement_fitted(spot: Spot, req: Requirement, term: int) -> tuple[str, float, Edit] | None:
+    has = spot.labels.get(req.key)
+    if req.key == NAME:
+        if req.operator != "In":
+            return None
+        gone = req.values[0] not in spot.cluster.nodes.rows
+        cost = 1.0 - likeness(req.values[0], spot.name) if gone else 4.5
+        why = f"node {req.values[0]} does not exist: " if gone else ""
+        return f"{why}name {spot.name} in the node affinity", cost, partial(_put_values, term, req, [spot.name])
+    if req.operator == "In" and has is not None:
+        why = _absent(spot, req.key, req.values)
+        if why:
+            cost = 1.0 - max(likeness(value, has) for value in req.values)
+            return f"{why}: require {req.key}={has}", cost, partial(_put_values, term, req, [has])
+        cost = 6.0 if req.key.endswith(("/arch", "/os")) else 3.5
+        return f"allow {req.key}={has}, too", cost, partial(_put_values, term, req, [*req.values, has])
+    if req.operator == "NotIn" and has is not None and len(req.values) > 1:
+        left = [value for value in req.values if value != has]
+        return f"allow {req.key}={has}, too", 3.5, partial(_put_values, term, req, left)
+    for other in nearest(req.key, spot.labels) if not spot.values(req.key) and req.operator in ("In", "Exists") else ():
+        if req.operator == "Exists" or spot.labels[other] in req.values:
+            text = f"label {req.key} is on no node: require {other}"
+            return text, 0.3, partial(_put_key, term, req, other)
+    return None
+
+
+def _each(document: Raw, term: int, req: Requirement) -> Iterable[tuple[list[Raw], Raw]]:
+    for part in ("matchExpressions", "matchFields"):
+        listed = _terms(document)[term].get(part, [])
+        for one in list(listed):
+            if (one["key"], one["operator"], one.get("values", [])) == (req.key, req.operator, list(req.values)):
+                yield listed, one
+
+
+def _put_values(term: int, req: Requirement, values: list[str], document: Raw) -> None:
+    for _, one in _each(document, term, req):
+        one["values"] = values
+
+
+def _put_key(term: int, req: Requirement, key: str, document: Raw) -> None:
+    for _, one in _each(document, term, req):
+        one["key"] = key
+
+
+def _requirement_dropped(spot: Spot, req: Requirement, term: int) -> tuple[str, float, Edit]:
+    why = _absent(spot, req.key, req.values) if req.operator == "In" and req.key != NAME else ""
+    text = f"do not require {requirement(req)} in the node affinity"
+    return (
+        (f"{why}: {text}", 2.2, partial(_unrequire, term, req)) if why else (text, 4.5, partial(_unrequire, term, req))
+    )
+
+
+def _unrequire(term: int, req: Requirement, document: Raw) -> None:
+    for listed, one in _each(document, term, req):
+        listed.remove(one)
+    now = _terms(document)[term]
+    if not now.get("matchExpressions") and not now.get("matchFields"):  # an empty term matches nothing
+        _drop_required(None, document)
+
+
+def _drop_required(_: None, document: Raw) -> None:
+    node = document["spec"]["affinity"]["nodeAffinity"]
+    node.pop(_REQUIRED, None)
+    if not node:
+        document["spec"]["affinity"].pop("nodeAffinity")
+
+
+def _labelled(spot: Spot, wanted: list[Requirement]) -> list[Step]:
+    labels: dict[str, str | None] = {}
+    for req in wanted:
+        if req.key in GIVEN_LABELS or req.key == NAME:
+            return []
+        match req.operator:
+            case "In":
+                labels[req.key] = req.values[0]
+            case "Exists":
+                labels[req.key] = ""
+            case "NotIn" | "DoesNotExist":
+                labels[req.key] = None
+            case "Gt" | "Lt":
+                labels[req.key] = str(int(req.values[0]) + (1 if req.operator == "Gt" else -1))
+    if not labels:
+        return []
+    put = formatting.listing([f"{key}={value}" if value else key for key, value in labels.items() if value is not None])
+    off = formatting.listing([key for key, value in labels.items() if value is None])
+    parts = [f"label node {spot.name} {put}" if put else "", f"take label {off} off node {spot.name}" if off else ""]
+    change = patch_of("Node", "", spot.name, {"metadata": {"labels": labels}})
+    return [
+        Step(formatting.listing([p for p in parts if p]), NODE, 2.0, None, (change,), nodes=frozenset((spot.name,)))
+    ]
+
+
+# ---- taints
+
+
+def _hard(spot: Spot) -> list[Taint]:
+    tolerations = spot.pod.pod.spec.tolerations
+    taints = (t for t in spot.node.spec.taints if t.effect in ("NoSchedule", "NoExecute"))
+    return [t for t in taints if selectors.first_untolerated([t], tolerations, selectors.NO_SCHEDULE) is not None]
+
+
+def taints(spot: Spot) -> list[Step]:
+    """TaintToleration: tolerate them, or take them off; never those that say that the node is broken."""
+    hard = _hard(spot)
+    if not hard or any(taint.key in BROKEN for taint in hard):
+        return []
+    told = formatting.listing([taint_text(taint) for taint in hard])
+    cost = 1.0 * len(hard)
+    cost += sum(2.5 for t in hard if t.key.startswith("node-role.kubernetes.io/")) + 4.0 * _is_cordon(hard)
+    found = [Step(f"tolerate {told}", POD, cost, partial(_tolerate, tuple(hard)))]
+    if is_ready(spot.node):
+        changes = tuple(Change(untaint=_untaint(spot.name, t)) for t in hard)
+        text, cost = f"take taint {told} off node {spot.name}", sum(0.5 if t.key == CORDONED else 1.5 for t in hard)
+        found.append(Step(text, NODE, cost, None, changes, nodes=frozenset((spot.name,))))
+    return found
+
+
+def _untaint(node: str, taint: Taint) -> NodeTaint:
+    return msgspec.convert({"node": node, "key": taint.key, "effect": taint.effect}, NodeTaint)
+
+
+def _is_cordon(hard: list[Taint]) -> bool:
+    return any(taint.key == CORDONED for taint in hard)
+
+
+def _tolerate(hard: tuple[Taint, ...], document: Raw) -> None:
+    now = list(document["spec"].get("tolerations", []))
+    for taint in hard:
+        value = {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
+        now.append({"key": taint.key, **value, "effect": taint.effect})
+    document["spec"]["tolerations"] = now
+
+
+def cordon(spot: Spot) -> list[Step]:
+    """NodeUnschedulable: uncordon the node if it is ready; or have the pod tolerate it."""
+    found = []
+    if is_ready(spot.node):
+        nodes = frozenset((spot.name,))
+        found.append(Step(f"uncordon node {spot.name}", NODE, 0.5, None, (Change(uncordon=spot.name),), nodes=nodes))
+    taint = Taint(CORDONED, "", "NoSchedule")
+    found.append(
+        Step(f"tolerate {CORDONED}:NoSchedule, the taint of cordoned nodes", POD, 5.0, partial(_tolerate, (taint,)))
+    )
+    return found

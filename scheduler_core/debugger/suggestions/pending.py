@@ -1,0 +1,208 @@
+"""What all pending pods lack together, and how many more nodes of which kind would place them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api.objects import Node
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.mutations import Change, Edit
+from scheduler_core.debugger.suggestions.add_node import another, kinds
+from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
+from scheduler_core.explain import formatting
+from scheduler_core.releases.predicate_plugins import successor
+from scheduler_core.simulation import Simulation
+
+MOST_NODES = 16  # that are added
+MOST_KINDS = 6
+CYCLES_TIMES_NODES = 3_000_000
+AS_NODES = 250  # what a cycle costs beside its nodes, in nodes
+
+
+class Bottleneck(msgspec.Struct):
+    """What decides against most nodes, for how many pods. `example`: one of them."""
+
+    reason: str
+    plugin: str
+    pods: int
+    example: str
+
+
+class MoreNodes(msgspec.Struct):
+    """`count` more nodes like `like` place `places` of the pods; run to be sure."""
+
+    text: str
+    like: str
+    count: int
+    places: int
+    changes: list[dict[str, Any]]
+    kind: str = "add"
+    disturbs: dict[str, int] = {}
+    proved: bool = True
+
+
+class Together(msgspec.Struct):
+    """`pending`: how many pods wait for these profiles; `looked`: how many were tried. `lack`: resource -> what those
+    that lack resources ask for. `bottlenecks`: most pods first. `remedies`: those that place most first."""
+
+    pending: int
+    looked: int
+    lack: dict[str, int]
+    bottlenecks: list[Bottleneck]
+    remedies: list[MoreNodes]
+    members: int = 0
+
+
+def together(simulation: Simulation) -> Together:
+    """`simulation`: the cluster at the end of a run (`rewind`); it is left as it is. Pods that fit as it is, are being
+    deleted, or wait for another scheduler are left out. Bounded by the number of cycles."""
+    return _Pending(simulation).answer()
+
+
+class _Pending:
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self.cluster = simulation.cluster
+        self.budget = max(CYCLES_TIMES_NODES // (len(self.cluster.nodes) + AS_NODES), 100)
+        scheduler = simulation.scheduler
+        mine = [p for p in simulation.pending if p.pod.spec.scheduler_name in scheduler.profiles and not p.terminating]
+        grouped = simulation.release.pod_groups
+        self.waiting = [pod for pod in mine if not grouped or pod.pod.spec.scheduling_group is None]
+        self.waiting.sort(key=lambda pod: -pod.priority)
+        self.members = len(mine) - len(self.waiting)
+        self.stuck: list[PodInfo] = []
+        self.kinds: dict[str, bytes] = {}  # pod -> what is equal for pods that are alike to the scheduler
+
+    def answer(self) -> Together:
+        reasons: Counter[tuple[str, str]] = Counter()
+        examples: dict[tuple[str, str], str] = {}
+        lack: Counter[str] = Counter()
+        known: dict[bytes, tuple[str, str] | None] = {}
+        looked = 0
+        for pod in self.waiting:
+            owners = pod.pod.metadata.owner_references
+            kind = self.kinds[pod.key] = msgspec.json.encode((pod.namespace, pod.labels, owners, pod.pod.spec))
+            if kind not in known:
+                if self.budget <= 0:
+                    continue
+                self.budget -= 1
+                known[kind] = bottleneck(Trial(self.simulation, pod.key).run(()))
+            looked += 1
+            found = known[kind]
+            if found is None:
+                continue
+            self.stuck.append(pod)
+            reasons[found] += 1
+            examples.setdefault(found, pod.key)
+            if successor(found[0]) == "NodeResourcesFit":
+                lack.update(pod.requests | {"pods": 1})
+        told = [Bottleneck(why, plugin, n, examples[plugin, why]) for (plugin, why), n in reasons.most_common(20)]
+        return Together(len(self.waiting), looked, dict(lack), told, self.more_nodes(), self.members)
+
+    def more_nodes(self) -> list[MoreNodes]:
+        """For each kind of node, the fewest that place as many of the pods as such nodes can."""
+        found = []
+        there = sorted(kinds(self.cluster.nodes.nodes), key=self._promise, reverse=True)[:MOST_KINDS]
+        for like in there if self.stuck else ():
+            if self.budget <= 0:
+                break
+            number, placed = self._grow(like)
+            if number and placed and self._place(like, number) >= placed:
+                changes = [{"create": another(self.cluster, like, i)} for i in range(1, number + 1)]
+                text = f"{number} more {'node' if number == 1 else 'nodes'} like {like.name} "
+                text += f"{'places' if number == 1 else 'place'} {placed} of {formatting.count(len(self.stuck), 'pod')}"
+                more = MoreNodes(text, like.name, number, placed, changes, disturbs={"pods": 0, "nodes": number})
+                found.append(more)
+        return sorted(found, key=lambda more: (-more.places, more.count, more.like))
+
+    def _promise(self, like: Node) -> int:
+        """How many of the pods such a node is large enough for, one at a time."""
+        row = self.cluster.nodes.rows[like.name]
+        has = {name: int(column[row]) for name, column in self.cluster.nodes.allocatable.items()}
+        return sum(all(has.get(name, 0) >= n for name, n in pod.requests.items()) for pod in self.stuck)
+
+    def _grow(self, like: Node) -> tuple[int, int]:
+        """(the fewest such nodes that place as many as can be, how many those are)."""
+        low, best = 0, (0, 0)
+        for number in (1, 2, 4, 8, MOST_NODES):
+            placed = self._place(like, number)
+            if placed <= best[1]:
+                break
+            low, best = best[0], (number, placed)
+            if placed == len(self.stuck) or self.budget <= 0:
+                break
+        high, placed = best
+        while high - low > 1 and self.budget > 0:
+            middle = (low + high) // 2
+            if self._place(like, middle) >= placed:
+                high = middle
+            else:
+                low = middle
+        return high, placed
+
+    def _place(self, like: Node, number: int) -> int:
+        """How many of the pods find a place, in order, with so many more nodes; afterwards all is as it was."""
+        scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
+        preemption, index, cycles = scheduler.preemption, scheduler.next_start_index, scheduler.cycles
+        batches = scheduler.batches
+        added = [another(self.cluster, like, i) for i in range(1, number + 1)]
+        names = [raw["metadata"]["name"] for raw in added]
+        promised = [(pod, nominator.node_of(pod)) for pod in self.stuck if nominator.node_of(pod)]
+        edit = Edit(self.simulation)
+        edit.apply([Change(create=raw) for raw in added])
+        scheduler.preemption = scheduler.batches = False
+        done = []
+        nowhere: set[bytes] = set()  # kinds that found no place since the last pod that did
+        try:
+            for pod in self.stuck:
+                if self.kinds[pod.key] in nowhere:
+                    continue
+                self.budget -= 1
+                framework, state, trace = scheduler.try_pod(pod)
+                if placed_on(trace):
+                    done.append((framework, state, pod, trace.node))
+                    nowhere.clear()
+                else:
+                    nowhere.add(self.kinds[pod.key])
+        finally:
+            scheduler.preemption, scheduler.next_start_index, scheduler.cycles = preemption, index, cycles
+            scheduler.batches = batches
+            for framework, state, pod, node in reversed(done):
+                scheduler.forget(framework, state, pod, node)
+            for name in names:
+                self.cluster.nodes.remove_node(name)
+            self.cluster.nodes.refresh()
+            for pod, node in promised:
+                nominator.nominate(pod, node)
+        return len(done)
+
+
+def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:
+    """(plugin, reason) of what keeps a pod out of most nodes: the one that alone refuses most of them, else the one
+    that decides against most; None for a pod that fits."""
+    if placed_on(trace):
+        return None
+    whole = trace.preenqueue or trace.prefilter
+    if whole is not None:
+        return whole.plugin, whole.message
+    alone: Counter[tuple[str, str]] = Counter()
+    refusing = [(plugin, verdict) for plugin, verdict in trace.verdicts.items() if verdict.codes is not None]
+    number = np.zeros(trace.nodes, np.int64)
+    for _, verdict in refusing:
+        number += verdict.codes > 0 if verdict.codes is not None else 0
+    for plugin, verdict in refusing:
+        for code, status in enumerate(verdict.statuses, 1):
+            count = int(((verdict.codes == code) & (number == 1)).sum())
+            if count:
+                alone[plugin, status.message] += count
+    if alone:
+        return alone.most_common(1)[0][0]
+    decisive: Counter[tuple[str, str]] = Counter()
+    for status, rows in trace.decisive_statuses():
+        decisive[status.plugin, status.message] += len(rows)
+    return decisive.most_common(1)[0][0] if decisive else ("", trace.message or trace.error)

@@ -1,0 +1,215 @@
+"""What would make one node win a pod: past its filters first, then past the nodes that score higher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.mutations import Change, Skip, Weight
+from scheduler_core.debugger.suggestions.search import Search, shortened
+from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Plan, Raw, Remedy, Step
+from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
+from scheduler_core.errors import InputError
+from scheduler_core.explain import formatting
+from scheduler_core.simulation import Simulation
+
+HOSTNAME = "kubernetes.io/hostname"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+MAX_WEIGHT = 10_000
+RUNS = 160
+FEW = 12  # nodes that are cordoned for one
+
+
+def gap(trace: CycleTrace, row: int) -> list[dict[str, Any]]:
+    """The points of a node and of the one that won, by plugin; what speaks for the winner first. Empty if the node was
+    not scored."""
+    rows = trace.feasible_rows()
+    mine = np.flatnonzero(rows == row)
+    best = np.flatnonzero(rows == trace.selected_row)
+    if not trace.scores or not len(mine) or not len(best):
+        return []
+    found = []
+    for plugin, score in trace.scores.items():
+        here, there = (int(score.normalized[i[0]]) * score.weight for i in (mine, best))
+        found.append({"plugin": plugin, "node": here, "winner": there, "difference": there - here})
+    return sorted(found, key=lambda entry: -entry["difference"])
+
+
+class Winning(msgspec.Struct):
+    """What would have a node win. `goes_there`: the pod goes there as it is. `tied`: the other nodes with as many
+    points where that is the most. `note`: what a person should know of that. `gap`: see `gap`."""
+
+    goes_there: bool
+    note: str
+    tied: list[str]
+    gap: list[dict[str, Any]]
+    remedies: list[Remedy]
+
+
+def make_win(simulation: Simulation, pod: str, node: str, most: int = 8, attempt: int = 1) -> Winning:
+    """What would have the pod go to that node, and no other node be as good: the least first, proved and minimal.
+    None if that is so anyway. `simulation`: as of `remedies`. Raises InputError for a node or pod that is not there."""
+    if node not in simulation.cluster.nodes.rows:
+        raise InputError(f"Node {node[:253]}", "", "does not exist at that moment")
+    search = _Winning(Trial(simulation, pod, attempt), node)
+    found = shortened(search.win(), most)
+    for remedy in found:
+        remedy.gap, remedy.tied = search.gap, search.tied
+    chosen = placed_on(search.trace)
+    note = _note(node, chosen, search.tied, search.trial.framework.picker.by)
+    return Winning(chosen == node, note, search.tied, search.gap, found)
+
+
+def _note(node: str, chosen: str, tied: list[str], by: str) -> str:
+    if not tied:
+        return f"The pod goes to {node} as it is." if chosen == node else ""
+    others, was = formatting.some(tied, 5), "it was" if chosen == node else f"{chosen} was"
+    have = "has" if len(tied) == 1 else "have"
+    return f"{node} has the most points, but {others} {have} as many: {was} chosen {by}."
+
+
+def _tied(trace: CycleTrace, row: int, names: list[str]) -> list[str]:
+    """The other nodes that share the highest total with this one; none if it does not have it."""
+    if not trace.scores:
+        return []
+    total, rows = trace.total(), trace.feasible_rows()
+    best = rows[total == total.max()].tolist()
+    return [names[other] for other in best if other != row] if row in best else []
+
+
+class _Winning(Search):
+    def __init__(self, trial: Trial, node: str) -> None:
+        super().__init__(trial, RUNS)
+        self.node = node
+        row = trial.cluster.nodes.rows[node]
+        self.gap = gap(self.trace, row)
+        self.tied = _tied(self.trace, row, trial.cluster.nodes.names)
+
+    def reached(self, trace: CycleTrace) -> str:
+        """The pod goes there and no other node is as good."""
+        if placed_on(trace) != self.node:
+            return ""
+        total = trace.total() if trace.scores else np.zeros(1, np.int64)
+        return self.node if int((total == total.max()).sum()) == 1 else ""
+
+    def win(self) -> list[Remedy]:
+        if self.reached(self.trace):
+            return []
+        start = Plan()
+        self._outscore(start, self.trace)
+        if not self._feasible(self.trace):
+            for kinds in ({POD}, {POD, CONFIG, NODE, ADD}, {POD, CONFIG, NODE, ADD, EVICT}):
+                self._solve(Plan(), self.node, frozenset(kinds), 4, self.trial.runs + RUNS // 4)
+                if self.found:
+                    break
+        return self.ranked()
+
+    def _feasible(self, trace: CycleTrace) -> bool:
+        return bool((trace.feasible_rows() == self.trial.cluster.nodes.rows[self.node]).any())
+
+    def _unseen(self, trace: CycleTrace) -> bool:
+        """Whether it would take the pod, but enough others were found before its turn came."""
+        row = self.trial.cluster.nodes.rows[self.node]
+        if trace.looked is None or trace.looked[row]:
+            return False
+        return all(verdict.at(row) is None for verdict in trace.verdicts.values())
+
+    def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
+        if not self._feasible(trace) and not self._unseen(trace):
+            return False
+        self._outscore(plan, trace)
+        return True
+
+    def _outscore(self, plan: Plan, trace: CycleTrace) -> None:
+        unseen = self._unseen(trace)
+        if not unseen and not self._feasible(trace):
+            return
+        preferred = False
+        for step in self._selected() if unseen else self._steps(trace):
+            weighed = step.kind == POD and step.text.startswith("prefer ")
+            more = plan.and_((step,))
+            if (preferred and weighed) or not (node := self._fits(more)):
+                continue
+            preferred |= weighed  # the least weight that does
+            self._show(more, node)
+
+    def _host(self) -> str | None:
+        nodes = self.trial.cluster.nodes
+        return nodes.nodes[nodes.rows[self.node]].metadata.labels.get(HOSTNAME)
+
+    def _selected(self) -> Iterator[Step]:
+        host = self._host()
+        if host is not None:
+            yield Step(f"select {HOSTNAME}={host}", POD, 2.5, partial(_select, host))
+
+    def _steps(self, trace: CycleTrace) -> Iterator[Step]:
+        nodes, host = self.trial.cluster.nodes, self._host()
+        wanted = {"key": "metadata.name" if host is None else HOSTNAME, "operator": "In", "values": [host or self.node]}
+        term = {"matchFields" if host is None else "matchExpressions": [wanted]}
+        for weight in (1, 10, 100):
+            text = f"prefer {self.node} in the node affinity (weight {weight})"
+            yield Step(text, POD, 1.0 + weight / 100, partial(_prefer, term, weight))
+        yield from self._selected()
+        yield from self._weights(trace)
+        for entry in gap(trace, nodes.rows[self.node]):
+            plugin = entry["plugin"]
+            if entry["difference"] > 0:
+                change = Change(skip=Skip(pod=self.trial.pod.key, plugin=plugin))
+                what = "priority" if self.trial.simulation.release.predicates else "plugin"
+                yield Step(f"leave {what} {plugin} out of the profile for this pod", CONFIG, 5.0, None, (change,))
+        rows = trace.feasible_rows()
+        total = trace.total()
+        mine = int(total[np.flatnonzero(rows == nodes.rows[self.node])[0]]) if trace.scores else 0
+        ahead = [nodes.names[row] for row, points in zip(rows.tolist(), total.tolist(), strict=True) if points >= mine]
+        ahead = [name for name in ahead if name != self.node]
+        if 0 < len(ahead) <= FEW:
+            text = f"cordon {formatting.some(ahead, 6)}, which {'scores' if len(ahead) == 1 else 'score'} as high or higher"
+            changes = tuple(Change(cordon=name) for name in ahead)
+            yield Step(text, NODE, 3.0, None, changes, nodes=frozenset(ahead))
+
+    def _weights(self, trace: CycleTrace) -> Iterator[Step]:
+        """The nearest other weight of each plugin with which the node is ahead of all others."""
+        if not trace.scores:
+            return
+        rows = trace.feasible_rows()
+        mine = int(np.flatnonzero(rows == self.trial.cluster.nodes.rows[self.node])[0])
+        others = np.arange(len(rows)) != mine
+        total = trace.total()
+        lead = (total[mine] - total)[others]
+        for plugin, score in trace.scores.items():
+            slope = (score.normalized[mine] - score.normalized)[others]
+            for weight in _nearest(lead, slope, score.weight):
+                text = f"weigh {plugin} {weight} instead of {score.weight}"
+                cost = 2.0 + abs(weight - score.weight) / max(score.weight, 1) / 10
+                yield Step(text, CONFIG, cost, None, (Change(weight=Weight(plugin=plugin, weight=weight)),))
+
+
+def _nearest(lead: Any, slope: Any, weight: int) -> list[int]:
+    """The weights next to `weight`, below and above, at which lead + (w - weight) x slope is positive everywhere."""
+    if ((slope == 0) & (lead <= 0)).any():
+        return []
+    low, high = -weight, MAX_WEIGHT
+    up, down = slope > 0, slope < 0
+    if up.any():
+        low = max(low, int((-lead[up] // slope[up] + 1).max()))
+    if down.any():
+        high = min(high, int((-(-lead[down] // -slope[down]) - 1).min()))
+    found = [step for step in (low, high) if low <= high and abs(step) <= MAX_WEIGHT]
+    best = sorted({step for step in found if step}, key=abs)[:1]
+    return [weight + step for step in best]
+
+
+def _prefer(term: Raw, weight: int, document: Raw) -> None:
+    affinity = document["spec"].get("affinity") or {}
+    node = affinity.get("nodeAffinity") or {}
+    terms = [*(node.get(PREFERRED) or []), {"weight": weight, "preference": term}]
+    document["spec"]["affinity"] = affinity | {"nodeAffinity": node | {PREFERRED: terms}}
+
+
+def _select(host: str, document: Raw) -> None:
+    document["spec"]["nodeSelector"] = (document["spec"].get("nodeSelector") or {}) | {HOSTNAME: host}

@@ -1,0 +1,250 @@
+"""Asking for less: what fits now, in round numbers that do fit."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import decode
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.resources import CPU, EPHEMERAL, MEMORY, amounts, is_extended
+from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.steps import POD, Raw, Step
+from scheduler_core.debugger.suggestions.typos import nearest
+from scheduler_core.explain import formatting
+from scheduler_core.legacy.victim_fast_path import parts_of
+from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
+from scheduler_core.releases import Release
+
+MI = 1 << 20
+
+
+def free(spot: Spot, resource: str) -> int:
+    """What is left of a resource on the node, nominated pods counted."""
+    nodes = spot.cluster.nodes
+    if resource not in nodes.allocatable:
+        return 0
+    left = int(nodes.allocatable[resource][spot.row]) - int(nodes.requested[resource][spot.row])
+    return left - sum(pod.requests.get(resource, 0) for pod in spot.ahead())
+
+
+def short(spot: Spot) -> dict[str, int]:
+    """Resource -> what the node has left of it, of those that the pod asks more of and that its profile minds."""
+    plugin = next((p for p in parts_of(spot.framework.filter) if isinstance(p, NodeResourcesFit)), None)
+    asked = plugin.held_against(spot.pod) if plugin is not None else spot.pod.requests.items()
+    lacking = {name: free(spot, name) for name, amount in asked if amount > 0}
+    return {name: left for name, left in lacking.items() if spot.pod.requests[name] > left}
+
+
+def steps(spot: Spot) -> list[Step]:
+    """NodeResourcesFit, in the pod: smaller requests, or another resource where the name is on no node."""
+    lacking = short(spot)
+    nodes = spot.cluster.nodes
+    if len(spot.pods()) + len(spot.ahead()) >= int(nodes.allowed_pods[spot.row]):
+        return []
+    if over := _overcommitted(spot):
+        return [_nothing(spot, over)]
+    if not lacking:
+        return []
+    nowhere = [name for name in lacking if name not in nodes.allocatable or not nodes.allocatable[name].any()]
+    parts: list[Step] = []
+    for name in nowhere:
+        parts += _misspelt(spot, name)
+    if nowhere:
+        others = [name for name in lacking if name not in nowhere]
+        return parts if not others else [_both(parts[0], _less(spot, {n: lacking[n] for n in others}))]
+    return [_less(spot, lacking)]
+
+
+def _overcommitted(spot: Spot) -> list[str]:
+    """Resources of which more is requested on the node than it has, where that keeps out who asks for anything."""
+    if spot.cluster.release.fit_skips_zero_requests:
+        return []
+    return [name for name in (CPU, MEMORY, EPHEMERAL) if free(spot, name) < 0]
+
+
+def _nothing(spot: Spot, over: list[str]) -> Step:
+    text = f"ask for nothing: more {formatting.listing(over)} is requested on {spot.name} than it has"
+    return Step(text + _overhead_text(spot.pod), POD, 7.0, _empty)
+
+
+def _empty(document: Raw) -> None:
+    document["spec"].pop("overhead", None)
+    for holder in (*_containers(document), document["spec"]):
+        resources = holder.get("resources") or {}
+        for name in [*resources.get("requests", {})]:
+            _set(resources, name, 0)
+
+
+def _overhead_text(pod: PodInfo) -> str:
+    overhead = amounts(pod.pod.spec.overhead)
+    told = formatting.listing(
+        [f"{formatting.amount(name, amount)} {name}" for name, amount in sorted(overhead.items())]
+    )
+    return f"; and run without its RuntimeClass, whose overhead is {told}" if told else ""
+
+
+def _both(one: Step, other: Step) -> Step:
+    def edit(document: Raw) -> None:
+        for step in (one, other):
+            if step.edit is not None:
+                step.edit(document)
+
+    return Step(f"{one.text}, and {other.text}", POD, one.cost + other.cost, edit)
+
+
+def _misspelt(spot: Spot, name: str) -> Iterator[Step]:
+    nodes = spot.cluster.nodes
+    known = [other for other in nodes.allocatable if is_extended(other) and nodes.allocatable[other].any()]
+    has = f"resource {name} is on no node"
+    if known:
+        has += f"; nodes have {formatting.some(sorted(known), 4)}"
+    for other in nearest(name, known):
+        if free(spot, other) >= spot.pod.requests[name]:
+            yield Step(f"{has}: ask for {other}", POD, 0.0, partial(_rename, name, other))
+    yield Step(f"{has}: do not ask for it", POD, 2.5, partial(_drop, name))
+
+
+def _containers(document: Raw) -> list[Raw]:
+    spec = document["spec"]
+    return [*spec.get("containers", []), *spec.get("initContainers", [])]
+
+
+def _amounts(document: Raw) -> Iterator[Raw]:
+    """Every list of requests and limits in a pod."""
+    holders = [container.get("resources") for container in _containers(document)]
+    for resources in (*holders, document["spec"].get("resources")):
+        for part in ("requests", "limits"):
+            if resources and part in resources:
+                yield resources[part]
+    if "overhead" in document["spec"]:
+        yield document["spec"]["overhead"]
+
+
+def _rename(name: str, other: str, document: Raw) -> None:
+    for listed in _amounts(document):
+        if name in listed:
+            listed[other] = listed.pop(name)
+
+
+def _drop(name: str, document: Raw) -> None:
+    for listed in _amounts(document):
+        listed.pop(name, None)
+
+
+def _less(spot: Spot, lacking: dict[str, int]) -> Step:
+    asked, release = spot.pod.requests, spot.cluster.release
+    document: Raw = msgspec.to_builtins(spot.pod.pod)
+    _shrink(lacking, release, document)
+    now = _requests(document, release)
+    dropped = "overhead" not in document["spec"] and bool(spot.pod.pod.spec.overhead)
+    told = []
+    for name in sorted(lacking):
+        most, kept = spot.cluster.nodes.allocatable[name], now.get(name, 0)
+        largest = int(np.max(most)) if len(most) else 0
+        beyond = f" (no node has more than {_like(name, kept, largest)})" if asked[name] > largest else ""
+        told.append(f"{_told(name, kept) if kept else 'no'} {name} instead of {_like(name, kept, asked[name])}{beyond}")
+    cuts = sum(1 - max(left, 0) / asked[name] for name, left in lacking.items())
+    cost = 2.0 + 2.0 * cuts + 4.0 * sum(left <= 0 for left in lacking.values()) + 3.0 * dropped
+    some = any(now.get(name) for name in lacking)
+    where = f", which {spot.name} has left" if some else f": {spot.name} has none left"
+    text = f"ask for {formatting.listing(told)}{where}{_overhead_text(spot.pod) if dropped else ''}"
+    return Step(text, POD, cost, partial(_shrink, lacking, release))
+
+
+def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
+    """Takes what is too much off the containers that ask for most; the overhead where it is too much itself."""
+    spec = document["spec"]
+    overhead = amounts(spec.get("overhead", {}))
+    if any(overhead.get(name, 0) > max(left, 0) for name, left in lacking.items()):
+        del spec["overhead"]
+        overhead = {}
+    for name, left in lacking.items():
+        kept = _round(name, max(left - overhead.get(name, 0), 0))
+        if _own(spec, name) > kept:
+            _set(spec["resources"], name, kept)
+        for container in spec.get("initContainers", []):
+            if _own(container, name) > kept:
+                _set(container["resources"], name, kept)
+        for _ in range(len(spec.get("containers", [])) + len(spec.get("initContainers", []))):
+            over = _requests(document, release).get(name, 0) - overhead.get(name, 0) - kept
+            askers = [c for c in _containers(document) if _own(c, name) > 0]
+            if over <= 0 or not askers:
+                break
+            largest = max(askers, key=lambda container: _own(container, name))
+            _set(largest["resources"], name, max(_round(name, _own(largest, name) - over), 0))
+
+
+def _requests(document: Raw, release: Release) -> dict[str, int]:
+    return _info(document, release).requests
+
+
+def _info(document: Raw, release: Release) -> PodInfo:
+    pod: Any = decode({"kind": "Pod", **copy.deepcopy(document)})
+    return PodInfo(pod, release)
+
+
+def _own(container: Raw, name: str) -> int:
+    requests = (container.get("resources") or {}).get("requests", {})
+    return amounts({name: requests[name]}).get(name, 0) if name in requests else 0
+
+
+def _set(resources: Raw, name: str, amount: int) -> None:
+    """A container's request; its limit, too, where both have to be the same. A limit alone would count as request."""
+    limits = resources.get("limits", {})
+    bound = name in limits and (is_extended(name) or name.startswith("hugepages-"))
+    if bound:
+        del limits[name]
+    if amount:
+        resources["requests"][name] = _quantity(name, amount)
+        if bound:
+            limits[name] = _quantity(name, amount)
+    elif name in limits:
+        resources["requests"][name] = "0"
+    else:
+        del resources["requests"][name]
+
+
+def _round(name: str, amount: int) -> int:
+    """Down to a number that a person would write."""
+    if name == CPU:
+        step = 1 if amount < 100 else 10 if amount < 1000 else 50 if amount < 10_000 else 500
+    elif name in (MEMORY, EPHEMERAL):
+        step = 1 if amount < MI else MI if amount < 1024 * MI else 64 * MI if amount < 16384 * MI else 512 * MI
+    elif name.startswith("hugepages-"):
+        step = max(quantity.value(name.removeprefix("hugepages-")), 1)
+    else:
+        step = 1
+    return amount // step * step
+
+
+def _quantity(name: str, amount: int) -> str:
+    if name == CPU:
+        return f"{amount // 1000}" if amount % 1000 == 0 else f"{amount}m"
+    if name in (MEMORY, EPHEMERAL) or name.startswith("hugepages-"):
+        for unit, size in (("Gi", 1 << 30), ("Mi", MI), ("Ki", 1 << 10)):
+            if amount and amount % size == 0:
+                return f"{amount // size}{unit}"
+    return str(amount)
+
+
+def _told(name: str, amount: int) -> str:
+    """An amount exactly, as a person says it: `0.25` and `2.5` of cpu, `1536Mi`, else the number."""
+    return f"{amount / 1000:g}" if name == CPU else _quantity(name, amount)
+
+
+def _like(name: str, kept: int, amount: int) -> str:
+    """Another amount in the unit of the one that is kept, so that they compare at sight."""
+    if name == CPU:
+        return f"{amount / 1000:g}"
+    unit = _quantity(name, kept).lstrip("0123456789")
+    if not kept or not unit:
+        return formatting.amount(name, amount)
+    return f"{math.ceil(100 * amount / quantity.value('1' + unit)) / 100:g}{unit}"

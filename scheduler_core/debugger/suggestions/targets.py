@@ -1,0 +1,55 @@
+"""Which of the nodes that refuse a pod are worth trying, and in which order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.suggestions.node_context import is_ready
+from scheduler_core.debugger.suggestions.what_if import Trial
+
+MOST = 200
+PER_KIND = 2  # of nodes that refuse for the same reasons
+LABELS = 8  # that tell nodes apart
+
+
+def worth_trying(trial: Trial, trace: CycleTrace) -> list[str]:
+    """The best few of each way to refuse, those with the fewest obstacles first. `trace`: where nodes had their say."""
+    names, nodes = trial.cluster.nodes.names, trial.cluster.nodes.nodes
+    columns = [v.codes.astype(np.int64) for v in trace.verdicts.values() if v.codes is not None]
+    table = np.array(columns, np.int64).reshape(len(columns), len(names))
+    refusals = (table > 0).sum(axis=0)
+    kept: dict[object, int] = {}
+    best: list[tuple[bool, int, int, str]] = []
+    wanted = _wanted_keys(trial)
+    for row in np.lexsort((_lacks(trial), refusals)).tolist():
+        node = nodes[row]
+        kind = (table[:, row].tobytes(), tuple(node.metadata.labels.get(key) for key in wanted))
+        if kept.get(kind, 0) >= PER_KIND or len(best) >= MOST:
+            continue
+        kept[kind] = kept.get(kind, 0) + 1
+        best.append((not is_ready(node), int(refusals[row]), kept[kind], names[row]))
+    ready = [entry for entry in best if not entry[0]] or best
+    return [name for *_, name in sorted(ready, key=lambda entry: (entry[1], entry[2]))]
+
+
+def _wanted_keys(trial: Trial) -> list[str]:
+    """The labels that the pod selects nodes by."""
+    spec = trial.pod.pod.spec
+    keys = list(spec.node_selector or {})
+    node = spec.affinity.node_affinity if spec.affinity else None
+    for term in node.required.node_selector_terms if node is not None and node.required is not None else ():
+        keys += [req.key for req in term.match_expressions]
+    return keys[:LABELS]
+
+
+def _lacks(trial: Trial) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """What each node lacks, as a share of what is asked."""
+    nodes, pod = trial.cluster.nodes, trial.pod
+    total = np.zeros(len(nodes), np.float64)
+    for name, asked in pod.requests.items():
+        if asked and name in nodes.allocatable:
+            left = nodes.allocatable[name] - nodes.requested[name]
+            total += np.clip((asked - left) / asked, 0.0, None)
+    total += 2.0 * (nodes.pod_count >= nodes.allowed_pods)
+    return total

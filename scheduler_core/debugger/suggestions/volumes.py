@@ -1,0 +1,291 @@
+"""Claims, volumes, classes and disks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
+from scheduler_core.cluster.volume_users import disk_key
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions.evict_pods import evict
+from scheduler_core.debugger.suggestions.node_context import Spot
+from scheduler_core.debugger.suggestions.steps import ADD, POD, Raw, Step, patch_of
+from scheduler_core.debugger.suggestions.typos import nearest
+from scheduler_core.explain import formatting
+from scheduler_core.plugins.volumes import (
+    BIND_COMPLETED,
+    NO_PROVISIONER,
+    SELECTED_NODE,
+    claim_name,
+    class_of_claim,
+    fully_bound,
+)
+
+_BOUND = {BIND_COMPLETED: "yes"}
+
+
+def claims(spot: Spot) -> Iterator[tuple[int, Volume, str, PersistentVolumeClaim | None]]:
+    """(place in spec.volumes, volume, claim's name, the claim if there is one) of the volumes with a claim."""
+    for i, volume in enumerate(spot.pod.pod.spec.volumes):
+        name = claim_name(spot.pod, volume)
+        if name is not None:
+            yield i, volume, name, spot.cluster.claims.get(f"{spot.pod.namespace}/{name}")
+
+
+def volumes(spot: Spot) -> list[Step]:
+    """All volume plugins: what each claim lacks; at last, the pod without the volumes that are in the way."""
+    found: list[Step] = []
+    bad: list[int] = []
+    for place, volume, name, claim in claims(spot):
+        said = list(_claim_steps(spot, place, volume, name, claim))
+        found += said
+        bad.append(place)
+    disks = [i for i, volume in enumerate(spot.pod.pod.spec.volumes) if _is_disk(volume)]
+    names = [spot.pod.pod.spec.volumes[i].name for i in [*bad, *disks]]
+    if names:
+        for place in [*bad, *disks] if len(names) > 1 else ():
+            name = spot.pod.pod.spec.volumes[place].name
+            found.append(Step(f"run without volume {name}", POD, 7.0, partial(_drop_volumes, (place,))))
+        text = f"run without volume{'s' if len(names) > 1 else ''} {formatting.listing(names)}"
+        found.append(Step(text, POD, 6.0 + len(names), partial(_drop_volumes, (*bad, *disks))))
+    return found
+
+
+def _is_disk(volume: Volume) -> bool:
+    return any(
+        getattr(volume, kind) is not None
+        for kind in (
+            "gce_persistent_disk",
+            "aws_elastic_block_store",
+            "azure_disk",
+            "iscsi",
+            "rbd",
+            "cinder",
+            "vsphere_volume",
+        )
+    )
+
+
+def _drop_volumes(places: tuple[int, ...], document: Raw) -> None:
+    volumes = [volume for i, volume in enumerate(document["spec"]["volumes"]) if i not in places]
+    document["spec"]["volumes"] = volumes
+    if not volumes:
+        del document["spec"]["volumes"]
+
+
+def _use_claim(place: int, name: str, document: Raw) -> None:
+    document["spec"]["volumes"][place]["persistentVolumeClaim"]["claimName"] = name
+
+
+def _claim_steps(
+    spot: Spot, place: int, volume: Volume, name: str, claim: PersistentVolumeClaim | None
+) -> Iterator[Step]:
+    key = f"{spot.pod.namespace}/{name}"
+    mine = [c for c in spot.cluster.claims.values() if c.namespace == spot.pod.namespace]
+    if claim is None:
+        if volume.persistent_volume_claim is not None:
+            known = [c.name for c in mine]
+            for other in nearest(name, known)[:2]:
+                text = f"claim {key} does not exist; there is {formatting.some(sorted(known), 3)}: use claim {other}"
+                yield Step(text, POD, 0.2, partial(_use_claim, place, other))
+        yield from _created(spot, name, None, f"create claim {key}", owned=volume.ephemeral is not None)
+        return
+    if claim.metadata.deletion_timestamp or claim.status.phase == "Lost":
+        what = "is being deleted" if claim.metadata.deletion_timestamp else f"has lost volume {claim.spec.volume_name}"
+        yield from _made_anew(spot, claim, f"claim {key} {what}: create it anew")
+    bound = spot.cluster.volumes.get(claim.spec.volume_name)
+    if fully_bound(claim):
+        if bound is None:
+            yield Step(
+                f"volume {claim.spec.volume_name} of claim {key} does not exist: create it",
+                ADD,
+                3.0,
+                None,
+                (Change(create=_volume(claim, claim.spec.volume_name, "")),),
+            )
+        else:
+            yield from _reachable(spot, key, claim, bound)
+    else:
+        yield from _classes(spot, key, claim)
+        yield from _bindings(spot, key, claim)
+    yield from _users(spot, key, claim)
+    if volume.persistent_volume_claim is not None:
+        for usable in (
+            c for c in mine if c.name != name and fully_bound(c) and c.spec.volume_name in spot.cluster.volumes
+        ):
+            text = f"use claim {usable.name} instead of {name}"
+            yield Step(text, POD, 5.5, partial(_use_claim, place, usable.name))
+            break
+
+
+def _served_class(spot: Spot) -> StorageClass | None:
+    """A class that makes volumes for pods where they go."""
+    classes = [
+        c
+        for c in spot.cluster.storage_classes.values()
+        if c.volume_binding_mode == "WaitForFirstConsumer" and c.provisioner not in ("", NO_PROVISIONER)
+    ]
+    default = "storageclass.kubernetes.io/is-default-class"
+    return min(
+        classes,
+        key=lambda c: (c.metadata.annotations.get(default) != "true", bool(c.allowed_topologies), c.name),
+        default=None,
+    )
+
+
+def _created(
+    spot: Spot, name: str, like: PersistentVolumeClaim | None, text: str, owned: bool = False
+) -> Iterator[Step]:
+    """A claim that a class serves, or bound to a volume of its own."""
+    found = _served_class(spot)
+    meta: Raw = {"name": name, "namespace": spot.pod.namespace}
+    if owned:
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": spot.pod.name, "uid": spot.pod.pod.metadata.uid}
+        meta["ownerReferences"] = [owner | {"controller": True}]
+    spec: Raw = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    if found is not None:
+        claim = {"kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec | {"storageClassName": found.name}}
+        yield Step(f"{text} of class {found.name}", ADD, 1.0, None, (Change(create=claim),))
+    free = next(
+        (v for v in spot.cluster.volumes.values() if v.spec.claim_ref is None and v.status.phase != "Bound"), None
+    )
+    volume = free.name if free is not None else f"{name}-volume"
+    bound = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": meta | {"annotations": dict(_BOUND)},
+        "spec": spec | {"volumeName": volume, "storageClassName": free.spec.storage_class_name if free else ""},
+        "status": {"phase": "Bound"},
+    }
+    changes = [Change(create=bound)]
+    if free is None:
+        changes.append(Change(create=_raw_volume(volume, spot.pod.namespace, name, "1Gi", ["ReadWriteOnce"], "")))
+    told = f"volume {volume}" if free is not None else f"a new volume {volume}"
+    yield Step(f"{text}, bound to {told}", ADD, 1.5, None, tuple(changes))
+
+
+def _made_anew(spot: Spot, claim: PersistentVolumeClaim, text: str) -> Iterator[Step]:
+    found = _served_class(spot)
+    meta: Raw = {"deletionTimestamp": None}
+    if found is not None:
+        spec: Raw = {"volumeName": None, "storageClassName": found.name}
+        patch: Raw = {"metadata": meta | {"annotations": None}, "spec": spec, "status": {"phase": "Pending"}}
+        yield Step(f"{text} of class {found.name}", ADD, 1.0, None, (_patch_claim(claim, patch),))
+    volume = f"{claim.name}-new"
+    patch = {
+        "metadata": meta | {"annotations": dict(_BOUND)},
+        "spec": {"volumeName": volume},
+        "status": {"phase": "Bound"},
+    }
+    changes = (_patch_claim(claim, patch), Change(create=_volume(claim, volume, "")))
+    yield Step(f"{text}, bound to a new volume {volume}", ADD, 1.5, None, changes)
+
+
+def _patch_claim(claim: PersistentVolumeClaim, patch: Raw) -> Change:
+    return patch_of("PersistentVolumeClaim", claim.namespace, claim.name, patch)
+
+
+def _volume(claim: PersistentVolumeClaim, name: str, node: str) -> Raw:
+    size = str(claim.spec.resources.requests.get("storage", "1Gi"))
+    raw = _raw_volume(name, claim.namespace, claim.name, size, claim.spec.access_modes, class_of_claim(claim))
+    if claim.metadata.uid:
+        raw["spec"]["claimRef"]["uid"] = claim.metadata.uid
+    if claim.spec.volume_mode:
+        raw["spec"]["volumeMode"] = claim.spec.volume_mode
+    if node:
+        required = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}
+        raw["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": [required]}}
+    return raw
+
+
+def _raw_volume(name: str, namespace: str, claim: str, size: str, modes: list[str], cls: str) -> Raw:
+    ref = {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": claim}
+    spec = {"capacity": {"storage": size}, "accessModes": modes, "storageClassName": cls, "claimRef": ref}
+    return {"kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec, "status": {"phase": "Bound"}}
+
+
+def _classes(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
+    """Another class for a claim that has no volume: the one that was meant, one that serves it, or the class itself."""
+    wanted, known = class_of_claim(claim), spot.cluster.storage_classes
+    forget = {"volumeName": None} if claim.spec.volume_name else {}
+    why = f"class {wanted or '(none)'} of claim {key} does not exist" if wanted not in known else ""
+    if why and known:
+        why += f"; classes are {formatting.some(sorted(known), 4)}"
+    names = nearest(wanted, known)[:2] if why else []
+    served = _served_class(spot)
+    if served is not None and served.name not in names and served.name != wanted:
+        names.append(served.name)
+    for other in names:
+        text = f"{why}: have the claim use class {other}" if why else f"have claim {key} use class {other}"
+        cost = 0.3 if why and other in nearest(wanted, known) else 2.0
+        yield Step(text, ADD, cost, None, (_patch_claim(claim, {"spec": {"storageClassName": other, **forget}}),))
+    if why and wanted:
+        raw = {"kind": "StorageClass", "metadata": {"name": wanted}, "provisioner": "example.com/provisioner"}
+        change = Change(create=raw | {"volumeBindingMode": "WaitForFirstConsumer"})
+        yield Step(
+            f"class {wanted} of claim {key} does not exist: create it, with a provisioner", ADD, 2.5, None, (change,)
+        )
+
+
+def _bindings(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
+    """A volume for a claim that has none."""
+    if claim.metadata.annotations.get(SELECTED_NODE):
+        patch: Raw = {"metadata": {"annotations": {SELECTED_NODE: None}}}
+        text = f"claim {key} is being made on {claim.metadata.annotations[SELECTED_NODE]}: let it be made elsewhere"
+        yield Step(text, ADD, 1.5, None, (_patch_claim(claim, patch),))
+    cls = spot.cluster.storage_classes.get(class_of_claim(claim))
+    node = spot.labels.get("kubernetes.io/hostname", "")
+    if cls is not None and cls.volume_binding_mode == "WaitForFirstConsumer":
+        volume = f"{claim.name}-on-{spot.name}"[:253]
+        text = f"create a volume for claim {key} that {spot.name} can reach ({volume})"
+        yield Step(text, ADD, 1.8, None, (Change(create=_volume(claim, volume, node)),))
+    volume = claim.spec.volume_name or f"{claim.name}-volume"
+    patch = {"metadata": {"annotations": dict(_BOUND)}, "spec": {"volumeName": volume}, "status": {"phase": "Bound"}}
+    changes = [_patch_claim(claim, patch)]
+    if volume not in spot.cluster.volumes:
+        changes.append(Change(create=_volume(claim, volume, "")))
+    yield Step(f"have claim {key} bound to volume {volume}", ADD, 2.0, None, tuple(changes))
+
+
+def _reachable(spot: Spot, key: str, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Step]:
+    """A bound volume that this node cannot reach: let it."""
+    zones = {k: spot.labels.get(k) for k in volume.metadata.labels if k.rpartition("/")[2] in ("zone", "region")}
+    patch: Raw = {}
+    if volume.spec.node_affinity is not None:
+        patch["spec"] = {"nodeAffinity": None}
+    if zones and any(volume.metadata.labels[k] != v for k, v in zones.items()):
+        patch["metadata"] = {"labels": zones}
+    if patch:
+        change = patch_of("PersistentVolume", "", volume.name, patch)
+        yield Step(f"move volume {volume.name} of claim {key} to where {spot.name} is", ADD, 4.0, None, (change,))
+
+
+def _users(spot: Spot, key: str, claim: PersistentVolumeClaim) -> list[Step]:
+    """Others that use a claim that one pod alone may use."""
+    if "ReadWriteOncePod" not in claim.spec.access_modes:
+        return []
+    users = [
+        pod
+        for pods in spot.cluster.volume_users.by_node.values()
+        for pod in pods.values()
+        if pod.namespace == spot.pod.namespace
+        and pod.key != spot.pod.key
+        and any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
+    ]
+    return evict(users)
+
+
+def disk_users(spot: Spot) -> list[Step]:
+    """VolumeRestrictions: pods there that have a disk of this pod's."""
+    mine = {k for volume in spot.pod.pod.spec.volumes if (k := disk_key(volume)) is not None}
+    users = [pod for pod in spot.pods() if any(disk_key(volume) in mine for volume in pod.pod.spec.volumes)]
+    return evict(users)
+
+
+def fewer_volumes(spot: Spot) -> list[Step]:
+    """The limits on attached volumes: delete one, two, three pods with volumes there."""
+    there = [pod for pod in spot.cluster.volume_users.on(spot.name) if pod.key != spot.pod.key]
+    found: list[Step] = []
+    for number in range(1, min(len(there), 4) + 1):
+        found += evict(there, number)
+    return found

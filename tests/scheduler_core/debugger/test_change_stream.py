@@ -1,0 +1,145 @@
+"""Whoever has a moment in columns and follows the tape has every other moment, in both directions."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scheduler_core.debugger import change_stream
+from scheduler_core.debugger.cluster_state import State
+from scheduler_core.debugger.recording import Recording
+from scheduler_core.errors import InputError
+from tests.scheduler_core.debugger.live import (
+    ROOT,
+    SAMPLES,
+    Raw,
+    golden_cases,
+    scenario_at,
+    simulation_of_case,
+    started,
+)
+from tests.scheduler_core.debugger.test_cluster_state import recorded_once, recorded_time
+
+CASES = golden_cases(ROOT / "tests" / "golden" / "v1.34" / "cases.jsonl.gz", "preemption", "gates", "mixed")[:6]
+TIMED = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
+
+
+class Follower:
+    """A moment, moved along the tape as docs/debugger.md tells it."""
+
+    def __init__(self, recording: Recording, moment: int) -> None:
+        told = change_stream.picture(recording, moment)
+        nodes, pods = told["nodes"], told["pods"]
+        self.moment = moment
+        self.keys = dict(zip(pods["id"], pods["key"], strict=True))
+        self.nodes = {
+            name: (nodes["amounts"][nodes["allocatable"][row]], bool(nodes["unschedulable"][row]))
+            for row, name in enumerate(nodes["name"])
+        }
+        self.pods: dict[int, tuple[str, int, int]] = {}
+        for pod, node, state, came in zip(pods["id"], pods["node"], pods["state"], pods["came"], strict=True):
+            self.pods[pod] = (nodes["name"][node] if node >= 0 else "", state, came)
+        self.nominated = dict(told["nominated"])
+
+    def follow(self, piece: Raw, to: int) -> None:
+        """Within a piece that holds both moments."""
+        self.keys |= dict(zip(piece["pods"]["id"], piece["pods"]["key"], strict=True))
+        back = to < self.moment
+        low, high = sorted((self.moment, to))
+        places = piece["places"]
+        way = range(len(places["at"]))
+        for row in reversed(way) if back else way:
+            if low < places["at"][row] <= high:
+                before = "was_" if back else ""
+                values = tuple(places[before + name][row] for name in ("node", "state", "came"))
+                self.pods[places["pod"][row]] = values
+        for part, target in (("nodes", self.nodes), ("nominated", self.nominated)):
+            entries = [entry for entry in piece[part] if low < entry["at"] <= high]
+            for entry in reversed(entries) if back else entries:
+                self._set(part, target, entry, entry["was"] if back else entry["now"])
+        self.moment = to
+
+    def _set(self, part: str, target: dict[str, Any], entry: Raw, now: Any) -> None:
+        key = entry["name" if part == "nodes" else "pod"]
+        if not now:
+            target.pop(key, None)
+        else:
+            target[key] = (now["allocatable"], bool(now["unschedulable"])) if part == "nodes" else now
+
+    def told(self) -> Raw:
+        """Node -> its facts and its pods in order of arrival; the pending; nominations."""
+        on: dict[str, list[tuple[int, str]]] = {}
+        for pod, (node, state, came) in self.pods.items():
+            if state >= 2 and node in self.nodes:
+                on.setdefault(node, []).append((came, self.keys[pod]))
+        nodes = {name: (*facts, [key for _, key in sorted(on.get(name, []))]) for name, facts in self.nodes.items()}
+        pending = sorted(self.keys[pod] for pod, (_, state, _) in self.pods.items() if state == 1)
+        return {"nodes": nodes, "pending": pending, "nominated": self.nominated}
+
+
+def expected(recording: Recording, moment: int) -> Raw:
+    state = State(recording, moment).as_dict()
+    nodes = {n["name"]: (n["allocatable"], n["unschedulable"], n["pods"]) for n in state["nodes"]}
+    return {"nodes": nodes, "pending": state["pending"], "nominated": state["nominated"]}
+
+
+def check(recording: Recording, seed: str) -> None:
+    """From a moment to the end, back to the beginning, and forth again, with stops on the way."""
+    chance = random.Random(seed)
+    follower = Follower(recording, chance.randint(0, recording.end))
+    assert follower.told() == expected(recording, follower.moment)
+    for goal in (recording.end, 0, recording.end // 2):
+        while follower.moment != goal:
+            forth = goal > follower.moment
+            piece = (
+                change_stream.tape(recording, after=follower.moment)
+                if forth
+                else change_stream.tape(recording, until=follower.moment)
+            )
+            assert piece["from" if forth else "to"] == follower.moment
+            edge = min(goal, piece["to"]) if forth else max(goal, piece["from"])
+            assert edge != follower.moment
+            stops = {chance.randint(*sorted((follower.moment, edge))) for _ in range(3)} | {edge}
+            for stop in sorted(stops, reverse=not forth):
+                follower.follow(piece, stop)
+                assert follower.told() == expected(recording, stop), f"{seed}, moment {stop}"
+
+
+@pytest.fixture(params=[3, 4000], ids=["many pieces", "one piece"])
+def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_stream, "MAX_CHANGES", request.param)
+
+
+@pytest.mark.usefixtures("pieces")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_one_pass(case: Raw) -> None:
+    recording, _ = recorded_once(simulation_of_case(case))
+    check(recording, case["name"])
+
+
+@pytest.mark.usefixtures("pieces")
+@pytest.mark.parametrize("path", TIMED, ids=lambda path: path.stem)
+def test_in_time(path: Path) -> None:
+    run = started(scenario_at(path))
+    recording, _ = recorded_time(run.simulation, run.timeline, run.until)
+    check(recording, path.stem)
+
+
+def test_cycles_and_instants_of_a_piece() -> None:
+    recording, watched = recorded_once(simulation_of_case(CASES[0]))
+    piece = change_stream.tape(recording, after=0)
+    assert piece["cycles"]["number"] == list(range(1, len(watched.traces) + 1))
+    assert [at - 1 for at in piece["cycles"]["at"]] == [recording.before_cycle(n) for n in piece["cycles"]["number"]]
+    assert (piece["from"], piece["to"], piece["end"]) == (0, recording.end, recording.end)
+    beyond = change_stream.tape(recording, after=recording.end + 100)
+    assert (beyond["from"], beyond["to"], beyond["places"]["at"]) == (recording.end, recording.end, [])
+
+
+@pytest.mark.parametrize("moments", [{}, {"after": 1, "until": 2}])
+def test_a_piece_begins_or_ends_at_one_moment(moments: dict[str, int]) -> None:
+    recording, _ = recorded_once(simulation_of_case(CASES[0]))
+    with pytest.raises(InputError, match="after and until"):
+        change_stream.tape(recording, **moments)

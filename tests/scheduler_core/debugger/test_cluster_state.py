@@ -1,0 +1,195 @@
+"""The state of a recording at any cycle is the one that the core has when it is run to it."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler_core.debugger.cluster_state import State, changes
+from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, Recording, facts_from
+from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.files import read_snapshot
+from scheduler_core.time.scenario_run import PLUGINS, ScenarioRun
+from tests.scheduler_core.debugger.live import (
+    ROOT,
+    SAMPLES,
+    SHARED,
+    Raw,
+    Watched,
+    add_up,
+    core_state,
+    golden_cases,
+    scenario_at,
+    simulation_of_case,
+    timeline_of_case,
+    told_state,
+    watch_once,
+    watch_time,
+)
+from tests.scheduler_core.time.test_timeline_properties import a_run
+
+GOLDEN = ROOT / "tests" / "golden"
+PREEMPTING = ("preemption", "preemptaff", "mixed", "volumes", "gates", "affinity")
+CYCLES = 50  # that are looked at in each run
+
+
+def recorded_once(simulation: Simulation, drain_every: int = 3) -> tuple[Recording, Watched]:
+    recorder = Recorder(simulation)
+    blocks, watched = recorder.drain(), Watched()
+    for number, trace in enumerate(watch_once(simulation, watched)):
+        recorder.cycle(trace)
+        if number % drain_every == 0:
+            blocks += recorder.drain()
+    blocks += recorder.drain()
+    return Recording([b.data for b in blocks if b.part == MOVES_PART]), watched
+
+
+def recorded_time(simulation: Simulation, timeline: Any, until: float, every: int = 7) -> tuple[Recording, Watched]:
+    recorder = Recorder(simulation)
+    blocks, watched = recorder.drain(), Watched()
+    for record in watch_time(timeline, until, watched):
+        recorder.record(record)
+        if record.seq % every == 0:
+            blocks += recorder.drain()
+    blocks += recorder.drain()
+    facts = facts_from(b.data for b in blocks if b.part == FACTS_PART)
+    assert len(facts) == len(watched.traces)
+    return Recording([b.data for b in blocks if b.part == MOVES_PART]), watched
+
+
+def check(recording: Recording, watched: Watched, name: str) -> None:
+    """Compares up to CYCLES states, and that they add up."""
+    assert recording.cycles == len(watched.traces)
+    chance = random.Random(name)
+    numbers = range(1, recording.cycles + 2)
+    chosen = sorted(chance.sample(numbers, min(CYCLES, len(numbers))))
+    for number in chosen:
+        told = State(recording, recording.before_cycle(number)).as_dict()
+        assert told["cycle"] == number
+        assert told_state(told) == watched.states[number - 1], f"{name}, before cycle {number}"
+
+
+def cases(folder: Path, *kinds: str, most: int = 1000) -> list[Any]:
+    path = folder / "cases.jsonl.gz"
+    if not path.exists():
+        return []
+    return [pytest.param(case, id=f"{folder.name}-{case['name']}") for case in golden_cases(path, *kinds)][:most]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *cases(GOLDEN / "v1.34", *PREEMPTING, most=40),
+        *cases(GOLDEN / "v1.27", *PREEMPTING, most=40),
+        *cases(GOLDEN / "v1.16", *PREEMPTING, most=24),
+    ],
+)
+def test_a_run_in_one_pass(case: Raw) -> None:
+    check(*recorded_once(simulation_of_case(case)), case["name"])
+
+
+TIMED = [*sorted(SAMPLES.glob("*.yaml")), *sorted((ROOT / "docs" / "examples" / "time").glob("*.yaml"))]
+
+
+@pytest.mark.parametrize("path", TIMED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_run_in_time(path: Path) -> None:
+    run = ScenarioRun(scenario_at(path))
+    check(*recorded_time(run.simulation, run.timeline, run.until), path.stem)
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_sample_in_one_pass(path: Path) -> None:
+    spec = scenario_at(path).spec
+    simulation = Simulation(spec.objects, release=spec.kubernetes, config=spec.config, seed=3, registry=PLUGINS)
+    check(*recorded_once(simulation), path.stem)
+
+
+@pytest.mark.parametrize("case", cases(GOLDEN / "time"))
+def test_a_conformance_case_in_time(case: Raw) -> None:
+    simulation, timeline, until = timeline_of_case(case)
+    check(*recorded_time(simulation, timeline, until), case["name"])
+
+
+@pytest.mark.parametrize("release", ["", "1.16"])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_random_run_in_time(seed: int, release: str) -> None:
+    run = a_run(seed, release)
+    check(*recorded_time(run.simulation, run.timeline, run.until), str(seed))
+
+
+def real_clusters() -> list[Any]:
+    paths = sorted((SHARED / "real" / "clusters").glob("*.json.gz"), key=lambda path: -path.stat().st_size)
+    return [pytest.param(path, id=path.name.split("__")[1]) for path in paths[:6]]
+
+
+@pytest.mark.skipif(not real_clusters(), reason="../shared is not beside the checkout")
+@pytest.mark.parametrize("path", real_clusters())
+def test_a_real_cluster_whose_pods_are_placed_again(path: Path) -> None:
+    objects = read_snapshot(str(path))
+    for number, obj in enumerate(o for o in objects if o["kind"] == "Pod"):
+        if number % 2:
+            obj["spec"].pop("nodeName", None)
+    simulation = Simulation(objects, seed=1, unknown_plugins="warn")
+    assert simulation.pods
+    check(*recorded_once(simulation), path.name)
+
+
+# ------------------------------------------------------------------------------------------------ instants
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_state_at_a_second_is_after_everything_of_it(seed: int) -> None:
+    run = a_run(seed + 100)
+    recorder, timeline = Recorder(run.simulation), run.timeline
+    seen: list[tuple[float, Raw]] = []
+    while timeline.next_instant() <= run.until:
+        timeline.step()
+        records, timeline._records = timeline._records, []
+        for record in records:
+            recorder.record(record)
+        assumed = set(timeline.api.lifecycle.assumed())
+        seen.append((timeline.clock.now, core_state(timeline.cluster, set(timeline.api.pods), assumed)))
+    recording = Recording([block.data for block in recorder.drain() if block.part == MOVES_PART])
+    for i, (t, live) in enumerate(seen):
+        assert told_state(State(recording, recording.after_time(t)).as_dict()) == live
+        if i + 1 < len(seen) and seen[i + 1][0] - t > 1e-3:
+            between = (t + seen[i + 1][0]) / 2
+            assert told_state(State(recording, recording.after_time(between)).as_dict()) == live
+
+
+# ------------------------------------------------------------------------------------------------ since
+
+
+@cache
+def recordings() -> list[Recording]:
+    """Runs of every kind, nodes that come and go among them."""
+    found = [
+        recorded_once(simulation_of_case(case))[0] for case in golden_cases(GOLDEN / "v1.34/cases.jsonl.gz", "preem")
+    ]
+    for run in (a_run(seed) for seed in range(8)):
+        found.append(recorded_time(run.simulation, run.timeline, run.until)[0])
+    return found
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_changes_add_up(data: st.DataObject) -> None:
+    recording = data.draw(st.sampled_from(recordings()))
+    before, after = (State(recording, data.draw(st.integers(0, recording.end))) for _ in range(2))
+    change = changes(before, after)
+    assert add_up(before.as_dict(), change) == after.as_dict()
+    told = {node["name"]: node for node in before.as_dict()["nodes"]}
+    assert all(told.get(node["name"]) != node for node in change["nodes"]), "only what changed"
+
+
+def test_nothing_changes_from_a_moment_to_itself() -> None:
+    recording = recordings()[-1]
+    for moment in range(0, recording.end, 5):
+        change = changes(State(recording, moment), State(recording, moment))
+        assert not any(value for key, value in change.items() if key not in ("cycle", "t"))

@@ -1,0 +1,80 @@
+"""A cycle step by step says of every node what the conformance cases say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.cycle_steps import ranges, told
+from scheduler_core.errors import InputError
+from tests.scheduler_core.debugger.live import ROOT, Raw, golden_cases, simulation_of_case
+
+CASES = golden_cases(ROOT / "tests" / "golden" / "v1.34" / "cases.jsonl.gz")[::40]
+
+
+def rows_of(pairs: list[list[int]]) -> list[int]:
+    return [row for first, last in pairs for row in range(first, last + 1)]
+
+
+def refused(cycle: Raw, names: list[str]) -> Raw:
+    """Node -> the decisive plugin and its reasons, out of what is told."""
+    found: Raw = {}
+    for asked in cycle["filters"]:
+        for said in asked["decisive"]:
+            found |= {names[row]: (asked["plugin"], said["reasons"]) for row in rows_of(said["rows"])}
+    for entry in cycle["nominated"]:
+        name, said = names[entry["row"]], entry["status"]
+        found.pop(name, None)
+        if said:
+            found[name] = (said["plugin"], said["reasons"])
+    if cycle["left_out"]:
+        found |= {names[row]: ("", cycle["left_out"]["reasons"]) for row in rows_of(cycle["left_out"]["rows"])}
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_against_the_golden_form(case: Raw) -> None:
+    simulation = simulation_of_case(case)
+    names = list(simulation.nodes)
+    for trace in simulation.run():
+        golden, cycle = trace.golden(names), told(trace)
+        assert cycle == told(CycleTrace.decode(trace.encode()))
+        if trace.preenqueue or trace.prefilter:
+            assert cycle["rejected"]["reasons"] == list((trace.preenqueue or trace.prefilter).reasons)  # type: ignore[union-attr]
+            continue
+        wanted = {n: (s.get("plugin", ""), s["reasons"]) for n, s in golden["filter"].items()}
+        assert refused(cycle, names) == wanted
+        assert [names[row] for row in rows_of(cycle["feasible"])] == golden["feasible"]
+        if "total" in golden:
+            assert cycle["total"] == [golden["total"][name] for name in golden["feasible"]]
+        for plugin, score in golden.get("score", {}).items():
+            scores = told(trace, plugin)["scores"]
+            assert scores["raw"] == [score["raw"][name] for name in golden["feasible"]]
+            assert scores["normalized"] == [score["normalized"][name] for name in golden["feasible"]]
+            assert cycle["weights"][plugin] == score["weight"]
+        check_steps(cycle, golden, trace)
+
+
+def check_steps(cycle: Raw, golden: Raw, trace: CycleTrace) -> None:
+    order = ["preenqueue", "prefilter", "filter", "postfilter", "prescore", "score", "reserve", "permit", "bind"]
+    points = [order.index(step["point"]) for step in cycle["steps"] if step["point"] != "prebind"]
+    assert points == sorted(points)
+    asked = [step["plugin"] for step in cycle["steps"] if step["point"] == "filter" and step["plugin"]]
+    assert asked == list(trace.verdicts)
+    scored = [step["plugin"] for step in cycle["steps"] if step["point"] == "score" and step["plugin"]]
+    assert scored == list(golden.get("score", {}))
+    tried = [step["node"] for step in cycle["steps"] if step["point"] == "postfilter" and step["node"]]
+    assert tried == list(golden.get("postfilter", {}).get("candidates", {}))
+
+
+def test_points_of_a_plugin_that_did_not_score() -> None:
+    trace = next(trace for trace in simulation_of_case(CASES[0]).run())
+    with pytest.raises(InputError, match="gave no scores"):
+        told(trace, "Nobody")
+
+
+@pytest.mark.parametrize(("rows", "pairs"), [([], []), ([4], [[4, 4]]), ([0, 1, 2, 5, 7, 8], [[0, 2], [5, 5], [7, 8]])])
+def test_ranges(rows: list[int], pairs: Any) -> None:
+    assert ranges(rows) == pairs

@@ -1,0 +1,153 @@
+"""The numbers behind `Insufficient cpu` are those of the cycle, on every node that refuses the pod for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scheduler_core.api.objects import Toleration
+from scheduler_core.debugger.headroom import COUNTED, FIT, TAINTS, UNNAMED, Room, told_of
+from scheduler_core.debugger.node_history import history_of
+from scheduler_core.debugger.recording import Recording
+from scheduler_core.framework.interface import Status
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario_run import ScenarioRun
+from tests.scheduler_core.build import node, pod
+from tests.scheduler_core.debugger.live import SAMPLES, Raw, Watched, scenario_at, simulation_of_case
+from tests.scheduler_core.debugger.test_cluster_state import cases, recorded_once, recorded_time
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "v1.34"
+NONE = Status("Success")
+IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
+
+
+def check(recording: Recording, watched: Watched) -> int:
+    """Every reason of every node has its numbers, which are the core's own; how many were looked at."""
+    seen = 0
+    for number, (trace, names, state) in enumerate(
+        zip(watched.traces, watched.orders, watched.states, strict=False), start=1
+    ):
+        moment = recording.before_cycle(number)
+        promised = [names[row] for row, status in trace.nominated.items() if status and status.plugin == FIT]
+        room = Room(recording, moment, trace.pod, promised)
+        columns = {node["name"]: node for node in state["nodes"]}
+        for row, name in enumerate(names):
+            status = trace.status_at(row)
+            if status is None or status.plugin != FIT:
+                continue
+            told = room.told(status.reasons, [name])
+            assert room.each(status.reasons, [name]) == ["; ".join(told)]
+            history = history_of(recording, name)
+            assert history is not None
+            counted = trace.nominated.get(row) is not None
+            assert told_of(recording, history, moment, trace.pod, status.reasons, counted) == told
+            for reason, text in zip(status.reasons, told, strict=True):
+                assert text.startswith(f"{reason}: "), (number, name, told)
+                assert counted or COUNTED not in text
+                seen += 1
+            used, of = columns[name]["requested"], columns[name]["allocatable"]
+            for resource, (free, whole) in room._known.items():
+                place = room._rows[name]
+                assert whole[place] == of.get(resource, 0)
+                if not counted:
+                    assert free[place] == of.get(resource, 0) - used.get(resource, 0)
+    return seen
+
+
+@pytest.mark.parametrize("case", cases(GOLDEN, most=40))
+def test_conformance_cases(case: Raw) -> None:
+    check(*recorded_once(simulation_of_case(case)))
+
+
+@pytest.mark.parametrize("path", IN_TIME, ids=lambda path: path.stem)
+def test_in_time(path: Path) -> None:
+    scenario = scenario_at(path)
+    run = ScenarioRun(scenario)
+    check(*recorded_time(run.simulation, run.timeline, scenario.until()))
+
+
+def rooms(*objects: Raw) -> tuple[Recording, Watched]:
+    return recorded_once(Simulation(list(objects), tie_break="name"))
+
+
+def test_of_one_node_and_of_several() -> None:
+    recording, watched = rooms(
+        node("n1", cpu="8", more={"example.com/gpu": "2"}),
+        node("n2", cpu="8"),
+        node("big", cpu="64"),
+        pod("a", on="n1", requests={"cpu": "5500m"}),
+        pod("new", requests={"cpu": "9", "example.com/gpu": "3"}),
+    )
+    assert check(recording, watched) == 5
+    room = Room(recording, 0, "default/new")
+    both = ["Insufficient cpu", "Insufficient example.com/gpu"]
+    assert room.told(both, ["n1"]) == [
+        "Insufficient cpu: asks 9, 2.5 of 8 free",
+        "Insufficient example.com/gpu: asks 3, 2 of 2 free",
+    ]
+    assert room.told(both[:1], ["n1", "n2"]) == ["Insufficient cpu: asks 9, at most 8 of 8 free"]
+    assert room.each(both[:1], ["n1", "n2"]) == [
+        "Insufficient cpu: asks 9, 2.5 of 8 free",
+        "Insufficient cpu: asks 9, 8 of 8 free",
+    ]
+    assert room.told(both[:1], ["n1", "big"]) == both[:1], "what the numbers do not bear out stays as it is"
+    assert room.closest(["n1", "n2"]) == "n1, short by 6.5 cpu and 1 example.com/gpu"
+
+
+def test_a_full_node() -> None:
+    recording, _ = rooms(node("n1", pods=1), pod("old", on="n1"), pod("new"))
+    assert Room(recording, 0, "default/new").told(["Too many pods"], ["n1"]) == ["Too many pods: 1 of 1 pods run there"]
+
+
+def test_nominated_pods_are_counted_where_the_cycle_did() -> None:
+    recording, watched = rooms(
+        node("n1", cpu="2"),
+        pod("low", on="n1", requests={"cpu": "2"}),
+        pod("urgent", requests={"cpu": "1500m"}, priority=100),
+        pod("new", requests={"cpu": "1"}, priority=10),
+    )
+    assert check(recording, watched)
+    number = next(i for i, trace in enumerate(watched.traces, start=1) if trace.pod == "default/new")
+    room = Room(recording, recording.before_cycle(number), "default/new", ["n1"])
+    assert room.told(["Insufficient cpu"], ["n1"]) == [f"Insufficient cpu: asks 1, 500m of 2 free{COUNTED}"]
+
+
+def test_taints_that_the_release_does_not_name() -> None:
+    """The first that the pod does not tolerate, those of most nodes first; 1.34 names the same key and value."""
+    own = [
+        {"key": "team", "operator": "Exists"},
+        {"key": "x", "operator": "Equal", "value": "1", "effect": "NoSchedule"},
+    ]
+    nodes = [
+        node("n1", taints=(("team", "a", "NoSchedule"), ("gpu", "", "NoExecute"))),
+        node("n2", taints=(("x", "1", "NoSchedule"), ("x", "2", "NoSchedule"))),
+        node("n3", taints=(("gpu", "", "NoExecute"), ("x", "2", "NoSchedule"))),
+        node("soft", taints=(("gpu", "", "PreferNoSchedule"),), cpu="1"),
+    ]
+    objects = [*nodes, pod("new", requests={"cpu": "2"}, tolerations=own)]
+    recording, watched = recorded_once(Simulation(objects, release="1.36", tie_break="name"))
+    names, trace = watched.orders[0], watched.traces[0]
+    tolerations = [Toleration(**entry) for entry in own]
+    room = Room(recording, 0, "default/new", tolerations=tolerations)
+    refused = [name for row, name in enumerate(names) if (trace.status_at(row) or NONE).plugin == TAINTS]
+    assert refused == ["n1", "n2", "n3"]
+    assert room.taints(refused) == ["gpu:NoExecute", "x=2:NoSchedule"]
+    assert room.told([UNNAMED], refused) == [f"{UNNAMED}: gpu:NoExecute and x=2:NoSchedule"]
+    each = [f"{UNNAMED}: gpu:NoExecute", f"{UNNAMED}: x=2:NoSchedule", f"{UNNAMED}: gpu:NoExecute"]
+    assert room.each([UNNAMED], refused) == each
+    assert room.taints(refused, most=1) == ["gpu:NoExecute", "1 other"]
+    for name, text in zip(refused, each, strict=True):
+        history = history_of(recording, name)
+        assert history is not None
+        assert told_of(recording, history, 0, "default/new", [UNNAMED], False, tolerations) == [text]
+    assert Room(recording, 0, "default/new").told([UNNAMED], refused) == [UNNAMED], (
+        "without tolerations nothing is said"
+    )
+    _, before = recorded_once(Simulation(objects, release="1.34", tie_break="name"))
+    words = {name: before.traces[0].status_at(row) for row, name in enumerate(names)}
+    assert [(words[name] or NONE).reasons for name in refused] == [
+        ("node(s) had untolerated taint {gpu: }",),
+        ("node(s) had untolerated taint {x: 2}",),
+        ("node(s) had untolerated taint {gpu: }",),
+    ]

@@ -1,0 +1,109 @@
+"""A pod of a recording that is read when it is asked for is the pod that would have been read at once."""
+
+from __future__ import annotations
+
+import zlib
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.lazy_pods import StoredPod, unread
+from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recorder, Recording, encode, objects_from
+from scheduler_core.debugger.restore import rewind
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.debugger.live import Raw, golden_cases
+from tests.scheduler_core.debugger.test_provenance import GOLDEN
+from tests.scheduler_core.debugger.test_time_travel import told
+
+OF_CLUSTERS = {"label_class", "node", "term_columns"}  # of the pod in a cluster, not of the pod
+FIELDS = sorted(set(PodInfo.__slots__) - OF_CLUSTERS - {"pod", "release", "_terms"})
+
+
+def recorded(case: Raw) -> tuple[list[bytes], list[tuple[str, bytes]], Simulation]:
+    simulation = Simulation(
+        case["objects"], release=case["kubernetes"], config=case.get("config"), tie_break="name", pods=case["pods"]
+    )
+    recorder = Recorder(simulation)
+    for trace in simulation.run():
+        recorder.cycle(trace)
+    blocks = recorder.drain()
+    objects = [one for b in blocks if b.part == "objects" for one in objects_from(b.data)]
+    return [block.data for block in blocks if block.part == MOVES_PART], objects, simulation
+
+
+def rewound(moves: list[bytes], objects: list[tuple[str, bytes]], simulation: Simulation) -> Simulation:
+    recording = Recording(moves)
+    make = partial(Simulation, release=simulation.release.name, config=simulation.configuration)
+    return rewind(recording, objects.__getitem__, recording.end, make, simulation.release)
+
+
+def before_there_was_the_column(block: bytes) -> bytes:
+    """As versions wrote it that did not say which pods are plain."""
+    found: dict[str, Any] = msgspec.msgpack.decode(zlib.decompress(block))
+    assert list(TABLES["pods"])[-1] == "plain"
+    if "pods" in found:
+        found["pods"] = found["pods"][:-1]
+    return encode(found)
+
+
+def cases() -> list[Any]:
+    kinds: dict[tuple[str, str], Any] = {}
+    for release in ("v1.34", "v1.16"):
+        for case in golden_cases(GOLDEN / release / "cases.jsonl.gz"):
+            kinds.setdefault((release, case["name"].split("-")[0]), pytest.param(case, id=f"{release}-{case['name']}"))
+    return list(kinds.values())[::3]
+
+
+@pytest.mark.parametrize("case", cases())
+def test_it_is_the_pod_that_is_read_at_once(case: Raw) -> None:
+    moves, objects, simulation = recorded(case)
+    later = rewound(moves, objects, simulation)
+    eager = rewound(list(map(before_there_was_the_column, moves)), objects, simulation)
+    assert not any(isinstance(pod, StoredPod) for pod in eager.cluster.pods.values())
+    stored = [pod for pod in later.cluster.pods.values() if isinstance(pod, StoredPod)]
+    assert all(map(unread, stored)), "the cluster is there without it"
+    assert list(later.cluster.pods) == list(eager.cluster.pods)
+    for key, pod in later.cluster.pods.items():
+        other = eager.cluster.pods[key]
+        for field in FIELDS:
+            assert _same(getattr(pod, field)) == _same(getattr(other, field)), f"{key} {field}"
+        assert msgspec.to_builtins(pod.pod) == msgspec.to_builtins(other.pod)
+        assert [len(terms) for terms in pod.terms()] == [len(terms) for terms in other.terms()]
+        assert not unread(pod)
+    assert told(later) == told(eager)
+
+
+def _same(value: Any) -> Any:
+    return list(value) if isinstance(value, list | tuple) else value
+
+
+def test_plain_pods_wait_to_be_read_and_others_do_not() -> None:
+    node = {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}}
+    ports = [{"containerPort": 80, "hostPort": 80}]
+    term = {"labelSelector": {}, "topologyKey": "zone"}
+    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    specs: dict[str, Raw] = {
+        "plain": {"containers": [{"resources": {"requests": {"cpu": "1"}}}], "volumes": [{"configMap": {}}]},
+        "ports": {"containers": [{"ports": ports}]},
+        "volume": {"containers": [{}], "volumes": [{"persistentVolumeClaim": {"claimName": "c"}}]},
+        "terms": {"containers": [{}], "affinity": near},
+    }
+    pods = [{"kind": "Pod", "metadata": {"name": n}, "spec": s | {"nodeName": "n"}} for n, s in specs.items()]
+    simulation = Simulation([node, *pods])
+    blocks = Recorder(simulation).drain()
+    objects = [one for b in blocks if b.part == "objects" for one in objects_from(b.data)]
+    moves = [block.data for block in blocks if block.part == MOVES_PART]
+    found = rewound(moves, objects, simulation).cluster.pods
+    assert {key: unread(pod) for key, pod in found.items()} == {
+        "default/plain": True,
+        "default/ports": False,
+        "default/volume": False,
+        "default/terms": False,
+    }
+    assert not found["default/plain"].pod.spec.affinity
+    assert not unread(found["default/plain"])
+    with pytest.raises(AttributeError):
+        _ = found["default/plain"].nothing  # type: ignore[attr-defined]

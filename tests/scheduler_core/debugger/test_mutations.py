@@ -1,0 +1,184 @@
+"""The vocabulary of forks and remedies: what is read, what is refused, and what each change does."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.debugger.mutations import Edit, read_changes, written
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+
+Raw = dict[str, Any]
+
+
+def node(name: str, cpu: str = "4", **labels: str) -> Raw:
+    has = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": has}}
+
+
+def pod(name: str, cpu: str = "1", on: str = "", **spec: Any) -> Raw:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, "nodeName": on, **spec}}
+
+
+def cluster(**settings: Any) -> Simulation:
+    objects = [node("a", zone="1"), node("b", zone="2"), pod("there", "3", "a"), pod("new", "2")]
+    return Simulation(objects, tie_break="name", **settings)
+
+
+def after(*changes: Raw, simulation: Simulation | None = None) -> Simulation:
+    simulation = simulation or cluster()
+    Edit(simulation).apply(read_changes(list(changes)))
+    return simulation
+
+
+def outcome(simulation: Simulation) -> dict[str, str]:
+    return {trace.pod: trace.node or trace.message for trace in simulation.run()}
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ({}, "changes: must be a list, got dict"),
+        ([{}], "changes[0]: must have exactly one of create, "),
+        ([{"cordon": "a", "drain": "b"}], "got cordon, drain"),
+        (
+            [{"cordon": "a"}, {"patch": {"kind": "Pod", "name": "x"}}],
+            "changes[1]: patch: Object missing required field",
+        ),
+        ([{"cordn": "a"}], "unknown field `cordn`"),
+        ([{"taint": {"node": "a", "key": "k"}}], "changes[0]: taint.effect: is missing"),
+        ([{"taint": {"node": "a", "key": "k", "effect": "No"}}], "changes[0]: taint.effect: Invalid enum value 'No'"),
+        ([{"weight": {"plugin": "ImageLocality", "weight": -1}}], "changes[0]: weight.weight: must be in 0.."),
+        ([{"create": {"kind": "Deployment", "metadata": {"name": "d"}}}], "does not look at objects of this kind"),
+        (
+            [{"create": {"kind": "Node", "metadata": {}}}],
+            "changes[0]: create: Node without a name: metadata.name: is missing",
+        ),
+        ([{"place": {"pod": "default/new", "node": 3}}], "changes[0]: place.node: Expected `str`, got `int`"),
+    ],
+)
+def test_what_is_refused(raw: Any, told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_changes(raw)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"delete": {"kind": "Pod", "name": "nobody"}}, "changes[0]: delete: Pod default/nobody: does not exist"),
+        ({"cordon": "z"}, "changes[0]: cordon: Node z: does not exist"),
+        ({"create": node("a")}, "exists already"),
+        ({"patch": {"kind": "Lease", "name": "x", "patch": {}}}, "does not look at objects of this kind"),
+        ({"patch": {"kind": "Node", "name": "a", "patch": {"metadata": {"name": "x"}}}}, "may not rename"),
+        ({"patch": {"kind": "Node", "name": "a", "patch": {"status": {"allocatable": {"cpu": "x"}}}}}, "allocatable"),
+        ({"skip": {"plugin": "Nothing"}}, "is in no profile; there are "),
+        ({"weight": {"plugin": "NodeName", "weight": 2}}, "does not score in any profile"),
+        ({"place": {"pod": "default/there", "node": "b"}}, "already runs on a node"),
+    ],
+)
+def test_what_cannot_be_done(change: Raw, told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        after(change)
+    assert told in str(refused.value)
+
+
+def test_they_are_written_as_they_were_read() -> None:
+    raw = [
+        {"patch": {"kind": "Pod", "namespace": "default", "name": "new", "patch": {"spec": {"nodeSelector": None}}}},
+        {"skip": {"plugin": "NodeName"}},
+        {"untaint": {"node": "a", "key": "k"}},
+    ]
+    assert [written(change) for change in read_changes(copy.deepcopy(raw))] == raw
+
+
+@pytest.mark.parametrize(
+    ("change", "outcomes"),
+    [
+        ({"create": pod("later", "2")}, {"default/new": "b", "default/later": "b"}),
+        ({"create": pod("big", "4", "b")}, {"default/new": "0/2 nodes are available: 2 Insufficient cpu."}),
+        ({"create": node("0")}, {"default/new": "0"}),
+        ({"delete": {"kind": "Node", "name": "b"}}, {"default/new": "0/1 nodes are available: 1 Insufficient cpu."}),
+        ({"delete": {"kind": "Pod", "name": "new"}}, {}),
+        (
+            {"cordon": "b"},
+            {"default/new": "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."},
+        ),
+        ({"patch": {"kind": "Pod", "name": "new", "patch": {"spec": {"nodeSelector": {"zone": "1"}}}}}, None),
+        ({"place": {"pod": "default/new", "node": "a"}}, {"default/new": "a"}),
+        ({"skip": {"pod": "default/new", "plugin": "NodeResourcesFit"}}, {"default/new": "a"}),
+        ({"skip": {"plugin": "NodeResourcesFit"}}, {"default/new": "a"}),
+    ],
+)
+def test_what_becomes_of_the_pods(change: Raw, outcomes: dict[str, str] | None) -> None:
+    found = outcome(after(change, simulation=cluster(preemption=False)))
+    if outcomes is None:
+        assert "didn't match Pod's node affinity" in found["default/new"]
+    elif "skip" in change:  # all nodes fit, and the emptier one is not preferred by what is left out
+        assert found.keys() == outcomes.keys()
+        assert set(found.values()) <= {"a", "b"}
+    else:
+        assert found == outcomes
+
+
+def test_skip_is_for_one_pod_alone_if_it_says_so() -> None:
+    objects = [node("a", cpu="1"), pod("one", "3"), pod("two", "3")]
+    simulation = Simulation(objects, tie_break="name", preemption=False)
+    found = outcome(after({"skip": {"pod": "default/one", "plugin": "NodeResourcesFit"}}, simulation=simulation))
+    assert found == {"default/one": "a", "default/two": "0/1 nodes are available: 1 Insufficient cpu."}
+
+
+def test_a_skipped_plugin_does_not_count_in_preemption_either() -> None:
+    tainted = node("a") | {"spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}}
+    objects = [tainted, pod("low", "4", "a"), pod("high", "4", priority=5)]
+    assert not next(Simulation(objects, tie_break="name").run()).victims
+    trace = next(
+        after({"skip": {"pod": "default/high", "plugin": "TaintToleration"}}, simulation=Simulation(objects)).run()
+    )
+    assert trace.victims == ["default/low"]
+
+
+def test_taints_come_and_go() -> None:
+    taint = {"node": "b", "key": "k", "value": "v", "effect": "NoSchedule"}
+    assert "untolerated taint" in outcome(after({"taint": taint}))["default/new"]
+    assert outcome(after({"taint": taint}, {"untaint": {"node": "b", "key": "k"}})) == {"default/new": "b"}
+
+
+def test_drain_deletes_all_but_pods_of_daemon_sets() -> None:
+    daemon = pod("agent", on="a")
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agents", "controller": True}]
+    simulation = Simulation([node("a"), daemon, pod("there", on="a")])
+    assert list(after({"drain": "a"}, simulation=simulation).cluster.pods) == ["default/agent"]
+    assert simulation.cluster.nodes.unschedulable.tolist() == [True]
+
+
+def test_a_patched_pod_stays_on_its_node_and_a_pending_one_keeps_its_place() -> None:
+    smaller = [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]
+    patches = [
+        {"patch": {"kind": "Pod", "name": name, "patch": {"spec": {"containers": smaller}}}}
+        for name in ("there", "new")
+    ]
+    simulation = after(*patches)
+    assert simulation.cluster.nodes.requested["cpu"].tolist() == [500, 0]
+    assert [pod.requests for pod in simulation.to_try] == [{"cpu": 500}]
+
+
+def test_another_weight_is_what_is_counted() -> None:
+    trace = next(after({"weight": {"plugin": "NodeResourcesFit", "weight": 50}}).run())
+    assert not trace.scores or trace.scores["NodeResourcesFit"].weight == 50
+    simulation = Simulation([node("a"), node("b"), pod("new")])
+    trace = next(after({"weight": {"plugin": "ImageLocality", "weight": 7}}, simulation=simulation).run())
+    assert trace.scores["ImageLocality"].weight == 7
+    simulation = Simulation([node("a"), node("b"), pod("new")])
+    trace = next(after({"weight": {"plugin": "ImageLocality", "weight": 0}}, simulation=simulation).run())
+    assert "ImageLocality" not in trace.scores
+
+
+def test_changes_of_a_fork_are_json() -> None:
+    change = read_changes([{"create": pod("x")}])[0]
+    assert msgspec.json.decode(msgspec.json.encode(written(change)))["create"]["metadata"]["name"] == "x"

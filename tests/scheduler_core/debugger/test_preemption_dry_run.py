@@ -1,0 +1,75 @@
+"""Trials that are made again come to what the cycle recorded, and each step is what the reference says it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scheduler_core.debugger.preemption_dry_run import REMOVE, REPRIEVE, Trials
+from scheduler_core.debugger.provenance import NotThere
+from scheduler_core.errors import InputError
+from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.scheduler_core.provenance.cases import cycles_of
+
+GOLDEN = ROOT / "tests" / "golden"
+
+
+def preempting() -> list[Any]:
+    return [
+        pytest.param(case, id=f"{release}-{case['name']}")
+        for release in ("v1.34", "v1.27")
+        for case in golden_cases(Path(GOLDEN / release / "cases.jsonl.gz"))
+        if case.get("preempt")
+    ]
+
+
+@pytest.mark.parametrize("case", preempting())
+def test_they_come_to_what_was_recorded(case: dict[str, Any]) -> None:
+    for provenance, trace, _ in cycles_of(case):
+        found = trace.postfilter
+        if found is None:
+            continue
+        trials = Trials(provenance.framework, provenance.pod, trace)
+        tried = trials.nodes()
+        assert {node.node for node in tried if node.candidate} == found.candidates.keys()
+        assert len(tried) == len(found.candidates) + sum(len(rows) for _, rows in found.rejected)
+        for node in tried:
+            trial = trials.of(node.node)
+            assert trial.agrees is True, f"{trace.pod} on {node.node}: {trial}"
+            if node.candidate:
+                check_steps(trial)
+            else:
+                assert not trial.victims
+                assert all(not step.fits for step in trial.steps)
+
+
+def check_steps(trial: Any) -> None:
+    """All leave; each comes back once, those that break budgets first; whoever keeps the pod out is a victim."""
+    first, *back = trial.steps
+    assert first.do == REMOVE
+    assert first.fits
+    assert all(step.do == REPRIEVE for step in back)
+    assert sorted(first.pods) == sorted(pod for step in back for pod in step.pods)
+    assert [step.violates for step in back] == sorted((step.violates for step in back), reverse=True)
+    assert {step.pods[0] for step in back if not step.fits} == set(trial.victims)
+    assert sum(step.violates and not step.fits for step in back) == trial.violations
+    assert all(step.plugin and step.reasons for step in back if not step.fits)
+    for group in (True, False):
+        priorities = [step.priority for step in back if step.violates is group]
+        assert priorities == sorted(priorities, reverse=True)
+
+
+def test_what_cannot_be_tried_is_said() -> None:
+    case = next(case for case in golden_cases(GOLDEN / "v1.34" / "cases.jsonl.gz", "preemption"))
+    for provenance, trace, _ in cycles_of(case):
+        if trace.postfilter is None:
+            with pytest.raises(NotThere, match="not asked"):
+                Trials(provenance.framework, provenance.pod, trace)
+            continue
+        trials = Trials(provenance.framework, provenance.pod, trace)
+        with pytest.raises(NotThere, match="no node 'nowhere'"):
+            trials.told("nowhere")
+        with pytest.raises(InputError, match="page"):
+            trials.told(page=2)

@@ -1,0 +1,411 @@
+"""Find against a plain evaluation over the traces, for every variable and function; and expressions meant to harm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.objects import Pod
+from scheduler_core.debugger.cycle_index import Facts
+from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, Recording, facts_from
+from scheduler_core.debugger.search import FUNCTIONS, VARIABLES, Search, WrongExpression
+from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.debugger.live import (
+    ROOT,
+    Raw,
+    Watched,
+    golden_cases,
+    simulation_of_case,
+    watch_once,
+    watch_time,
+)
+from tests.scheduler_core.time.test_timeline_properties import a_run
+
+GOLDEN = ROOT / "tests" / "golden"
+KINDS = ("preemption", "mixed", "gates", "taints", "affinity", "sampling", "volumes", "resources", "spread")
+
+
+@dataclass
+class Run:
+    """A run that was recorded, with all that a plain evaluation needs. `pods`: each cycle's pod, as it was then."""
+
+    name: str
+    recording: Recording
+    facts: Facts
+    watched: Watched
+    pods: list[Pod]
+    outcomes: list[Raw]
+
+    def find(self, where: str, **how: Any) -> Raw:
+        return Search(self.recording, self.facts).find(where, **{"limit": 10_000} | how)
+
+
+def loaded(name: str, recorder: Recorder, watched: Watched, pods: list[Pod], outcomes: list[Raw]) -> Run:
+    blocks = recorder.drain()
+    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
+    facts = facts_from(block.data for block in blocks if block.part == FACTS_PART)
+    return Run(name, recording, facts, watched, pods, outcomes)
+
+
+def run_of(simulation: Simulation, name: str) -> Run:
+    recorder, watched = Recorder(simulation), Watched()
+    known = {info.key: info.pod for info in simulation.pending}
+    pods, outcomes = [], []
+    for trace in watch_once(simulation, watched):
+        recorder.cycle(trace)
+        pods.append(known[trace.pod])
+        outcomes.append({"result": trace.result, "message": trace.message or trace.error})
+    return loaded(name, recorder, watched, pods, outcomes)
+
+
+def run_in_time(seed: int) -> Run:
+    run = a_run(seed)
+    recorder, watched = Recorder(run.simulation), Watched()
+    pods: list[Pod] = []
+    try_pod = run.timeline.scheduler.try_pod
+
+    def trying(info: Any, *args: Any) -> Any:
+        pods.append(info.pod)
+        return try_pod(info, *args)
+
+    run.timeline.scheduler.try_pod = trying  # type: ignore[method-assign]
+    outcomes = []
+    for record in watch_time(run.timeline, run.until, watched):
+        recorder.record(record)
+        if record.trace is not None:
+            outcomes.append({"result": record.data["result"], "message": record.data.get("message", "")})
+    return loaded(f"time-{seed}", recorder, watched, pods, outcomes)
+
+
+@cache
+def runs() -> list[Run]:
+    found = [
+        run_of(simulation_of_case(case), case["name"])
+        for kind in KINDS
+        for case in golden_cases(GOLDEN / "v1.34" / "cases.jsonl.gz", kind)[:6]
+    ]
+    found += [run_of(simulation_of_case(case), case["name"]) for case in older()]
+    return found + [run_in_time(seed) for seed in (1, 2, 3, 5, 8)]
+
+
+def older() -> list[Raw]:
+    return golden_cases(GOLDEN / "v1.27" / "cases.jsonl.gz", "affinity", "preemption")[:8]
+
+
+class Plain:
+    """One cycle, looked at without the recording: what an expression's names stand for."""
+
+    def __init__(self, run: Run, i: int) -> None:
+        trace, told = run.watched.traces[i], run.pods[i]
+        names = run.watched.orders[i]
+        golden = trace.golden(names)
+        self.trace, self.names = trace, names
+        self.pod, self.namespace, self.name = trace.pod, *trace.pod.split("/")
+        self.labels = told.metadata.labels
+        self.owner = next((f"{o.kind} {o.name}" for o in told.metadata.owner_references if o.controller), "")
+        self.priority, self.scheduler = told.spec.priority or 0, told.spec.scheduler_name
+        self.gated = bool(told.spec.scheduling_gates)
+        self.attempt, self.cycle, self.t = trace.attempt, i + 1, round(run.watched.times[i], 6)
+        self.result, self.message = run.outcomes[i]["result"], run.outcomes[i]["message"]
+        self.node = trace.node if self.result in ("scheduled", "waiting") else ""
+        self.nominated, self.victims = trace.nominated_node, trace.victims
+        self.nodes, self.feasible = len(names), len(golden["feasible"])
+        whole = trace.preenqueue or trace.prefilter or (trace.error and not trace.verdicts)
+        self.looked = 0 if whole else sum(trace.has_looked(row) for row in range(len(names)))
+        self.duration_ms = sum(trace.durations.values()) / 1e6
+        totals = sorted(golden.get("total", {}).values(), reverse=True)
+        scored = len(totals) > 1 and trace.node
+        self.score = golden["total"][trace.node] if scored else None
+        self.tied = totals.count(self.score) if scored else int(bool(trace.node))
+        self.margin = totals[0] - totals[1] if scored else None
+        self.refusals, self.reasons = self._refused()
+
+    def _refused(self) -> tuple[dict[str, int], list[str]]:
+        """Node by node, by the status that decided."""
+        found: dict[str, int] = {}
+        reasons: list[str] = []
+        if self.trace.preenqueue is not None:
+            return {self.trace.preenqueue.plugin: 0}, list(self.trace.preenqueue.reasons)
+        for row in range(len(self.names)):
+            status = self.trace.status_at(row)
+            if status is None:
+                continue
+            reasons += status.reasons
+            match = re.fullmatch(r"node\(s\) didn't satisfy plugin\(s\) \[(.*)\]", status.message)
+            for plugin in match[1].split() if match and not status.plugin else [status.plugin]:
+                found[plugin] = found.get(plugin, 0) + 1
+        for status in (self.trace.reserve, self.trace.permit):
+            if status is not None and status.rejected:
+                found[status.plugin] = found.get(status.plugin, 0) + 1
+                reasons += status.reasons
+        return found, reasons
+
+    def refused_by(self, plugin: str) -> bool:
+        return plugin in self.refusals
+
+    def refused_on(self, name: str) -> bool:
+        if name not in self.names or self.trace.preenqueue is not None:
+            return False
+        denied = any(s is not None and s.rejected for s in (self.trace.reserve, self.trace.permit))
+        return self.trace.status_at(self.names.index(name)) is not None or (denied and name == self.trace.node)
+
+    def reason(self, text: str) -> bool:
+        return any(text in reason for reason in self.reasons)
+
+
+Asked = Callable[[Any], bool]
+EXPRESSIONS: dict[str, Asked] = {
+    'result == "unschedulable" && refused_by("NodeAffinity")': lambda c: (
+        c.result == "unschedulable" and c.refused_by("NodeAffinity")
+    ),
+    'node.startsWith("n") && score < 480': lambda c: (
+        c.node.startswith("n") and c.score is not None and c.score < 480
+    ),
+    "margin == 0": lambda c: c.margin == 0,
+    "margin > 2": lambda c: c.margin is not None and c.margin > 2,
+    "score == null": lambda c: c.score is None,
+    "score >= 150": lambda c: c.score is not None and c.score >= 150,
+    "tied > 1": lambda c: c.tied > 1,
+    "tied == 1": lambda c: c.tied == 1,
+    "victims.size() > 0 && nominated != ''": lambda c: bool(c.victims) and c.nominated != "",
+    "'default/v' in victims || victims.exists(v, v.contains('1'))": lambda c: (
+        "default/v" in c.victims or any("1" in v for v in c.victims)
+    ),
+    "feasible < nodes && feasible > 0": lambda c: 0 < c.feasible < c.nodes,
+    "looked < nodes": lambda c: c.looked < c.nodes,
+    "looked == 0": lambda c: c.looked == 0,
+    "feasible == 1": lambda c: c.feasible == 1,
+    "refusals.exists(p, refusals[p] > 2)": lambda c: any(count > 2 for count in c.refusals.values()),
+    "refusals.size() >= 2": lambda c: len(c.refusals) >= 2,
+    "'TaintToleration' in refusals && refusals['TaintToleration'] == 1": lambda c: (
+        c.refusals.get("TaintToleration") == 1
+    ),
+    'refused_by("SchedulingGates") || gated': lambda c: c.refused_by("SchedulingGates") or c.gated,
+    'refused_by("VolumeBinding") || refused_by("NodeResourcesFit")': lambda c: (
+        c.refused_by("VolumeBinding") or c.refused_by("NodeResourcesFit")
+    ),
+    'reason("Insufficient cpu")': lambda c: c.reason("Insufficient cpu"),
+    'reason("didn\'t match") || reason("taint")': lambda c: c.reason("didn't match") or c.reason("taint"),
+    "reason('')": lambda c: bool(c.reasons),
+    "message.contains('preemption') && !message.matches('^0/[1-5] ')": lambda c: (
+        "preemption" in c.message and not re.search("^0/[1-5] ", c.message)
+    ),
+    "pod == namespace + '/' + name": lambda c: True,
+    "name.endsWith('1')": lambda c: c.name.endswith("1"),
+    "namespace != 'default'": lambda c: c.namespace != "default",
+    "labels.app == 'x' || labels[?'app'].orValue('') == 'a'": lambda c: c.labels.get("app") in ("x", "a"),
+    "has(labels.app)": lambda c: "app" in c.labels,
+    "labels.exists(k, labels[k] == 'web')": lambda c: "web" in c.labels.values(),
+    "owner == '' || owner.startsWith('ReplicaSet ')": lambda c: c.owner == "" or c.owner.startswith("ReplicaSet "),
+    "owner != ''": lambda c: c.owner != "",
+    "priority > 0": lambda c: c.priority > 0,
+    "scheduler == 'default-scheduler'": lambda c: c.scheduler == "default-scheduler",
+    "attempt > 1": lambda c: c.attempt > 1,
+    "cycle % 2 == 0": lambda c: c.cycle % 2 == 0,
+    "t > 50 && t < 120.5": lambda c: 50 < c.t < 120.5,
+    "t == 0": lambda c: c.t == 0,
+    "duration_ms >= 0 && duration_ms < 60000": lambda c: 0 <= c.duration_ms < 60_000,
+    "'cpu' in requests && requests['cpu'] >= 500": lambda c: c.requests.get("cpu", -1) >= 500,
+    "requests.cpu > requests.memory || requests.cpu >= 1000": lambda c: c.requests.get("cpu", -1) >= 1000,
+}  # fmt: skip
+
+
+def requests_of(told: Pod) -> dict[str, int]:
+    """Of the pods that the tests here make: containers alone, sidecars and overhead left to another test."""
+    found: dict[str, int] = {}
+    for container in told.spec.containers:
+        for name, amount in container.resources.requests.items():
+            text = str(amount)
+            scale = {"m": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "k": 1000, "M": 10**6, "G": 10**9}
+            unit = next((u for u in scale if text.endswith(u)), "")
+            number = float(text.removesuffix(unit)) * (scale.get(unit, 1) if unit != "m" else 1e-3)
+            found[name] = found.get(name, 0) + round(number * (1000 if name == "cpu" else 1))
+    return found
+
+
+@pytest.mark.parametrize("where", EXPRESSIONS)
+def test_find_is_what_a_plain_evaluation_finds(where: str) -> None:
+    asked, some = EXPRESSIONS[where], 0
+    for run in runs():
+        expected = []
+        for i, told in enumerate(run.pods):
+            cycle = Plain(run, i)
+            simple = not told.spec.init_containers and not told.spec.overhead and told.spec.resources is None
+            cycle.requests = requests_of(told) if simple else None  # type: ignore[attr-defined]
+            if "requests" in where and not simple:
+                continue
+            if asked(cycle):
+                expected.append(i + 1)
+        complicated = {
+            i + 1
+            for i, told in enumerate(run.pods)
+            if "requests" in where
+            and (told.spec.init_containers or told.spec.overhead or told.spec.resources is not None)
+        }
+        answer = run.find(where)
+        found = [match["cycle"] for match in answer["matches"] if match["cycle"] not in complicated]
+        assert found == expected, run.name
+        some += len(expected)
+    if where not in ("namespace != 'default'", "owner != ''", "labels.exists(k, labels[k] == 'web')"):
+        assert some, "the runs have nothing of it: the expression proves nothing"
+
+
+def test_every_variable_and_function_is_tried() -> None:
+    words = set(re.findall(r"\w+", " ".join(EXPRESSIONS)))
+    assert {*VARIABLES, *FUNCTIONS} - words == {"refused_on"}  # which the next test tries on every node
+
+
+def test_refused_on_is_exact_for_every_node() -> None:
+    refused = fit = 0
+    for run in runs():
+        cycles = [Plain(run, i) for i in range(len(run.pods))]
+        search = Search(run.recording, run.facts)
+        for name in [*dict.fromkeys(name for cycle in cycles for name in cycle.names), "nowhere"]:
+            expected = [cycle.cycle for cycle in cycles if cycle.refused_on(name)]
+            found = search.find(f"refused_on('{name}')", limit=10_000)
+            assert [match["cycle"] for match in found["matches"]] == expected, f"{run.name}, {name}"
+            refused, fit = refused + len(expected), fit + len(cycles) - len(expected)
+        picked = [cycle.cycle for cycle in cycles if cycle.refused_on(cycle.nominated)]
+        assert [m["cycle"] for m in search.find("refused_on(nominated)", limit=10_000)["matches"]] == picked
+    assert refused > 2000
+    assert fit > 2000
+
+
+# ------------------------------------------------------------------------------------------------ how it is asked
+
+
+@cache
+def preempting() -> Run:
+    return next(run for run in runs() if run.name.startswith("preemption") and len(run.pods) > 5)
+
+
+def numbers(answer: Raw) -> list[int]:
+    return [match["cycle"] for match in answer["matches"]]
+
+
+def test_pages_of_matches_go_on_where_they_left_off_in_both_directions() -> None:
+    run = preempting()
+    every = numbers(run.find("cycle > 0"))
+    assert every == list(range(1, len(run.pods) + 1))
+    for direction, wanted in (("next", every), ("all", every), ("previous", every[::-1])):
+        found, start = [], None
+        while True:
+            answer = run.find("cycle > 0", start=start, direction=direction, limit=2)
+            assert answer["total"] == len(every)
+            found += numbers(answer)
+            start = answer["next_from"]
+            if start is None:
+                break
+        assert found == wanted
+    assert numbers(run.find("cycle % 2 == 0", start=3, direction="next", limit=1)) == [4]
+    assert numbers(run.find("cycle % 2 == 0", start=4, direction="next", limit=1)) == [4]
+    assert numbers(run.find("cycle % 2 == 0", start=3, direction="previous", limit=1)) == [2]
+
+
+def test_a_match_says_which_attempt_of_which_pod_when() -> None:
+    run = runs()[-1]
+    for match in run.find("attempt > 1")["matches"]:
+        trace = run.watched.traces[match["cycle"] - 1]
+        expected = {"pod": trace.pod, "attempt": trace.attempt, "t": round(trace.time, 6)}
+        assert match == {"cycle": match["cycle"], **expected}
+
+
+def test_what_has_no_answer_is_no_match_and_is_said_if_nothing_matches() -> None:
+    run = preempting()
+    answer = run.find("labels.nosuchlabel == 'x'")
+    assert (answer["total"], answer["matches"]) == (0, [])
+    assert re.match(r"It has no answer in [\d,]+ of [\d,]+ cycles \(cycle 1: .*nosuchlabel", answer["note"])
+    assert run.find("labels.nosuchlabel == 'x' || cycle == 1")["note"] == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "line", "column", "says"),
+    [
+        ("pod == 3", 1, 5, "no matching overload"),
+        ("pod == 'x' &&\n  cycle == 'x'", 2, 9, "no matching overload"),
+        ("result == 'a' &&", 1, 17, "it ends too early"),
+        ("pod = 'x'", 1, 5, "'==' compares"),
+        ("foo == 3", 1, 1, "undeclared reference to 'foo'; there are pod, name, namespace"),
+        ("namespace == 3", 1, 11, "no matching overload"),
+        ("refused_by(3)", 1, 11, "no matching overload"),
+        ("refused_by('a', 'b')", 1, 11, "undeclared reference to 'refused_by'"),
+        ("pod", 1, 1, "must be true or false"),
+        ("refusals == {'a': 'b'}", 1, 10, "no matching overload"),
+        ("pod == '\\ud800'", 1, 8, "Invalid string literal"),
+        ("system('rm')", 1, 7, "undeclared reference to 'system'"),
+        ("pod.__class__ == ''", 1, 4, "cannot be the operand of a select"),
+        ("'namespace' == 3", 1, 13, "no matching overload"),
+        ("", 0, 0, "is empty"),
+        (" \n ", 0, 0, "is empty"),
+        ("true || " * 250 + "true", 0, 0, "is longer than"),
+        ("(" * 500 + "true" + ")" * 500, 0, 0, "nested too deeply"),
+        ("[" * 500 + "]" * 500 + " == []", 0, 0, "nested too deeply"),
+        ("+".join(["1"] * 900) + " > 0", 0, 0, "nested too deeply"),
+        ("{'a':" * 100 + "1" + "}" * 100 + " == {}", 0, 0, "nested too deeply"),
+    ],
+)
+def test_a_wrong_expression_is_refused_with_its_place(where: str, line: int, column: int, says: str) -> None:
+    with pytest.raises(WrongExpression) as wrong:
+        preempting().find(where)
+    assert says in wrong.value.problem
+    assert (wrong.value.line, wrong.value.column) == (line, column)
+    assert "namespac_" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("where", "finds"),
+    [
+        ("namespace in ['prod', 'default'] // namespace", True),
+        ('namespace != """namespace""" && namespace != r"namespace"', True),
+        ("labels[?'namespace'].orValue('namespace') == 'namespace'", True),
+        ("has(labels.namespace)", False),
+        ("[namespace].exists(n, n == namespace)", True),
+        ("'it\\'s' == \"it's\" && namespace == namespace", True),
+    ],
+)
+def test_namespace_is_a_variable_though_the_language_reserves_the_word(where: str, finds: bool) -> None:
+    assert bool(preempting().find(where)["total"]) == finds
+
+
+ALL_OF_TEN = "[0,1,2,3,4,5,6,7,8,9].all({0},"
+
+
+def test_an_expression_that_goes_on_and_on_ends() -> None:
+    nested = "".join(ALL_OF_TEN.format(name) for name in "abcde") + "true" + ")" * 5
+    with pytest.raises(WrongExpression, match="too many things"):
+        preempting().find(nested)
+    asked: list[int] = []
+
+    def expired() -> bool:
+        asked.append(1)
+        return len(asked) > 1
+
+    many = Facts([])
+    many.table = LongTable(preempting().facts.table)  # type: ignore[assignment]
+    with pytest.raises(WrongExpression, match="took too long"):
+        Search(preempting().recording, many, expired).find("true")
+
+
+class LongTable:
+    """A table of a great many equal rows."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return 100_000_000
+
+    def __getitem__(self, name: str) -> Any:
+        return self.table[name]
+
+
+@pytest.mark.parametrize(("direction", "limit"), [("sideways", 1), ("next", 0), ("next", 10_001)])
+def test_a_wrong_way_to_ask_is_refused(direction: str, limit: int) -> None:
+    with pytest.raises(InputError):
+        preempting().find("true", direction=direction, limit=limit)

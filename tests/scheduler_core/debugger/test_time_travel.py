@@ -1,0 +1,101 @@
+"""Going from moment to moment comes to the same cluster as going there at once."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import Any
+
+import pytest
+
+from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.debugger.restore import rewind
+from scheduler_core.debugger.time_travel import Rewound
+from scheduler_core.simulation import Simulation
+from scheduler_core.time.scenario_run import PLUGINS, ScenarioRun
+from tests.scheduler_core.debugger.live import Raw, golden_cases, scenario_at
+from tests.scheduler_core.debugger.test_provenance import GOLDEN, recorded
+from tests.scheduler_core.debugger.test_restore import SAMPLES
+
+KINDS = ("volumes", "preemption", "preemptaff", "ports", "mixed")
+MOVES = 25
+
+
+def told(simulation: Simulation) -> dict[str, Any]:
+    """All that a cycle depends on."""
+    cluster, nodes = simulation.cluster, simulation.cluster.nodes
+    nodes.refresh()
+    return {
+        "names": nodes.names,
+        "requested": {name: column.tolist() for name, column in nodes.requested.items() if column.any()},
+        "nonzero": [nodes.nonzero_cpu.tolist(), nodes.nonzero_memory.tolist(), nodes.pod_count.tolist()],
+        "pods": [
+            [(p.key, p.start_time, p.pod.spec.node_name) for p in nodes.pods_of(row)] for row in range(len(nodes))
+        ],
+        "ports": {k: {n: ips for n, ips in v.items() if ips} for k, v in nodes.host_ports.items() if any(v.values())},
+        "pending": [(pod.key, pod.nominated_node, pod.node, pod.start_time) for pod in simulation.pending],
+        "nominated": {name: [pod.key for pod in cluster.nominator.on(name)] for name in cluster.nominator.nodes()},
+        "claims": dict(cluster.claims),
+        "volumes": dict(cluster.volumes),
+        "namespaces": cluster.namespaces,
+        "priorities": dict(sorted(cluster.priorities.items())),
+    }
+
+
+def everyone(simulation: Simulation) -> list[tuple[str, str, str]]:
+    """The pods that plugins get when they list all."""
+    framework = next(iter(simulation.scheduler.profiles.values()))
+    return sorted((pod.key, pod.node, pod.nominated_node) for pod in framework.list_pods())
+
+
+def check(recording: Recording, objects: list[tuple[str, bytes]], simulation: Simulation, name: str) -> int:
+    """How often the cluster went there instead of being made anew."""
+    make = partial(
+        Simulation,
+        release=simulation.release.name,
+        config=simulation.configuration,
+        tie_break="name",
+        registry=PLUGINS,
+    )
+    moving = Rewound(recording, objects.__getitem__, make, simulation.release)
+    chance, went, before = random.Random(name), 0, None
+    for _ in range(MOVES):
+        moment = chance.randint(0, recording.end)
+        if chance.random() < 0.5 and hasattr(moving, "state"):
+            moment = min(max(moving.state.moment + chance.choice((-2, -1, 1, 2)), 0), recording.end)
+        at_once = rewind(recording, objects.__getitem__, moment, make, simulation.release)
+        if chance.random() < 0.5:
+            few = {pod.key for pod in at_once.pending if chance.random() < 0.3}
+            wanted = told(at_once)
+            wanted["pending"] = [pod for pod in wanted["pending"] if pod[0] in few or pod[1]]
+            assert told(moving.at(moment, few)) == wanted, f"{name} at {moment}, {few}"
+            assert everyone(moving.at(moment, few)) == everyone(at_once)
+        now = moving.at(moment)
+        assert told(now) == told(at_once), f"{name} at {moment}"
+        went, before = went + (now is before), now
+    return went
+
+
+def cases() -> list[Any]:
+    kinds = {}
+    for release in ("v1.34", "v1.27"):
+        for case in golden_cases(GOLDEN / release / "cases.jsonl.gz", *KINDS):
+            kinds.setdefault((release, case["name"].split("-")[0]), []).append(case)
+    return [pytest.param(case, id=case["name"]) for found in kinds.values() for case in found[:2]]
+
+
+@pytest.mark.parametrize("case", cases())
+def test_in_one_pass(case: Raw) -> None:
+    assert check(*recorded(case), case["name"]) > 3 or case["name"].startswith("ports")
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("1[3-8]-*.yaml")), ids=lambda path: path.stem)
+def test_in_time(sample: Any) -> None:
+    run = ScenarioRun(scenario_at(sample))
+    recorder = Recorder(run.simulation)
+    for record in run.run():
+        recorder.record(record)
+    blocks = recorder.drain()
+    recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
+    objects = [one for b in blocks if b.part == OBJECTS_PART for one in objects_from(b.data)]
+    check(recording, objects, run.simulation, sample.stem)
