@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from scheduler_core.groups.group_cycle import GroupScheduler
-from scheduler_core.groups.told import told_of
-from scheduler_core.groups.trace import GroupTrace
+from scheduler_core.pod_groups.group_cycle import GroupScheduler
+from scheduler_core.pod_groups.serialize import told_of
+from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.simulation import Simulation
 
 Raw = dict[str, Any]

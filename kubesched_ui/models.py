@@ -531,7 +531,7 @@ class GroupCycle(models.Model):
     result = models.CharField(max_length=15, help_text="scheduled, waiting or unschedulable")
     members = models.PositiveIntegerField()
     bound = models.PositiveIntegerField()
-    told = PackedJSONField(help_text="As the core's groups/told.py has it.")
+    told = PackedJSONField(help_text="As the core's pod_groups/serialize.py has it.")
 
     class Meta:
         ordering = ["run", "first"]

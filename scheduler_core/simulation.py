@@ -21,14 +21,14 @@ from scheduler_core.framework.interface import SUCCESS, CycleState, Plugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import timeout_message
-from scheduler_core.groups.group_cycle import GroupScheduler, order_of
-from scheduler_core.groups.trace import GroupTrace, condition_of
 from scheduler_core.legacy.configuration import load
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.generic_scheduler import GenericScheduler
 from scheduler_core.legacy.registry import ALGORITHMS
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.gang_scheduling import is_member
+from scheduler_core.pod_groups.group_cycle import GroupScheduler, order_of
+from scheduler_core.pod_groups.trace import GroupTrace, condition_of
 from scheduler_core.releases import NEWEST, Release, get_release
 
 EPOCH = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod counts as started k seconds later

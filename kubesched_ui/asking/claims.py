@@ -17,7 +17,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.claim_schema import Given, given_of
 from scheduler_core.debugger.columnar import Table
 from scheduler_core.debugger.node_devices import PoolThen, pools_of
-from scheduler_core.devices.claims import reserved_for
+from scheduler_core.dra.claims import reserved_for
 from scheduler_core.releases import get_release
 
 

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('result', models.CharField(help_text='scheduled, waiting or unschedulable', max_length=15)),
                 ('members', models.PositiveIntegerField()),
                 ('bound', models.PositiveIntegerField()),
-                ('told', kubesched_ui.fields.PackedJSONField(help_text="As the core's groups/told.py has it.")),
+                ('told', kubesched_ui.fields.PackedJSONField(help_text="As the core's pod_groups/serialize.py has it.")),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='group_cycles', to='kubesched_ui.run')),
             ],
             options={

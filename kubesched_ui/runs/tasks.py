@@ -31,7 +31,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
 from scheduler_core.debugger.recording import MOVES_PART, Recorder
 from scheduler_core.errors import InputError
-from scheduler_core.groups.told import told_of
+from scheduler_core.pod_groups.serialize import told_of
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.prepare import Prepared
 

@@ -16,10 +16,10 @@ from scheduler_core.commands.extender_server import answering
 from scheduler_core.config.policy import is_policy
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.devices.claims import claims_used
+from scheduler_core.dra.claims import claims_used
 from scheduler_core.errors import InputError
-from scheduler_core.groups.trace import GroupTrace
 from scheduler_core.legacy.golden import golden as legacy_golden
+from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.releases import Release, get_release, with_gates
 from scheduler_core.simulation import Simulation
 

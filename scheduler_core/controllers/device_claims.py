@@ -13,7 +13,7 @@ import msgspec
 from scheduler_core.api.devices import ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from scheduler_core.api.objects import Metadata, OwnerReference, Pod, PodResourceClaimStatus
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.devices.claims import claims_used, owned, reserved_for, with_status
+from scheduler_core.dra.claims import claims_used, owned, reserved_for, with_status
 
 POD_CLAIM = "resource.kubernetes.io/pod-claim-name"  # annotation: the pod's name for the claim
 

@@ -10,17 +10,8 @@ import msgspec
 
 from scheduler_core.api.devices import Allocation, DeviceAttribute, DeviceClass, ExactRequest, ResourceClaim
 from scheduler_core.api.objects import NodeSelectorTerm
-from scheduler_core.devices.explain import (
-    NODE,
-    SELECTOR,
-    ClaimLook,
-    DeviceLook,
-    NodeLook,
-    Objection,
-    PoolLook,
-    RequestLook,
-)
-from scheduler_core.devices.inventory import DeviceID, Entry
+from scheduler_core.dra.explain import NODE, SELECTOR, ClaimLook, DeviceLook, NodeLook, Objection, PoolLook, RequestLook
+from scheduler_core.dra.pools import DeviceID, Entry
 from scheduler_core.explain.labels import requirement
 
 OTHER_CLASS = "class"

@@ -18,9 +18,9 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import claim_schema as shapes
 from scheduler_core.debugger.claim_schema import Claim, Device, Entries, Group, OneNode, Request, Short
 from scheduler_core.debugger.provenance import NotThere
-from scheduler_core.devices.claims import ClaimProblem, claim_name, problem_of
-from scheduler_core.devices.devices import Devices
-from scheduler_core.devices.explain import ClaimLook, RequestLook, look
+from scheduler_core.dra.claims import ClaimProblem, claim_name, problem_of
+from scheduler_core.dra.devices import Devices
+from scheduler_core.dra.explain import ClaimLook, RequestLook, look
 from scheduler_core.errors import InputError
 from scheduler_core.framework.runtime import Framework
 

@@ -9,7 +9,7 @@ import msgspec
 from scheduler_core.api.devices import ResourceClaim, ResourceSlice
 from scheduler_core.api.objects import Node
 from scheduler_core.debugger.claim_schema import facts_of
-from scheduler_core.devices.inventory import DeviceID, Inventory, is_for_device
+from scheduler_core.dra.pools import DeviceID, Inventory, is_for_device
 from scheduler_core.releases import Release
 
 

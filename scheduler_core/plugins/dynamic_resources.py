@@ -11,9 +11,9 @@ import numpy as np
 
 from scheduler_core.api.devices import ResourceClaim
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.devices import claims, conditions, extended
-from scheduler_core.devices.cycle import ELSEWHERE, ClaimCycle
-from scheduler_core.devices.devices import Devices
+from scheduler_core.dra import binding_conditions, claims, extended_resources
+from scheduler_core.dra.cycle import ELSEWHERE, ClaimCycle
+from scheduler_core.dra.devices import Devices
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
@@ -73,14 +73,14 @@ class DynamicResources(
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """What is to be allocated must name classes that exist; any number of pods may share a claim."""
-        asked = extended.asked(self.cluster, pod)
+        asked = extended_resources.asked(self.cluster, pod)
         if not pod.pod.spec.resource_claims and not asked:
             return SKIPPED
         try:
             found = list(claims.claims_of(pod, self.cluster.device_claims))
         except claims.ClaimProblem as problem:
             return unresolvable(str(problem))
-        special = extended.claim_of(pod, self.cluster.device_claims.values()) if asked else None
+        special = extended_resources.claim_of(pod, self.cluster.device_claims.values()) if asked else None
         cycle = ClaimCycle(self.devices, pod, [*found, special] if special is not None else found, special, asked)
         if not cycle.claims:
             return SKIPPED
@@ -191,7 +191,7 @@ class DynamicResources(
             given = cycle.given.get(claims.uid_of(claim))
             known = self.cluster.device_claims.get(claim.key)
             if claim is cycle.special and given is not None:
-                known = extended.written(given[0], pod, self.devices.next_number())
+                known = extended_resources.written(given[0], pod, self.devices.next_number())
                 cycle.claims[place] = cycle.special = known
             if known is None or claims.reserved_for(known, pod):
                 continue
@@ -205,7 +205,7 @@ class DynamicResources(
     def _ready(self, cycle: ClaimCycle) -> Status | None:
         for claim in cycle.claims:
             known = self.cluster.device_claims.get(claim.key)
-            problem = conditions.problem(known) if known is not None else None
+            problem = binding_conditions.problem(known) if known is not None else None
             if problem:
                 return error(problem)
             if problem is not None and known is not None:
@@ -275,4 +275,4 @@ class DynamicResources(
         return constant(False, told).tells(f"DynamicResources takes {view.node.name}: {told}")
 
     def sign(self, pod: PodInfo) -> signers.Fragments | None:
-        return None if pod.pod.spec.resource_claims or extended.asked(self.cluster, pod) else {}
+        return None if pod.pod.spec.resource_claims or extended_resources.asked(self.cluster, pod) else {}

@@ -8,9 +8,9 @@ from functools import partial
 from scheduler_core.api.device_checks import MAX_SUB_REQUESTS
 from scheduler_core.api.devices import ResourceClaim
 from scheduler_core.api.selectors import any_term_matches
-from scheduler_core.devices import claims
-from scheduler_core.devices.devices import Devices
-from scheduler_core.devices.explain import ClaimLook, DeviceLook, RequestLook, look
+from scheduler_core.dra import claims
+from scheduler_core.dra.devices import Devices
+from scheduler_core.dra.explain import ClaimLook, DeviceLook, RequestLook, look
 from scheduler_core.framework.interface import Status
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, every, less, some, subtract, total

@@ -12,7 +12,7 @@ from scheduler_core.api.objects import Node
 from scheduler_core.cluster import quantity_format, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.devices import extended
+from scheduler_core.dra import extended_resources
 from scheduler_core.framework import events, signers
 from scheduler_core.framework.interface import (
     PASSES,
@@ -105,7 +105,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 lacking = np.ones(len(nodes), np.bool_)
             else:
                 lacking = allocatable - nodes.requested[name] < amount
-            if extended.class_of(self.cluster, name) is not None:
+            if extended_resources.class_of(self.cluster, name) is not None:
                 lacking = lacking & self._has(name)  # elsewhere devices provide it: DynamicResources says whether
             if lacking.any():
                 short.append((name, amount, lacking))
@@ -162,7 +162,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 requested += other.held.get(name, 0)
             for other in change.removed:
                 requested -= other.held.get(name, 0)
-            if not allocatable and extended.class_of(self.cluster, name) is not None:
+            if not allocatable and extended_resources.class_of(self.cluster, name) is not None:
                 continue
             if amount > allocatable - requested:
                 reasons.append(f"Insufficient {name}")
@@ -188,7 +188,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         parts = [less_equal(allowed, here, TOO_MANY_PODS)]
         told = [f"{here.value} of {allowed.value} pods run there"] if parts[0].value else []
         for resource, asks in self._wanted(state, view.pod):
-            if extended.class_of(self.cluster, resource) is not None and not self._has(resource)[view.row]:
+            if extended_resources.class_of(self.cluster, resource) is not None and not self._has(resource)[view.row]:
                 continue
             has = view.field(node, "status", "allocatable", resource, unit=unit_of(resource), missing=0)
             free = subtract(has, in_use(view, view.row, resource), f"{resource} free", unit_of(resource))

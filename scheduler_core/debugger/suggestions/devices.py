@@ -12,9 +12,9 @@ from scheduler_core.api.devices import DeviceRequest, ResourceClaim
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import Spot
 from scheduler_core.debugger.suggestions.steps import EVICT, POD, Raw, Step, patch_of
-from scheduler_core.devices.claims import claims_used
-from scheduler_core.devices.devices import Devices
-from scheduler_core.devices.explain import TAINT, TAKEN, RequestLook, look
+from scheduler_core.dra.claims import claims_used
+from scheduler_core.dra.devices import Devices
+from scheduler_core.dra.explain import TAINT, TAKEN, RequestLook, look
 from scheduler_core.explain import formatting
 from scheduler_core.time.scenario import Reference
 

@@ -13,7 +13,7 @@ from scheduler_core.api.objects import Object, Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Edit
-from scheduler_core.devices.claims import claims_used
+from scheduler_core.dra.claims import claims_used
 from scheduler_core.errors import InputError
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.simulation import Simulation

@@ -104,7 +104,7 @@ def test_a_run_file_has_them_again(client: Client, run: Run) -> None:
 
 def test_a_pod_that_is_held_back_shows_its_group(client: Client) -> None:
     from tests.scheduler_core.build import node
-    from tests.scheduler_core.groups.test_groups import group, members
+    from tests.scheduler_core.pod_groups.test_groups import group, members
 
     some = members("g", 3)
     some[2]["spec"]["schedulingGates"] = [{"name": "wait"}]

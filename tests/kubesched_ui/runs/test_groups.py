@@ -17,7 +17,7 @@ from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.recording.test_events import messages
 from tests.scheduler_core.build import ZONE, node
-from tests.scheduler_core.groups.test_groups import group, members
+from tests.scheduler_core.pod_groups.test_groups import group, members
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "websocket.schema.json").read_text())
 GATES = "1.36 GangScheduling=true,GenericWorkload=true"

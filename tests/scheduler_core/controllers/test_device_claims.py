@@ -9,7 +9,7 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import Prepared, prepare
-from tests.scheduler_core.devices.made import device, device_class, exactly, node, piece
+from tests.scheduler_core.dra.made import device, device_class, exactly, node, piece
 from tests.scheduler_core.timed import Played
 
 Raw = dict[str, Any]

@@ -10,7 +10,7 @@ from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.errors import InputError
 from tests.scheduler_core.debugger.live import ROOT, golden_cases
-from tests.scheduler_core.devices.made import claim, device, device_class, exactly, given, node, piece, pod
+from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
 from tests.scheduler_core.provenance.cases import cycles_of
 
 Raw = dict[str, Any]

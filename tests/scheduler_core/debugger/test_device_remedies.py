@@ -7,7 +7,7 @@ from typing import Any
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.devices.made import claim, device, device_class, exactly, given, node, piece, pod
+from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
 
 Raw = dict[str, Any]
 TAINT = {"key": "hot", "value": "very", "effect": "NoSchedule"}

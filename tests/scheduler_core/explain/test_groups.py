@@ -8,10 +8,10 @@ import pytest
 
 from scheduler_core.explain import explain
 from scheduler_core.explain.groups import verdict
-from scheduler_core.groups.told import told_of
-from scheduler_core.groups.trace import GroupTrace
+from scheduler_core.pod_groups.serialize import told_of
+from scheduler_core.pod_groups.trace import GroupTrace
 from tests.scheduler_core.build import ZONE, node, pod
-from tests.scheduler_core.groups.test_groups import IN_ZONE, RELEASE, TOPOLOGY, WHOLE, group, members, run
+from tests.scheduler_core.pod_groups.test_groups import IN_ZONE, RELEASE, TOPOLOGY, WHOLE, group, members, run
 
 NODES = [node("n1", cpu="4"), node("n2", cpu="2")]
 DOMAINS = f"{RELEASE},TopologyAwareWorkloadScheduling=true"

@@ -9,8 +9,8 @@ import numpy as np
 from scheduler_core.api.devices import Allocation, ResourceClaim
 from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.devices import conditions, extended
-from scheduler_core.devices.devices import CANNOT, ERROR, INVALID_POOLS, TIMED_OUT, Column, Devices
+from scheduler_core.dra import binding_conditions, extended_resources
+from scheduler_core.dra.devices import CANNOT, ERROR, INVALID_POOLS, TIMED_OUT, Column, Devices
 from scheduler_core.framework.interface import PASSES, Bool, Status, Verdict, error, unresolvable
 
 ELSEWHERE = unresolvable("resourceclaim not available on the node")
@@ -51,7 +51,7 @@ class ClaimCycle:
     @property
     def stale(self) -> bool:
         """An earlier attempt made the scheduler's own claim; it has to go first."""
-        return self.special is not None and not extended.is_temporary(self.special)
+        return self.special is not None and not extended_resources.is_temporary(self.special)
 
     @property
     def unallocated(self) -> list[ResourceClaim]:
@@ -93,7 +93,7 @@ class ClaimCycle:
         for bit, name in enumerate(names):
             allocatable = cluster.nodes.allocatable.get(name)
             lacking = np.ones(len(wanted), np.bool_) if allocatable is None else allocatable == 0
-            if extended.class_of(cluster, name) is not None:
+            if extended_resources.class_of(cluster, name) is not None:
                 wanted |= lacking.astype(np.int64) << bit
             else:
                 nodes = cluster.nodes.nodes
@@ -104,7 +104,11 @@ class ClaimCycle:
             delegated = [name for bit, name in enumerate(names) if key >> bit & 1]
             claims = list(own)
             if delegated:
-                claims.append(extended.asking(self.special, extended.requests_for(cluster, self.pod, delegated)))
+                claims.append(
+                    extended_resources.asking(
+                        self.special, extended_resources.requests_for(cluster, self.pod, delegated)
+                    )
+                )
             if claims:
                 found.append(Group((wanted == key) & (codes == 0), claims, self.devices.column(claims)))
         return found
@@ -114,7 +118,7 @@ class ClaimCycle:
         allocation = claim.status.allocation
         if allocation is None:
             return None
-        if self.devices.cluster.release.binding_conditions and conditions.failed(claim, self.devices.timed_out):
+        if self.devices.cluster.release.binding_conditions and binding_conditions.failed(claim, self.devices.timed_out):
             return np.ones(len(self.devices.cluster.nodes), np.bool_)
         if allocation.node_selector is None:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.framework.interface import SUCCESS, Status
-from scheduler_core.groups.trace import GroupTrace, MemberTrace, TriedPlacement
+from scheduler_core.pod_groups.trace import GroupTrace, MemberTrace, TriedPlacement
 
 SCHEDULED, WAITING, UNSCHEDULABLE = "scheduled", "waiting", "unschedulable"
 

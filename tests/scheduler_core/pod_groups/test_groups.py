@@ -7,7 +7,7 @@ import pytest
 from scheduler_core.api.objects import decode_all
 from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
-from scheduler_core.groups.trace import GroupTrace
+from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.simulation import Simulation
 from scheduler_core.time.timeline import Timeline
 from tests.scheduler_core.build import ZONE, node, pod

@@ -27,7 +27,7 @@ from scheduler_core.api.objects import Container, Metadata, OwnerReference, time
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.devices.claims import owned
+from scheduler_core.dra.claims import owned
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/"  # and the name of a class: every class provides that
 TEMPORARY = "<extended-resources>"  # no name that an object could have

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from scheduler_core.api.devices import Device
-from scheduler_core.devices.selectors import Content, SelectorError, Selectors
+from scheduler_core.dra.selectors import Content, SelectorError, Selectors
 
 HOME = 'device.attributes["gpu.example.com"]'
 DEVICE = Content(

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from scheduler_core.api.devices import AllocatedDevice, ResourceClaim
 from scheduler_core.api.objects import Condition
-from scheduler_core.devices.claims import uid_of
+from scheduler_core.dra.claims import uid_of
 
 
 def _said(claim: ResourceClaim, given: AllocatedDevice) -> dict[str, Condition] | None:

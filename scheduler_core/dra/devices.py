@@ -16,14 +16,14 @@ import numpy as np
 
 from scheduler_core.api.devices import Allocation, ResourceClaim
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.devices import capacity, result
-from scheduler_core.devices.claims import uid_of
-from scheduler_core.devices.counters import InUse
-from scheduler_core.devices.found import Found
-from scheduler_core.devices.inventory import Inventory, Pool, PoolID
-from scheduler_core.devices.plan import AllocationError, Plan, make_plan
-from scheduler_core.devices.search import Budget, OutOfTime, Search
-from scheduler_core.devices.selectors import Selectors
+from scheduler_core.dra import allocation_result, consumable_capacity
+from scheduler_core.dra.allocation import Found
+from scheduler_core.dra.allocation_request import AllocationError, Plan, make_plan
+from scheduler_core.dra.allocator import Budget, OutOfTime, Search
+from scheduler_core.dra.claims import uid_of
+from scheduler_core.dra.pools import Inventory, Pool, PoolID
+from scheduler_core.dra.selectors import Selectors
+from scheduler_core.dra.shared_counters import InUse
 from scheduler_core.framework.interface import Codes
 
 STEPS = 1_000_000  # devices that the searches of one cycle may try together: upstream stops each after ten seconds
@@ -99,7 +99,7 @@ class Devices:
             self._log.append((given.driver, given.pool))
             if given.share_id is not None and self.cluster.release.consumable_capacity:
                 consumed = self.in_use.consumed.setdefault(given.id, {})
-                capacity.add(consumed, given.consumed_capacity, sign)
+                consumable_capacity.add(consumed, given.consumed_capacity, sign)
                 consumed[""] = consumed.get("", 0) + sign  # how many share it
                 if not consumed[""]:
                     del self.in_use.consumed[given.id]
@@ -211,7 +211,7 @@ class Devices:
         plan, name, found = self.plan(claims), self.cluster.nodes.names[row], column.found[row]
         if column.rows[row] != row:
             found = found.at(self.pools(column.rows[row]), self.pools(row))
-        return result.allocations(self.cluster.release, plan, found, name)
+        return allocation_result.allocations(self.cluster.release, plan, found, name)
 
     # ---- keeping up
 

@@ -1,9 +1,9 @@
 """Device by device: what is against giving it to a claim."""
 
-from scheduler_core.devices.devices import Devices
-from scheduler_core.devices.explain import look
+from scheduler_core.dra.devices import Devices
+from scheduler_core.dra.explain import look
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.devices.made import claim, device, device_class, exactly, given, node, piece, pod
+from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
 
 
 def test_what_is_against_each_device() -> None:

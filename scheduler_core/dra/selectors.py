@@ -14,7 +14,7 @@ from typing import Any
 
 from scheduler_core.api.device_checks import MAX_VALUE
 from scheduler_core.api.devices import BasicDevice, DeviceAttribute
-from scheduler_core.devices import cel_library
+from scheduler_core.dra import cel_library
 
 KEPT = 1000  # compiled expressions
 TOO_COSTLY = "operation cancelled: actual cost limit exceeded"

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scheduler_core.api.devices import ALL, DeviceClass, DeviceRequest, ExactRequest, ResourceClaim
-from scheduler_core.devices.inventory import Entry
-from scheduler_core.devices.selectors import SelectorError, Selectors
+from scheduler_core.dra.pools import Entry
+from scheduler_core.dra.selectors import SelectorError, Selectors
 
 
 class AllocationError(Exception):

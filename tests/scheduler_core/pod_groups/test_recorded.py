@@ -13,7 +13,7 @@ from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.provenance import DISAGREES, Question, of_recording
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.debugger.time_travel import Rewound
-from scheduler_core.groups.group_cycle import GroupScheduler
+from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.forking import Kept, forked, played
 from tests.scheduler_core.debugger.live import ROOT, Raw, core_state, golden_cases, told_state
@@ -108,4 +108,4 @@ def test_what_filters_say_of_members_is_told_again() -> None:
                 asked += 1
                 different += DISAGREES in tree.text
     assert asked > 500
-    assert different <= asked // 100  # terms of members that were only assumed count less (groups/assumed.py)
+    assert different <= asked // 100  # terms of members that were only assumed count less (pod_groups/assumed.py)

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from typing import Any
 
 from scheduler_core.api.devices import DeviceAttribute, DeviceConstraint
-from scheduler_core.devices.inventory import Entry
+from scheduler_core.dra.pools import Entry
 
 
 def _value(attribute: DeviceAttribute) -> tuple[str, Any]:

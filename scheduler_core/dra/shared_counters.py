@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scheduler_core.devices.capacity import Consumed
-from scheduler_core.devices.inventory import Amounts, DeviceID, Entry, Pool
+from scheduler_core.dra.consumable_capacity import Consumed
+from scheduler_core.dra.pools import Amounts, DeviceID, Entry, Pool
 
 
 @dataclass(slots=True)

@@ -17,10 +17,10 @@ from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import Rows
 from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, WAIT, CycleState, Status
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.groups.assumed import Assumed
-from scheduler_core.groups.placements import Placement, placements, running, scores_of
-from scheduler_core.groups.preemption import make_room
-from scheduler_core.groups.trace import ASKED_TO_WAIT, GroupTrace, MemberTrace, TriedPlacement
+from scheduler_core.pod_groups.assumed import Assumed
+from scheduler_core.pod_groups.placements import Placement, placements, running, scores_of
+from scheduler_core.pod_groups.preemption import make_room
+from scheduler_core.pod_groups.trace import ASKED_TO_WAIT, GroupTrace, MemberTrace, TriedPlacement
 
 FAILED = "pod group is unschedulable"
 WAITS = "pod group is waiting for preemption to complete"

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from scheduler_core.api.devices import ResourceClaim
-from scheduler_core.devices import capacity, constraints, counters
-from scheduler_core.devices.devices import Devices
-from scheduler_core.devices.inventory import DeviceID, Entry, Pool, is_for_device
-from scheduler_core.devices.plan import AllocationError, Asked
-from scheduler_core.devices.taints import untolerated
+from scheduler_core.dra import constraints, consumable_capacity, shared_counters
+from scheduler_core.dra.allocation_request import AllocationError, Asked
+from scheduler_core.dra.devices import Devices
+from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
+from scheduler_core.dra.taints import untolerated
 
 TAKEN, SELECTOR, NODE, TAINT, COUNTERS, CAPACITY, POOL, BINDING = (
     *("taken", "selector", "node", "taint"),
@@ -81,7 +81,7 @@ def look(devices: Devices, row: int, claims: list[ResourceClaim]) -> NodeLook:
     """What claims, none of which is allocated, find on the node of a row."""
     plan, pools = devices.plan(claims), devices.pools(row)
     holders = _holders(devices)
-    left = {pool.id: counters.left(pool, devices.in_use) for pool in pools}
+    left = {pool.id: shared_counters.left(pool, devices.in_use) for pool in pools}
     told = []
     for claim, asked in zip(claims, plan.asked, strict=True):
         made = [
@@ -166,17 +166,17 @@ def _amounts(devices: Devices, asked: Asked, pool: Pool, entry: Entry) -> Iterat
     if entry.consumes and not release.shared_counters:
         yield Objection(COUNTERS, "consumes counters, which this release does not know")
     elif entry.consumes and entry.id not in devices.in_use.consumed:
-        left = counters.left(pool, devices.in_use)
+        left = shared_counters.left(pool, devices.in_use)
         for (shared, name), amount in entry.consumes.items():
             there = left.get((shared, name), 0)
             if amount > there:
                 yield Objection(COUNTERS, f"needs {amount / NANO:g} of {name} of {shared}, {there / NANO:g} are left")
     if not release.consumable_capacity:
         return
-    amounts = capacity.consumption(asked.asked.capacity, entry.device.capacity)
+    amounts = consumable_capacity.consumption(asked.asked.capacity, entry.device.capacity)
     used = devices.in_use.consumed.get(entry.id, {})
     if amounts is None:
         yield Objection(CAPACITY, "does not have a capacity that is asked for")
-    elif not capacity.fits(amounts, entry.device.capacity, used, {}):
+    elif not consumable_capacity.fits(amounts, entry.device.capacity, used, {}):
         told = ", ".join(f"{name} {amount}" for name, amount in amounts.items())
         yield Objection(CAPACITY, f"cannot give {told}")

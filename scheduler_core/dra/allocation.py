@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from scheduler_core.api.device_checks import MAX_SUB_REQUESTS
 from scheduler_core.api.objects import Quantities
-from scheduler_core.devices.inventory import Entry, Pool
-from scheduler_core.devices.plan import Asked
+from scheduler_core.dra.allocation_request import Asked
+from scheduler_core.dra.pools import Entry, Pool
 
 
 @dataclass(slots=True)

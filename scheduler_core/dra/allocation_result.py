@@ -18,8 +18,8 @@ from scheduler_core.api.devices import (
     ResourceClaim,
 )
 from scheduler_core.api.objects import NodeSelector, NodeSelectorTerm, Requirement
-from scheduler_core.devices.found import Found, Taken
-from scheduler_core.devices.plan import Asked, Plan
+from scheduler_core.dra.allocation import Found, Taken
+from scheduler_core.dra.allocation_request import Asked, Plan
 from scheduler_core.releases import Release
 
 FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"

@@ -16,7 +16,7 @@ import msgspec
 from scheduler_core.api import quantity, selectors
 from scheduler_core.api.devices import BasicDevice, Device, DeviceAttribute, ResourceSlice
 from scheduler_core.api.objects import Node, NodeSelector
-from scheduler_core.devices.selectors import Content
+from scheduler_core.dra.selectors import Content
 from scheduler_core.releases import Release
 
 DeviceID = tuple[str, str, str]  # driver, pool, device

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.scheduler_core.devices.made import (
+from tests.scheduler_core.dra.made import (
     DRIVER,
     claim,
     cycles,

@@ -7,7 +7,7 @@ import msgspec
 from scheduler_core.api.objects import decode
 from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.devices.made import claim, device, device_class, exactly, given, node, piece, pod
+from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
 
 
 def test_changes_of_claims() -> None:

@@ -1,6 +1,6 @@
 """Claims and devices in a run over time: what is written wakes those who wait."""
 
-from tests.scheduler_core.devices.made import claim, device, device_class, exactly, given, node, piece, pod
+from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
 from tests.scheduler_core.timed import Played
 
 

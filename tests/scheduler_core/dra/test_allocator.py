@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scheduler_core.devices.made import (
+from tests.scheduler_core.dra.made import (
     claim,
     cycles,
     device,

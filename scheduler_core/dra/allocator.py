@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from scheduler_core.api.devices import MAX_RESULTS
 from scheduler_core.api.objects import Node, Quantities
-from scheduler_core.devices import capacity, constraints
-from scheduler_core.devices.counters import Counters, InUse
-from scheduler_core.devices.found import Found, Taken
-from scheduler_core.devices.inventory import DeviceID, Entry, Pool, is_for_device
-from scheduler_core.devices.plan import AllocationError, Asked, Plan
-from scheduler_core.devices.selectors import Selectors
-from scheduler_core.devices.taints import untolerated
+from scheduler_core.dra import constraints, consumable_capacity
+from scheduler_core.dra.allocation import Found, Taken
+from scheduler_core.dra.allocation_request import AllocationError, Asked, Plan
+from scheduler_core.dra.pools import DeviceID, Entry, Pool, is_for_device
+from scheduler_core.dra.selectors import Selectors
+from scheduler_core.dra.shared_counters import Counters, InUse
+from scheduler_core.dra.taints import untolerated
 from scheduler_core.releases import Release
 
 Start = tuple[int, int]  # pool, device in it
@@ -58,7 +58,7 @@ class Search:
         self._all: dict[tuple[int, int, int], list[tuple[Entry, Pool]]] = {}
         self._constraints: list[list[constraints.Constraint]] = []
         self._taking: dict[DeviceID, set[int]] = {}
-        self._taking_of: dict[DeviceID, capacity.Consumed] = {}
+        self._taking_of: dict[DeviceID, consumable_capacity.Consumed] = {}
         self._counters = Counters(in_use)
         self.taken: list[list[Taken]] = [[] for _ in plan.claims]
         self._chosen: dict[tuple[int, int], int] = {}
@@ -136,11 +136,11 @@ class Search:
     def _has_room(self, asked: Asked, entry: Entry) -> bool:
         if not self._release.consumable_capacity:
             return True
-        amounts = capacity.consumption(asked.asked.capacity, entry.device.capacity)
+        amounts = consumable_capacity.consumption(asked.asked.capacity, entry.device.capacity)
         if amounts is None:
             return False
         used, taking = self._in_use.consumed.get(entry.id, {}), self._taking_of.get(entry.id, {})
-        return capacity.fits(amounts, entry.device.capacity, used, taking)
+        return consumable_capacity.fits(amounts, entry.device.capacity, used, taking)
 
     # ---- the search
 
@@ -255,8 +255,8 @@ class Search:
             if not self._has_room(asked, entry):
                 return False
             if multiple:
-                amounts = capacity.consumption(asked.asked.capacity, entry.device.capacity) or {}
-                capacity.add(self._taking_of.setdefault(id_, {}), amounts)
+                amounts = consumable_capacity.consumption(asked.asked.capacity, entry.device.capacity) or {}
+                consumable_capacity.add(self._taking_of.setdefault(id_, {}), amounts)
         self.taken[i].append(Taken(asked, entry, pool, amounts))
         return True
 
@@ -270,7 +270,7 @@ class Search:
         self._taking.get(entry.id, set()).discard(i)
         if self._release.consumable_capacity and entry.multiple:
             left = self._taking_of[entry.id]
-            capacity.add(left, last.consumed, -1)
+            consumable_capacity.add(left, last.consumed, -1)
             if not any(left.values()):
                 del self._taking_of[entry.id]
         elif entry.consumes:

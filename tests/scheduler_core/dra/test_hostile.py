@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.errors import InputError
-from tests.scheduler_core.devices.made import (
+from tests.scheduler_core.dra.made import (
     claim,
     cycles,
     device,
