@@ -18,8 +18,8 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scheduler_core.commands.simulate import as_json
-from scheduler_core.time.scenario import Arrivals, Binding, Scenario, Spec, Spread
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario import Arrivals, Binding, Scenario, Spec, Spread
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 DAY = 86400.0
 

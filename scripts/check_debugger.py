@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from scheduler_core.debugger.fork.stages import Stage  # noqa: E402
 from scheduler_core.debugger.mutations import read_changes  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
-from scheduler_core.time.scenario_run import ScenarioRun  # noqa: E402
+from scheduler_core.virtual_time.scenario_run import ScenarioRun  # noqa: E402
 from tests.scheduler_core.debugger.causes import check, differing  # noqa: E402
 from tests.scheduler_core.debugger.forking import (  # noqa: E402
     Kept,

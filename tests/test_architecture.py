@@ -22,7 +22,7 @@ FLOORS = {
         ("simulation",),
         ("controllers", "explain"),
         ("snapshot",),
-        ("time",),
+        ("virtual_time",),
         ("debugger",),
         ("commands",),
         ("__main__",),

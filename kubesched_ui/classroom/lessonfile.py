@@ -17,7 +17,7 @@ from kubesched_ui.classroom.errors import LessonError
 from kubesched_ui.ingest import IngestError, Limits
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.yaml_reader import documents
-from scheduler_core.time.scenario import line_of
+from scheduler_core.virtual_time.scenario import line_of
 
 MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS = 200_000, 20, 4, 12
 REVEALED = "### Revealed"

@@ -41,8 +41,8 @@ from scheduler_core.releases import NEWEST, Release, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import prepare
-from scheduler_core.time.scenario import load_scenario
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario import load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 # Plugins that a lesson's run may have beside the in-tree ones: name -> the documentation's file.

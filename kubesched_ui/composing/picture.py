@@ -14,7 +14,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.snapshot.defaults import is_typed
 from scheduler_core.snapshot.workload_pods import number_of_pods
-from scheduler_core.time.changes import taint_text
+from scheduler_core.virtual_time.object_diff_text import taint_text
 
 PENDING, BOUND = 1, 3
 MAX_CELLS = 200_000  # nodes times keys of labels

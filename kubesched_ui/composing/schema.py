@@ -15,7 +15,7 @@ from typing import Any
 from kubesched_ui.composing.described import configurations
 from kubesched_ui.ingest.kinds import KINDS, lookup
 from scheduler_core.config.schema import GROUP
-from scheduler_core.time.scenario import API_VERSION, KIND, json_schema
+from scheduler_core.virtual_time.scenario import API_VERSION, KIND, json_schema
 
 NEWEST_API = f"{GROUP}/v1"
 FILE = Path(__file__).with_name("kubernetes.json")

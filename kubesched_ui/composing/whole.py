@@ -19,7 +19,7 @@ from kubesched_ui.ingest.kinds import KINDS
 from scheduler_core.controllers.admission import SYSTEM_CLASSES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
-from scheduler_core.time.scenario import Spec
+from scheduler_core.virtual_time.scenario import Spec
 
 CONFIG: Path = ("spec", "config")
 Key = tuple[str, str, str]

@@ -16,8 +16,8 @@ from scheduler_core.controllers.pod_template import KINDS, makes_pods
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from scheduler_core.snapshot.defaults import is_typed
-from scheduler_core.time.scenario import API_VERSION, KIND, line_of, load_scenario
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario import API_VERSION, KIND, line_of, load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 # Of a Scenario document's spec, what a snapshot has, too; what is the scheduler's; the rest is about time.
 ABOUT = ("description", "kubernetes", "config", "objects")

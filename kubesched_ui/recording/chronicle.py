@@ -14,7 +14,7 @@ from kubesched_ui.recording.lanes import LANE, NOWHERE, Move
 from kubesched_ui.recording.marks import mark_of
 from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import COUNTS, CycleRow, Entry, NodeNames, ResultRow
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
 
 
 class Chronicle:

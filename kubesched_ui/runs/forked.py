@@ -27,7 +27,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 GONE = "the parent run was deleted before the fork started"
 

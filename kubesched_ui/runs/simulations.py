@@ -22,7 +22,7 @@ from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
 from scheduler_core.snapshot.workload_pods import title
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 # What kubelet and scheduler write; gone when a pod is placed again.
 DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")

@@ -8,7 +8,7 @@ import msgspec
 
 from kubesched_ui.models import Run
 from scheduler_core.api.duration import seconds
-from scheduler_core.time.scenario import API_VERSION, KIND, TAIL_SECONDS, Scenario
+from scheduler_core.virtual_time.scenario import API_VERSION, KIND, TAIL_SECONDS, Scenario
 
 
 def document(time: dict[str, Any], **more: Any) -> Scenario:

@@ -35,8 +35,8 @@ from scheduler_core.releases.feature_gates import parse
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import objects_in, read_bytes
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
-from scheduler_core.time.scenario import API_VERSION, load_scenario
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario import API_VERSION, load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 _SCENARIO = re.compile(rb'^\s*"?kind"?\s*:\s*"?Scenario\b|"kind"\s*:\s*"Scenario"', re.M)
 

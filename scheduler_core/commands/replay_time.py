@@ -9,8 +9,8 @@ from scheduler_core.api.objects import Object, decode
 from scheduler_core.commands.replay import release_of
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.api_server import ApiServer
-from scheduler_core.time.timeline import Record, Timeline
+from scheduler_core.virtual_time.api_server import ApiServer
+from scheduler_core.virtual_time.engine import Record, Timeline
 
 
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:

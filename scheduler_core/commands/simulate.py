@@ -12,9 +12,9 @@ from scheduler_core.config import Unknown
 from scheduler_core.errors import InputError
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
-from scheduler_core.time.scenario import load_scenario
-from scheduler_core.time.scenario_run import ScenarioRun
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.scenario import load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 _QUIET = {"nodes.listed", "pod.nominated", "pod.updated", "eviction.timed", "eviction.cancelled"}
 

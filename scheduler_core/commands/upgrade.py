@@ -23,7 +23,7 @@ from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import WHERE, gates_of, parse, with_known_gates
 from scheduler_core.snapshot.files import objects_in, read_bytes
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
-from scheduler_core.time.scenario import load_scenario
+from scheduler_core.virtual_time.scenario import load_scenario
 
 ROWS = 200
 MOST_NAMED = 10

@@ -15,7 +15,7 @@ One change is a JSON object with one key:
 | `weight` | `plugin`, `weight`: of its scores, in every profile; 0 leaves them out |
 
 `Edit.apply` does it to a Simulation at once, without anybody being told: what a fork does before its first cycle. In
-time the objects' changes are an API server's business, in these very terms (`time/scenario.py`).
+time the objects' changes are an API server's business, in these very terms (`virtual_time/scenario.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from scheduler_core.controllers import device_claims
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
-from scheduler_core.time.scenario import NodeTaint, Patch, Reference, Strict
+from scheduler_core.virtual_time.scenario import NodeTaint, Patch, Reference, Strict
 
 MOST = 1000
 MAX_WEIGHT = 1_000_000

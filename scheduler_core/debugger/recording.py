@@ -34,8 +34,8 @@ from scheduler_core.debugger.cycle_index import SCHEMA as FACTS
 from scheduler_core.debugger.cycle_index import Facts, facts_of
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.changes import taint_text
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.object_diff_text import taint_text
 
 VERSION = 1
 _OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])

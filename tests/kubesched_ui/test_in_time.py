@@ -21,7 +21,7 @@ from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.releases import NEWEST
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 pytestmark = pytest.mark.django_db

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
-from scheduler_core.time.scenario import Scenario, load_scenario
-from scheduler_core.time.scenario_run import ScenarioRun
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.scenario import Scenario, load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import Raw
 
 

@@ -21,8 +21,8 @@ from scheduler_core.releases import Release, get_release
 from scheduler_core.releases.switches import switched
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
-from scheduler_core.time.scenario import API_VERSION, KIND, Scenario
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario import API_VERSION, KIND, Scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 Key = tuple[str, str]
 Outcome = tuple[str, str]

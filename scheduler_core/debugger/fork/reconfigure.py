@@ -13,7 +13,7 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.queue.hints import Hints
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.timeline import Timeline
+from scheduler_core.virtual_time.engine import Timeline
 
 SETTINGS = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
 

@@ -10,7 +10,7 @@ from scheduler_core.debugger.fork.reconfigure import SETTINGS, refit
 from scheduler_core.debugger.mutations import OBJECTS, Change, Edit
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from scheduler_core.dra.claims import claims_used
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.explain import TAINT, TAKEN, RequestLook, look
 from scheduler_core.explain import formatting
-from scheduler_core.time.scenario import Reference
+from scheduler_core.virtual_time.scenario import Reference
 
 Edit = Callable[[Raw], None]  # of what a request asks for, in place
 SHOWN = 80  # characters of an expression

@@ -10,7 +10,7 @@ from scheduler_core.debugger.suggestions.node_context import Spot
 from scheduler_core.debugger.suggestions.requests import short
 from scheduler_core.debugger.suggestions.steps import EVICT, Step
 from scheduler_core.explain import formatting
-from scheduler_core.time.scenario import Reference
+from scheduler_core.virtual_time.scenario import Reference
 
 MOST = 30  # pods that are deleted for one
 SYSTEM = ("kube-system",)

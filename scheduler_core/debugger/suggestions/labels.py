@@ -15,8 +15,8 @@ from scheduler_core.debugger.suggestions.steps import CONFIG, NODE, POD, Raw, St
 from scheduler_core.debugger.suggestions.typos import likeness, nearest
 from scheduler_core.explain import formatting
 from scheduler_core.explain.labels import NAME, missing, requirement
-from scheduler_core.time.changes import taint_text
-from scheduler_core.time.scenario import NodeTaint
+from scheduler_core.virtual_time.object_diff_text import taint_text
+from scheduler_core.virtual_time.scenario import NodeTaint
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 Edit = Callable[[Raw], None]

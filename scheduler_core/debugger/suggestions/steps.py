@@ -11,7 +11,7 @@ import msgspec
 
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.errors import InputError
-from scheduler_core.time.scenario import Patch
+from scheduler_core.virtual_time.scenario import Patch
 
 POD, NODE, EVICT, CONFIG, ADD = "pod", "node", "evict", "config", "add"
 KINDS = (POD, CONFIG, NODE, ADD, EVICT)  # the least invasive first

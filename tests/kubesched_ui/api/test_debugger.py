@@ -18,7 +18,7 @@ from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.debugger.recording import Recording, facts_from, objects_from
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.scheduler_core.debugger.live import (
     ROOT,

@@ -15,8 +15,8 @@ from scheduler_core.releases.feature_gates import with_gates
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import prepare
-from scheduler_core.time.scenario_run import ScenarioRun
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 RELEASE = get_release(NEWEST)
 FILES = sorted(FOLDER.glob("*.yaml"))

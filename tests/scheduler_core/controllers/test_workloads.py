@@ -6,7 +6,7 @@ Source: https://kubernetes.io/docs/concepts/workloads/controllers/.
 import pytest
 
 from scheduler_core.errors import InputError
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.timed import Played, scenario
 

@@ -17,8 +17,8 @@ from scheduler_core.config.schema import Extender as Config
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
-from scheduler_core.time.scenario_run import ScenarioRun
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.timed import scenario
 

@@ -30,8 +30,8 @@ from scheduler_core.debugger.recording import (
 )
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario_run import ScenarioRun
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 
 @dataclass

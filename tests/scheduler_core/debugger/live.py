@@ -19,9 +19,9 @@ from scheduler_core.commands import replay_time
 from scheduler_core.commands.replay import release_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario import Scenario, load_scenario
-from scheduler_core.time.scenario_run import ScenarioRun
-from scheduler_core.time.timeline import Record, Timeline
+from scheduler_core.virtual_time.engine import Record, Timeline
+from scheduler_core.virtual_time.scenario import Scenario, load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared"

@@ -15,7 +15,7 @@ from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder
 from scheduler_core.debugger.restore import rewind
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.timeline import Timeline
+from scheduler_core.virtual_time.engine import Timeline
 
 Raw = dict[str, Any]
 Timed = tuple[Simulation, Timeline, float]

@@ -15,7 +15,7 @@ from scheduler_core.debugger.cluster_state import State, changes
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, Recording, facts_from
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
-from scheduler_core.time.scenario_run import PLUGINS, ScenarioRun
+from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.scheduler_core.debugger.live import (
     ROOT,
     SAMPLES,
@@ -32,7 +32,7 @@ from tests.scheduler_core.debugger.live import (
     watch_once,
     watch_time,
 )
-from tests.scheduler_core.time.test_timeline_properties import a_run
+from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 GOLDEN = ROOT / "tests" / "golden"
 PREEMPTING = ("preemption", "preemptaff", "mixed", "volumes", "gates", "affinity")

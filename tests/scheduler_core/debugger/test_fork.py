@@ -10,8 +10,8 @@ import pytest
 from scheduler_core.debugger.fork.stages import Stage
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario import Scenario
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario import Scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.forking import (
     Kept,

@@ -12,7 +12,7 @@ from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.framework.interface import Status
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.live import SAMPLES, Raw, Watched, scenario_at, simulation_of_case
 from tests.scheduler_core.debugger.test_cluster_state import cases, recorded_once, recorded_time

@@ -9,7 +9,7 @@ import pytest
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.node_history import history_of
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.debugger.live import SAMPLES, scenario_at
 from tests.scheduler_core.debugger.test_cluster_state import recorded_time
 

@@ -18,10 +18,10 @@ from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.timeline import Record, Timeline
+from scheduler_core.virtual_time.engine import Record, Timeline
 from tests.scheduler_core.debugger.live import ROOT, golden_cases
 from tests.scheduler_core.provenance.evaluate import problems
-from tests.scheduler_core.time.test_timeline_properties import a_run
+from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 GOLDEN = ROOT / "tests" / "golden" / "time" / "cases.jsonl.gz"
 

@@ -36,8 +36,8 @@ from tests.scheduler_core.debugger.live import (
     told_state,
     watch_time,
 )
-from tests.scheduler_core.time.test_timeline_properties import a_run
 from tests.scheduler_core.timed import scenario
+from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 CASES = [
     case for case in golden_cases(ROOT / "tests/golden/v1.34/cases.jsonl.gz", "preemption", "mixed") if case["pods"]
@@ -245,7 +245,7 @@ def test_objects_are_those_of_their_time() -> None:
                                  "patch": {"metadata": {"labels": {"app": "two"}}}}},
         ],
     )  # fmt: skip
-    from scheduler_core.time.scenario_run import ScenarioRun
+    from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
     run = ScenarioRun(made)
     recorder = Recorder(run.simulation)

@@ -16,9 +16,9 @@ from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder
 from scheduler_core.debugger.restore import rewind
 from scheduler_core.plugins import PLUGINS as IN_TREE
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario_run import PLUGINS, ScenarioRun
+from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.scheduler_core.debugger.live import ROOT, SAMPLES, Raw, golden_cases, scenario_at, simulation_of_case
-from tests.scheduler_core.time.test_timeline_properties import a_run
+from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 CYCLES = 12  # that are tried in each run
 GOLDEN = ROOT / "tests" / "golden"

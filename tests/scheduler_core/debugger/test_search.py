@@ -25,7 +25,7 @@ from tests.scheduler_core.debugger.live import (
     watch_once,
     watch_time,
 )
-from tests.scheduler_core.time.test_timeline_properties import a_run
+from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 GOLDEN = ROOT / "tests" / "golden"
 KINDS = ("preemption", "mixed", "gates", "taints", "affinity", "sampling", "volumes", "resources", "spread")

@@ -12,7 +12,7 @@ from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder
 from scheduler_core.debugger.restore import rewind
 from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.scenario_run import PLUGINS, ScenarioRun
+from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.scheduler_core.debugger.live import Raw, golden_cases, scenario_at
 from tests.scheduler_core.debugger.test_provenance import GOLDEN, recorded
 from tests.scheduler_core.debugger.test_restore import SAMPLES

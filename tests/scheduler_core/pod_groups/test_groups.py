@@ -9,7 +9,7 @@ from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.timeline import Timeline
+from scheduler_core.virtual_time.engine import Timeline
 from tests.scheduler_core.build import ZONE, node, pod
 
 RELEASE = "1.36 GangScheduling=true,GenericWorkload=true"

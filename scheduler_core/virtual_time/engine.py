@@ -25,10 +25,10 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.simulation import Simulation
-from scheduler_core.time.api_server import ApiServer
-from scheduler_core.time.binding import Binder, Binding
-from scheduler_core.time.clock import Clock
-from scheduler_core.time.handlers import EventHandlers
+from scheduler_core.virtual_time.api_server import ApiServer
+from scheduler_core.virtual_time.binding import Binder, Binding
+from scheduler_core.virtual_time.clock import Clock
+from scheduler_core.virtual_time.event_handlers import EventHandlers
 
 Action = Callable[[], None]
 

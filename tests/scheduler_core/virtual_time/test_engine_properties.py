@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.queue import ACTIVE, BACKOFF, GATED, UNSCHEDULABLE
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import HOSTNAME, ZONE, Raw, node, pod
 from tests.scheduler_core.timed import scenario
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.objects import decode
-from scheduler_core.time.changes import MOST, changes
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.object_diff_text import MOST, changes
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.timed import Played
 

@@ -11,8 +11,8 @@ import pytest
 from scheduler_core.api.duration import seconds
 from scheduler_core.commands.simulate import as_json, simulate
 from scheduler_core.errors import InputError
-from scheduler_core.time.scenario import OPERATIONS, Spec, export, json_schema, load_scenario
-from scheduler_core.time.scenario_run import ScenarioRun
+from scheduler_core.virtual_time.scenario import OPERATIONS, Spec, export, json_schema, load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.timed import Played, scenario
 

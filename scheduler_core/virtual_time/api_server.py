@@ -21,9 +21,9 @@ from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.controllers.controller import Controller
 from scheduler_core.errors import InputError
-from scheduler_core.time.changes import changes
-from scheduler_core.time.clock import Clock
-from scheduler_core.time.handlers import EventHandlers
+from scheduler_core.virtual_time.clock import Clock
+from scheduler_core.virtual_time.event_handlers import EventHandlers
+from scheduler_core.virtual_time.object_diff_text import changes
 
 DEFAULT_GRACE_SECONDS = 30
 

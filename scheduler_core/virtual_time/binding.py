@@ -18,7 +18,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod, timeout_message
 from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.queue import QueuedPod, SchedulingQueue
-from scheduler_core.time.api_server import ApiServer
+from scheduler_core.virtual_time.api_server import ApiServer
 
 INJECTED = "the binding was made to fail by the scenario"
 NOT_FOUND = 'pods "{name}" not found'

@@ -29,17 +29,9 @@ from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import prepare_in_time
-from scheduler_core.time.changes import taint_text
-from scheduler_core.time.scenario import (
-    Arrivals,
-    Entry,
-    NodeTaint,
-    Reference,
-    Scenario,
-    Spread,
-    at_line,
-)
-from scheduler_core.time.timeline import Record, Timeline
+from scheduler_core.virtual_time.engine import Record, Timeline
+from scheduler_core.virtual_time.object_diff_text import taint_text
+from scheduler_core.virtual_time.scenario import Arrivals, Entry, NodeTaint, Reference, Scenario, Spread, at_line
 
 NOT_LOOKED_AT = "the scheduler does not look at objects of this kind"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_core.time.scenario import load_scenario
-from scheduler_core.time.scenario_run import ScenarioRun
-from scheduler_core.time.timeline import Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.scenario import load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 FOLDER = Path(__file__).parents[3] / "docs" / "examples" / "time"
 
