@@ -34,10 +34,10 @@ class Http(ASGIHandler):
 
 http = Http()
 
-from kubesched_ui.accounts import first  # noqa: E402
-from kubesched_ui.accounts.sockets import Doors  # noqa: E402
+from kubesched_ui.accounts import bootstrap_admin  # noqa: E402
+from kubesched_ui.accounts.websocket_auth import Doors  # noqa: E402
 from kubesched_ui.machines import preparing  # noqa: E402
-from kubesched_ui.origins import OwnPages  # noqa: E402
+from kubesched_ui.origin_check import OwnPages  # noqa: E402
 from kubesched_ui.recording.consumers import nothing_here, run_socket  # noqa: E402  (needs the apps loaded)
 from kubesched_ui.rooms.consumers import room_socket  # noqa: E402
 from kubesched_ui.seeing.middleware import Identified  # noqa: E402
@@ -51,4 +51,4 @@ sockets: dict[str, Any] = {
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
 application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(Doors(websocket)))})
 preparing.wait(settings.VAR_DIR)
-first.tell()
+bootstrap_admin.tell()

@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
 from django.utils import timezone
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.fields import PackedJSONField
 from scheduler_core.releases import feature_gates
 
@@ -32,7 +32,7 @@ def owned(related_name: str) -> models.ForeignKey:
         settings.AUTH_USER_MODEL,
         null=True,
         blank=True,
-        default=viewing.owner_id,
+        default=current_viewer.owner_id,
         on_delete=models.SET_NULL,
         editable=False,
         related_name=related_name,
@@ -48,7 +48,7 @@ class Seen(models.Manager[_M]):
     names (`run.parent`) does not: `shows_parent`."""
 
     def get_queryset(self) -> models.QuerySet[_M]:
-        return viewing.seen(super().get_queryset())
+        return current_viewer.seen(super().get_queryset())
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
@@ -113,7 +113,7 @@ class Scenario(models.Model):
     @property
     def shows_parent(self) -> bool:
         """Whether who looks may see what it was edited from."""
-        return viewing.sees(Scenario, self.parent_id)
+        return current_viewer.sees(Scenario, self.parent_id)
 
     def objects_of(self, kinds: Iterable[str] | None = None) -> Iterator[Any]:
         """The Kubernetes objects as dicts, in the order they came, of `kinds` only when given."""
@@ -405,7 +405,7 @@ class Run(Work):
     @property
     def shows_parent(self) -> bool:
         """Whether who looks may see the run that it goes on from."""
-        return viewing.sees(Run, self.parent_id)
+        return current_viewer.sees(Run, self.parent_id)
 
     @property
     def adopts(self) -> bool:

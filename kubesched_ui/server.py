@@ -46,11 +46,11 @@ from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
 from kubesched_ui import env
-from kubesched_ui.addresses import hidden
-from kubesched_ui.bodies import Body
+from kubesched_ui.log_redaction import hidden
 from kubesched_ui.machines.draining import drain
 from kubesched_ui.machines.keeper import AGAIN, READY
 from kubesched_ui.machines.turns import Turns
+from kubesched_ui.request_bodies import Body
 
 HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
 FILES = 65_536

@@ -69,7 +69,7 @@ def told(run: Any) -> dict[str, Any]:
     """As tests/kubesched_ui/recording/kept_runs.py has it."""
     from django.test import Client
 
-    from tests.kubesched_ui.carried import exported
+    from tests.kubesched_ui.task_headers import exported
 
     client, cycles = Client(headers={"host": "localhost"}), {}
     for result in run.pod_results.all():

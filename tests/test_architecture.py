@@ -29,9 +29,9 @@ FLOORS = {
     ),
     "kubesched_ui": (
         ("env",),
-        ("addresses", "celery", "fields", "machines", "origins", "static_files", "trouble", "viewing"),
-        ("bodies",),
-        ("settings", "middleware", "supervision", "server", "kubesched_ui", "templatetags"),
+        ("log_redaction", "celery", "fields", "machines", "origin_check", "static_files", "outages", "current_viewer"),
+        ("request_bodies",),
+        ("settings", "middleware", "supervisord_config", "server", "kubesched_ui", "templatetags"),
         ("models",),
         ("seeing", "backup", "beside"),
         ("accounts",),
@@ -49,8 +49,8 @@ FLOORS = {
 }
 # At the root of the application stands only what Django and the processes look for there.
 ROOT_OF_UI = {
-    "addresses", "admin", "asgi", "bodies", "celery", "env", "fields", "kubesched_ui", "middleware", "models",
-    "origins", "server", "settings", "static_files", "supervision", "trouble", "urls", "viewing",
+    "log_redaction", "admin", "asgi", "request_bodies", "celery", "env", "fields", "kubesched_ui", "middleware", "models",
+    "origin_check", "server", "settings", "static_files", "supervisord_config", "outages", "urls", "current_viewer",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from django.conf import settings
 
-from kubesched_ui import env, supervision
+from kubesched_ui import env, supervisord_config
 from kubesched_ui.celery import app
 from kubesched_ui.server import HANDSHAKE_S, OURS, Server
 
@@ -54,7 +54,7 @@ def test_what_serves_gathers_the_static_files_first(checkout: Path) -> None:
     start = (checkout / "Dockerfile").read_text().splitlines()[-1]
     assert f'"{OURS}"' in start
     assert "command" not in yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]["web"]
-    assert f'"{OURS}"' in supervision.programs("127.0.0.1", 8000)["web"]["command"]
+    assert f'"{OURS}"' in supervisord_config.programs("127.0.0.1", 8000)["web"]["command"]
 
 
 def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:
@@ -95,7 +95,7 @@ def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
         env.private_folder(folder)
     assert [mode(folder) for folder in (new, old, shared)] == [0o700, 0o700, 0o777]
     assert mode(old / "kubesched.sqlite3-wal") == 0o600
-    assert "umask = 077" in supervision.configuration("127.0.0.1", 8000)
+    assert "umask = 077" in supervisord_config.configuration("127.0.0.1", 8000)
 
 
 def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_every_queue_has_workers_and_short_runs_have_their_own(checkout: Path) -
     routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()} | {settings.CELERY_TASK_DEFAULT_QUEUE}
     services = yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]
     compose = {name: queues(" ".join(services[name]["command"])) for name in ("worker", "worker-short")}
-    programs = supervision.programs("127.0.0.1", 8000)
+    programs = supervisord_config.programs("127.0.0.1", 8000)
     embedded = {name: queues(programs[name]["command"]) for name in ("worker", "worker-short")}
     for found in (compose, embedded):
         assert found["worker"] | found["worker-short"] == routed

@@ -13,7 +13,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.accounts.models import Share
 from kubesched_ui.models import Run, Scenario, Upgrade
 
@@ -91,7 +91,7 @@ def viewer_of(user: User | AnonymousUser, links: tuple[int, ...] = (), writes: b
 
 def visible_to(who: Viewer, model: type[Any]) -> QuerySet[Any]:
     """The rows of Scenario, Run or Upgrade that they may see."""
-    with viewing.looking(who):
+    with current_viewer.looking(who):
         return model.objects.all()
 
 

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
-from kubesched_ui.accounts import secrets
+from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Group, Invitation, current
 from scheduler_core.errors import InputError
 
@@ -33,9 +33,9 @@ def first() -> str | None:
 
 
 def _made(kind: str, **values: Any) -> str:
-    secret = secrets.new()
+    secret = token_hash.new()
     until = timezone.now() + timedelta(days=DAYS)
-    Invitation.objects.create(kind=kind, digest=secrets.digest(secret), expires_at=until, **values)
+    Invitation.objects.create(kind=kind, digest=token_hash.digest(secret), expires_at=until, **values)
     return secret
 
 
@@ -46,7 +46,7 @@ def has_administrator() -> bool:
 
 def find(secret: str) -> Invitation | None:
     """The invitation of a link that may still be used."""
-    found = _usable().filter(digest=secrets.digest(secret)).first()
+    found = _usable().filter(digest=token_hash.digest(secret)).first()
     return found if found and _holds(found) else None
 
 

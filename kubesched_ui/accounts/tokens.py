@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from kubesched_ui.accounts import access, audit, limits, secrets
+from kubesched_ui.accounts import access, audit, rate_limits, token_hash
 from kubesched_ui.accounts.access import Viewer
 from kubesched_ui.accounts.models import Token, current
 from scheduler_core.errors import InputError
 
-TRIES = limits.Limit("token", 20, 60)
+TRIES = rate_limits.Limit("token", 20, 60)
 USED_EVERY = timedelta(minutes=1)  # so often it is written down at most that a token was used
 
 
@@ -32,8 +32,8 @@ def make(user: User, name: str, scope: str = Token.Scope.READ, until: datetime |
         raise InputError("Token", "scope", f"must be one of {', '.join(Token.Scope.values)}")
     if user.api_tokens.count() >= Token.MOST:
         raise InputError("Token", "", f"you already have {Token.MOST} tokens; revoke some of them")
-    secret = secrets.new(secrets.PREFIX)
-    return user.api_tokens.create(name=name, digest=secrets.digest(secret), scope=scope, expires_at=until), secret
+    secret = token_hash.new(token_hash.PREFIX)
+    return user.api_tokens.create(name=name, digest=token_hash.digest(secret), scope=scope, expires_at=until), secret
 
 
 def viewer_of(header: str, address: str) -> Viewer:
@@ -43,7 +43,7 @@ def viewer_of(header: str, address: str) -> Viewer:
         raise Refused("The Authorization header must be: Bearer TOKEN.")
     if TRIES.reached(address):
         raise Refused("Too many invalid tokens. Try again in a minute.", 429)
-    found = Token.objects.select_related("user").filter(current(), digest=secrets.digest(secret.strip())).first()
+    found = Token.objects.select_related("user").filter(current(), digest=token_hash.digest(secret.strip())).first()
     if found is None or not found.user.is_active:
         TRIES.count(address)
         raise Refused("Invalid token. It may have been revoked or have expired.")

@@ -33,7 +33,7 @@ from kubesched_ui.api import (
 from kubesched_ui.asking.finder import Busy
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.trouble import Troubled
+from kubesched_ui.outages import Troubled
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.debugger.search import WrongExpression

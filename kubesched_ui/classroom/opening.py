@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django.db import transaction
 from django.urls import reverse
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.classroom.course import Lesson
 from kubesched_ui.classroom.facts import Facts
 from kubesched_ui.classroom.lessonfile import Focus
@@ -46,7 +46,7 @@ def open_run(lesson: Lesson, step: int) -> str:
         scenario = _scenario(lesson, facts.run)
         wanted = settings_of(scenario, facts.run)
         known = Run.objects.filter(scenario=scenario, name=name, release=wanted.release, in_time=wanted.in_time)
-        known = known.filter(owner=viewing.owner_id())
+        known = known.filter(owner=current_viewer.owner_id())
         run = known.order_by("-pk").first() or create_run(scenario, wanted, name=name)
     return address_of(run.pk, lesson.steps[step - 1].focus, facts)
 
@@ -57,7 +57,7 @@ def _scenario(lesson: Lesson, played: Played) -> Scenario:
     if isinstance(lesson.head.scenario, str):
         known = known.filter(origin=Scenario.Origin.SAMPLE)
     else:
-        known = known.filter(owner=viewing.owner_id(), origin=Scenario.Origin.UPLOAD)
+        known = known.filter(owner=current_viewer.owner_id(), origin=Scenario.Origin.UPLOAD)
     for scenario in known.order_by("-pk")[:5]:
         if list(scenario.objects_of()) == played.given.objects:
             return scenario

@@ -13,7 +13,7 @@ import msgspec
 from django.conf import settings
 from django.db import transaction
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.composing import asking
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults
@@ -50,7 +50,7 @@ def tried(text: str, before: Iterable[int] = ()) -> Run:
 def forget(numbers: Iterable[int]) -> None:
     """Deletes tries of who asks, with their runs; pinned ones, and those with pinned or shared runs, stay."""
     mine = Scenario.objects.filter(pk__in=list(numbers), origin=Scenario.Origin.COMPOSED, pinned=False)
-    for scenario in mine.filter(owner_id=viewing.owner_id()):
+    for scenario in mine.filter(owner_id=current_viewer.owner_id()):
         runs = scenario.runs.all()
         kept = runs.filter(pinned=True).exists() or runs.filter(finished_at=None).exists()
         if not kept and not _shared(scenario):

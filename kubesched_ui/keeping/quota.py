@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.keeping import usage
 from kubesched_ui.keeping.disk import shown
 from kubesched_ui.keeping.limits import Limits, limits_of
@@ -92,7 +92,7 @@ def as_one() -> Iterator[None]:
 
 def beginning() -> tuple[int | None, Limits]:
     """Who begins something, and their limits. Of two that a person begins at once, the second waits for the first."""
-    owner = viewing.owner_id()
+    owner = current_viewer.owner_id()
     if owner is not None and connection.in_atomic_block:
         get_user_model().objects.select_for_update().filter(pk=owner).first()
     return owner, limits_of(owner)
@@ -109,7 +109,7 @@ def called(thing: Run | Scenario) -> str:
 
 def told() -> list[str]:
     """What who looks has of what they may have, a few words each; nothing where there is no limit."""
-    owner = viewing.owner_id()
+    owner = current_viewer.owner_id()
     limits = limits_of(owner)
     return list(_told(owner, limits))
 

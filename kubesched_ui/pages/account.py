@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui.accounts import audit, invitations, signed_in, tokens
-from kubesched_ui.accounts.address import address_of
+from kubesched_ui.accounts import audit, invitations, sessions, tokens
+from kubesched_ui.accounts.client_ip import address_of
 from kubesched_ui.accounts.models import Invitation, Token, current
 from kubesched_ui.pages.naming import name_in
 from scheduler_core.errors import InputError
@@ -41,12 +41,12 @@ def account(request: HttpRequest) -> HttpResponse:
 def shown(request: HttpRequest, **more: Any) -> HttpResponse:
     """The page, perhaps with a secret that is shown this once."""
     user: Any = request.user
-    signed_in.note(request, user)
+    sessions.note(request, user)
     context = {
         "tokens": user.api_tokens.all(),
         "scopes": Token.Scope.choices,
         "spans": SPANS.items(),
-        "sessions": signed_in.sessions(user),
+        "sessions": sessions.sessions(user),
         "this": request.session.session_key,
         "groups": user.sharing_groups.select_related("owner"),
     }
@@ -87,7 +87,7 @@ def drop_token(request: HttpRequest, number: int) -> HttpResponse:
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     """Ends all sessions, this one too."""
     user: Any = request.user
-    signed_in.end_all(user)
+    sessions.end_all(user)
     logout(request)
     return redirect("account_login")
 

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
-from kubesched_ui.trouble import trouble_of
+from kubesched_ui.outages import trouble_of
 from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)

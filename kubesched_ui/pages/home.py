@@ -7,16 +7,16 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.outages import Troubled
 from kubesched_ui.pages import example
 from kubesched_ui.runs import importing
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
-from kubesched_ui.trouble import Troubled
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 
@@ -66,7 +66,9 @@ def start_here(request: HttpRequest) -> HttpResponse:
         return redirect("home")
     wanted = RunSettings(**defaults(sample, in_time=False) | {"release": NEWEST})
     with transaction.atomic():
-        known = Run.objects.filter(scenario=sample, name=STARTED, owner=viewing.owner_id(), release=wanted.release)
+        known = Run.objects.filter(
+            scenario=sample, name=STARTED, owner=current_viewer.owner_id(), release=wanted.release
+        )
         run = known.exclude(state__in=FAILED).order_by("-pk").first() or create_run(sample, wanted, name=STARTED)
     return redirect("pod", run.pk, about["namespace"], about["name"])
 

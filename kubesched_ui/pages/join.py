@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.accounts import links
-from kubesched_ui.accounts.address import address_of
+from kubesched_ui.accounts import share_links
+from kubesched_ui.accounts.client_ip import address_of
 from kubesched_ui.pages.errors import too_many
 from kubesched_ui.pages.rooms import answer as answered
 from kubesched_ui.pages.rooms import refusal
@@ -63,7 +63,7 @@ def enter(request: HttpRequest, found: Room) -> HttpResponse:
         context = {"classroom": found, "problem": str(refused), "name": joining.nickname(name)}
         return render(request, "room_name.html", context, status=refused.status)
     if found.share_id and found.opens_run:
-        links.remember(request.session, found.share_id)
+        share_links.remember(request.session, found.share_id)
     response = redirect("join-room", found.code)
     secure = bool(settings.SESSION_COOKIE_SECURE)
     age = settings.ROOM_HOURS * 3600

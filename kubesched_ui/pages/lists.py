@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.keeping import quota
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.digest import digest
@@ -55,7 +55,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 def counted() -> Count:
     """The runs of a scenario, of those that may be seen."""
-    return Count("runs", filter=Q(runs__in=Run.objects.all())) if viewing.viewer() else Count("runs")
+    return Count("runs", filter=Q(runs__in=Run.objects.all())) if current_viewer.viewer() else Count("runs")
 
 
 @require_GET

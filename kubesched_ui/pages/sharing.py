@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.accounts import links
+from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.models import Group
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.pages.account import SPANS, until
@@ -42,9 +42,9 @@ def shares(request: HttpRequest, scenario_id: int | None = None, run_id: int | N
         if number := request.POST.get("group", ""):
             groups = Group.objects.filter(members=user.pk)
             group = get_object_or_404(groups, pk=number if number.isdecimal() and len(number) < 19 else 0)
-            links.share_with(thing, user, group, until(request))  # type: ignore[arg-type]
+            share_links.share_with(thing, user, group, until(request))  # type: ignore[arg-type]
             return redirect(page_of(thing))
-        _, secret = links.share_by_link(thing, user, name_in(request), until(request))  # type: ignore[arg-type]
+        _, secret = share_links.share_by_link(thing, user, name_in(request), until(request))  # type: ignore[arg-type]
     except InputError as error:
         messages.error(request, f"The share was not created. {error}")
         return redirect(page_of(thing))
@@ -81,7 +81,7 @@ def revoke(
 @require_GET
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """Opens a link: this session sees what is shared from now on."""
-    share = links.open_link(request.session, token)
+    share = share_links.open_link(request.session, token)
     if share is None:
         raise Http404("This link is not valid. It may have been revoked, have expired or be incomplete.")
     return redirect("scenario", share.scenario_id) if share.scenario_id else redirect("run", share.run_id)

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, TypeVar
 from django.db import close_old_connections
 
 from kubesched_ui.machines.turns import Turns
+from kubesched_ui.outages import trouble_of
 from kubesched_ui.recording import counted
 from kubesched_ui.recording.eventlog import join, read_blocks
 from kubesched_ui.recording.frames import frames
-from kubesched_ui.trouble import trouble_of
 
 logger = logging.getLogger(__name__)
 

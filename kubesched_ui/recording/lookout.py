@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from kubesched_ui.machines.turns import Turns
+from kubesched_ui.outages import trouble_of
 from kubesched_ui.recording import counted
 from kubesched_ui.recording.notices import Notices
 from kubesched_ui.recording.sockets import FAILED, Ending
-from kubesched_ui.trouble import trouble_of
 
 logger = logging.getLogger(__name__)
 

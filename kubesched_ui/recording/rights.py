@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kubesched_ui.accounts.sockets import may_watch
+from kubesched_ui.accounts.websocket_auth import may_watch
 
 Scope = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from kubesched_ui.accounts.limits import Limit
+from kubesched_ui.accounts.rate_limits import Limit
 from kubesched_ui.rooms.models import CODE, Room
 
 LETTERS = "BCDFGHJKMNPQRSTVWXYZ23456789"  # nothing that looks like another, no vowels to make words of

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from kubesched_ui.accounts import secrets
+from kubesched_ui.accounts import token_hash
 from kubesched_ui.rooms import telling
 from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import MAX_NICKNAME, Room, Student
@@ -31,7 +31,7 @@ def student_of(code: str, cookies: Mapping[str, str]) -> Student | None:
     secret = cookies.get(cookie_of(code), "")
     if not secret:
         return None
-    return Student.objects.select_related("room__run").filter(digest=secrets.digest(secret), room__code=code).first()
+    return Student.objects.select_related("room__run").filter(digest=token_hash.digest(secret), room__code=code).first()
 
 
 def nickname(text: str) -> str:
@@ -52,8 +52,8 @@ def join(room: Room, name: str) -> tuple[Student, str]:
     names = {one.casefold() for one in now.students.there().values_list("name", flat=True)}
     if len(names) >= settings.ROOM_STUDENTS_MAX:
         raise Refused(f"There are {settings.ROOM_STUDENTS_MAX} in this room, which is as many as it takes.", 409)
-    secret = secrets.new()
-    student = Student.objects.create(room=now, name=distinct(name, names), digest=secrets.digest(secret))
+    secret = token_hash.new()
+    student = Student.objects.create(room=now, name=distinct(name, names), digest=token_hash.digest(secret))
     Room.objects.filter(pk=now.pk).update(heard=F("heard") + 1)
     telling.tell_after_commit(now.pk)
     return student, secret

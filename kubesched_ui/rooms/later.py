@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.beside import inside
 from kubesched_ui.beside.pool import NoAnswer
@@ -88,7 +88,7 @@ def make(room: Room, job: Job) -> str:
     who = onlooking.class_of(room)
     if not job.load:
         assert room.run is not None
-        with viewing.looking(who), suppress(NotRecorded):
+        with current_viewer.looking(who), suppress(NotRecorded):
             return picture.card(room.run, job.address)
         return ""
     made = trimming.inner(onlooking.page(job.load, who), job.what, urlsplit(job.load).path)

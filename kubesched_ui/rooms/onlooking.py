@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, QueryDict
 from django.urls import resolve
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access
 from kubesched_ui.accounts.access import Viewer
 from kubesched_ui.models import Run
@@ -19,14 +19,14 @@ from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Room
 
 
-class Onlooker(viewing.By):
+class Onlooker(current_viewer.By):
     """Somebody where there are no accounts: sees everything, and is offered nothing to do."""
 
     def may(self, action: str, thing: Any) -> bool:
         return False
 
 
-def class_of(room: Room) -> viewing.Viewer:
+def class_of(room: Room) -> current_viewer.Viewer:
     """Somebody who holds nothing but the room's link. Raises Refused where the teacher does not see the run."""
     if not settings.ACCOUNTS:
         return Onlooker(None)
@@ -36,13 +36,13 @@ def class_of(room: Room) -> viewing.Viewer:
     return Viewer(links=(room.share_id,))
 
 
-def page(address: str, who: viewing.Viewer) -> str:
+def page(address: str, who: current_viewer.Viewer) -> str:
     """The whole page, as the product makes it for them. Raises Refused."""
     request = request_for(address)
     match = request.resolver_match
     assert match is not None
     try:
-        with viewing.looking(who):
+        with current_viewer.looking(who):
             answer = match.func(request, *match.args, **match.kwargs)
     except (Http404, PermissionDenied) as problem:
         raise Refused(str(problem) or "The run has no such page any more.", 404) from None

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from kubesched_ui import viewing
-from kubesched_ui.accounts import secrets
+from kubesched_ui import current_viewer
+from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Share
 from kubesched_ui.models import Run
 from kubesched_ui.rooms import codes
@@ -33,8 +33,8 @@ def on_run(run: Run, address: str) -> tuple[Room, str]:
 @transaction.atomic
 def _open(room: Room) -> tuple[Room, str]:
     _check_number()
-    key = secrets.new()
-    room.code, room.digest = codes.new_code(), secrets.digest(key)
+    key = token_hash.new()
+    room.code, room.digest = codes.new_code(), token_hash.digest(key)
     room.expires_at = timezone.now() + timedelta(hours=settings.ROOM_HOURS)
     room.share = _share(room)
     room.save(force_insert=True)
@@ -45,7 +45,7 @@ def _check_number() -> None:
     there = Room.objects.live()
     if there.count() >= settings.ROOMS_MAX:
         raise Refused(f"{settings.ROOMS_MAX} rooms are open on this server; wait until one of them is closed.", 503)
-    owner = viewing.owner_id()
+    owner = current_viewer.owner_id()
     if owner is not None and there.filter(owner=owner).count() >= PER_PERSON:
         raise Refused(f"{PER_PERSON} of your rooms are open; close one of them first.")
 
@@ -53,14 +53,14 @@ def _check_number() -> None:
 def _share(room: Room) -> Share | None:
     """Students see the run as who holds a link on it, until the room is over. Its secret is nowhere: only joining the
     room gives it."""
-    owner = viewing.owner_id()
+    owner = current_viewer.owner_id()
     if room.run is None or owner is None:
         return None
     by = User.objects.get(pk=owner)
-    digest = secrets.digest(secrets.new())
+    digest = token_hash.digest(token_hash.new())
     return Share.objects.create(run=room.run, owner=by, digest=digest, note="A room", expires_at=room.expires_at)
 
 
 def by_key(key: str) -> Room | None:
     """The room of a teacher's key, also one that is over."""
-    return Room.objects.select_related("run").filter(digest=secrets.digest(key)).first()
+    return Room.objects.select_related("run").filter(digest=token_hash.digest(key)).first()

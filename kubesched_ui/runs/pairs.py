@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults, settings_of
 from kubesched_ui.scenarios import podgroups
@@ -70,8 +70,8 @@ def run_with(scenario: Scenario, settings: Mapping[str, Any]) -> Run:
     """A run with these settings and otherwise those that suit the scenario. Raises InputError."""
     wanted = RunSettings(**{**defaults(scenario), "config": "", **settings})
     there = scenario.runs.filter(parent=None, fork_at=None).exclude(state__in=["failed", "cancelled"])
-    if viewing.viewer():
-        there = there.filter(owner=viewing.owner_id())  # another's may be gone tomorrow
+    if current_viewer.viewer():
+        there = there.filter(owner=current_viewer.owner_id())  # another's may be gone tomorrow
     for run in there[:200]:
         if asdict(settings_of(run)) == asdict(wanted):
             return run

@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 from kubesched_ui.ingest import parts
 from kubesched_ui.keeping import disk
 from kubesched_ui.models import Cycle, RecordingBlock, Run
+from kubesched_ui.outages import DATABASE, FULL, trouble_of
 from kubesched_ui.recording.chronicle import Chronicle
 from kubesched_ui.recording.eventlog import Cancelled, LostClaim, OutOfTime, RunLog, read_blocks
 from kubesched_ui.recording.events import Event, cycle_events, event
@@ -26,7 +27,6 @@ from kubesched_ui.recording.rows import CycleRow
 from kubesched_ui.runs import dispatch, forked, forking, holding, importing, lifecycle, simulations
 from kubesched_ui.scenarios import intime
 from kubesched_ui.seeing.logs import REQUEST_ID, RUN_ID
-from kubesched_ui.trouble import DATABASE, FULL, trouble_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
 from scheduler_core.debugger.recording import MOVES_PART, Recorder

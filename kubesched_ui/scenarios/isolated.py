@@ -110,10 +110,10 @@ def answer(job: Job, begun: Callable[[int], None]) -> tuple[str, Any]:
 
 def read(job: Job, begun: Callable[[int], None]) -> Any:
     """`making.read_and_store` for its owner."""
-    from kubesched_ui import viewing
+    from kubesched_ui import current_viewer
     from kubesched_ui.scenarios.making import read_and_store
 
-    with viewing.looking(viewing.By(job.owner_id)):
+    with current_viewer.looking(current_viewer.By(job.owner_id)):
         return read_and_store(job.files, job.name, job.origin, job.token, begun)
 
 

@@ -21,10 +21,10 @@ from django.conf import settings
 
 from kubesched_ui.ingest import IngestError, parts
 from kubesched_ui.ingest.errors import Where
+from kubesched_ui.outages import Trouble, Troubled
 from kubesched_ui.scenarios import isolated
 from kubesched_ui.scenarios.isolated import Job
 from kubesched_ui.scenarios.landing import tidy
-from kubesched_ui.trouble import Trouble, Troubled
 
 logger = logging.getLogger(__name__)
 

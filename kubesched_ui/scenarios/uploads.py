@@ -16,7 +16,7 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.db import connection
 from django.http import HttpRequest
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
@@ -99,7 +99,7 @@ def _make(files: list[File], name: str, origin: str, token: str) -> Made:
         return Made(Scenario.objects.get(pk=pk), run)
     if not connection.in_atomic_block:
         connection.close()  # it may be a while; others can have it
-    job, size = Job(files, name, origin, token, viewing.owner_id()), size_of(files)
+    job, size = Job(files, name, origin, token, current_viewer.owner_id()), size_of(files)
     with Progress(token, size) as progress:
         pk, run = readers().read(job, size, progress.waits)
     return Made(Scenario.objects.get(pk=pk), run)

@@ -12,7 +12,7 @@ import secrets
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-from kubesched_ui.addresses import hidden
+from kubesched_ui.log_redaction import hidden
 
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 RUN_ID: ContextVar[int | None] = ContextVar("run_id", default=None)

@@ -11,7 +11,7 @@ from typing import Any
 from channels.middleware import BaseMiddleware
 from django.http import HttpRequest, HttpResponse
 
-from kubesched_ui.addresses import hidden
+from kubesched_ui.log_redaction import hidden
 from kubesched_ui.seeing import carried as carried  # what is sent to a worker has the request's id
 from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, request_id
 

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 from django.conf import settings
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 
 register = template.Library()
 
@@ -30,14 +30,14 @@ def may_register() -> bool:
 @register.simple_tag
 def may(action: str, thing: Any) -> bool:
     """Whether who looks may `start` something of theirs from it, or do with it what its owner may (`own`)."""
-    who = viewing.viewer()
+    who = current_viewer.viewer()
     return who is None or who.may(action, thing)
 
 
 @register.simple_tag
 def others(thing: Any) -> str:
     """Whose it is, where it is somebody else's; "" else."""
-    who = viewing.viewer()
+    who = current_viewer.viewer()
     if who is None or thing.owner_id is None or thing.owner_id == who.owner_id:
         return ""
     return thing.owner.first_name or thing.owner.username

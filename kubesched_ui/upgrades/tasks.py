@@ -18,10 +18,10 @@ from django.utils import timezone
 from kubesched_ui.asking.comparisons import inputs_of
 from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Run, Upgrade
+from kubesched_ui.outages import DATABASE
 from kubesched_ui.recording.eventlog import Cancelled, LostClaim
 from kubesched_ui.runs import holding, lifecycle
 from kubesched_ui.runs.tasks import Heartbeat
-from kubesched_ui.trouble import DATABASE
 from kubesched_ui.upgrades import life
 from scheduler_core.debugger.compare.upgrade import Watch, step
 from scheduler_core.errors import InputError

@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosedError
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 from websockets.sync.client import connect
 
-from kubesched_ui import bodies
-from kubesched_ui.bodies import Body, Room
+from kubesched_ui import request_bodies
+from kubesched_ui.request_bodies import Body, Room
 
 APPLICATION = """
     import contextlib
@@ -222,7 +222,7 @@ def test_sending_waits_for_a_slow_reader_and_loses_nothing(server: str, tmp_path
 
 def test_large_bodies_have_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
     room = Room()
-    monkeypatch.setattr(bodies, "ROOM", room)
+    monkeypatch.setattr(request_bodies, "ROOM", room)
     room.most, room.most_bytes = 2, 10_000_000
     small, first, second, third = Body(1000), Body(4_000_000), Body(None), Body(4_000_000)
     assert small.fits(1_000_000) == ""

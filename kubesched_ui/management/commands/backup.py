@@ -11,7 +11,7 @@ from typing import IO, Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from kubesched_ui.backup.making import make
+from kubesched_ui.backup.create import make
 
 
 class Command(BaseCommand):

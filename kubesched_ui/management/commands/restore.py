@@ -14,11 +14,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
-from kubesched_ui.backup.file import NotReadable
-from kubesched_ui.backup.restoring import NotEmpty, check_rows, restore
-from kubesched_ui.backup.upgrading import up_to_date
+from kubesched_ui.backup.format import NotReadable
+from kubesched_ui.backup.migrate import up_to_date
+from kubesched_ui.backup.restore import NotEmpty, check_rows, restore
 from kubesched_ui.seeing.health import ask_broker_and_worker
-from kubesched_ui.supervision import CannotStart, lock
+from kubesched_ui.supervisord_config import CannotStart, lock
 
 RUNS = "Stop web and workers first: they would go on with what is replaced."
 

@@ -25,7 +25,7 @@ from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.keeping import room
 from kubesched_ui.machines.preparing import preparing
-from kubesched_ui.supervision import CannotStart, check_free, configuration, lock
+from kubesched_ui.supervisord_config import CannotStart, check_free, configuration, lock
 
 READY_S = 60
 LEAVING_S = 10

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import kubesched_ui.viewing
+import kubesched_ui.current_viewer
 from django.conf import settings
 from django.db import migrations, models
 
@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                     "owner",
                     models.ForeignKey(
                         blank=True,
-                        default=kubesched_ui.viewing.owner_id,
+                        default=kubesched_ui.current_viewer.owner_id,
                         editable=False,
                         help_text="Who made it; nobody of samples, and where there are no accounts.",
                         null=True,

@@ -9,8 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from kubesched_ui import viewing
-from kubesched_ui.accounts import access, links
+from kubesched_ui import current_viewer
+from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs.lifecycle import RunSettings, create_run
@@ -57,14 +57,14 @@ class World:
         return access.viewer_of(self.ada)
 
     def link(self, thing: Scenario | Run) -> tuple[Share, str]:
-        return links.share_by_link(thing, self.ada)
+        return share_links.share_by_link(thing, self.ada)
 
     def holder(self, thing: Scenario | Run, user: User | None = None) -> Client:
         """A browser in which a link on it was opened."""
         client = client_of(user)
         share, _ = self.link(thing)
         session = client.session
-        session[links.KEY] = [share.pk]
+        session[share_links.KEY] = [share.pk]
         session.save()
         client.cookies["sessionid"] = session.session_key or ""
         return client
@@ -77,7 +77,7 @@ def world(db: None) -> World:
     root = User.objects.create_superuser("root")
     group = Group.objects.create(name="team", owner=ada)
     group.members.set([ada, bob])
-    with viewing.looking(access.viewer_of(ada)):
+    with current_viewer.looking(access.viewer_of(ada)):
         cluster = as_list(node("n1"), node("n2"), pod("p1"), pod("big", cpu="64"))
         scenario = make_scenario([("c.json", cluster)], "undercover cluster")
         run, other = ran(scenario, "undercover run"), ran(scenario, "undercover other run")

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from kubesched_ui.accounts import links
+from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.models import Entry, Share
 from kubesched_ui.rooms import later
 from kubesched_ui.rooms.errors import Refused
@@ -51,7 +51,7 @@ def test_a_room_on_a_run_is_opened_by_who_may_start_something_of_it(world: World
     address = reverse("run-room", args=[world.run.pk])
     assert client_of(world.eve).post(address).status_code == 404
     assert world.holder(world.run).post(address).status_code == 403
-    links.share_with(world.scenario, world.ada, world.group)
+    share_links.share_with(world.scenario, world.ada, world.group)
     room = opened(client_of(world.bob), address)
     student = room.join("Student", client_of())
     assert "undercover run" in room.page(student)

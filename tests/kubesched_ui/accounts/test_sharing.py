@@ -13,8 +13,8 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_ui import viewing
-from kubesched_ui.accounts import access, links
+from kubesched_ui import current_viewer
+from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.access import OWN, SEE, START, Viewer, may, sees
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario
@@ -70,7 +70,7 @@ def test_logs_do_not_tell_the_secret_of_a_link(world: World, caplog: pytest.LogC
 
 
 def test_only_the_owner_shares(world: World) -> None:
-    links.share_with(world.scenario, world.ada, world.group)
+    share_links.share_with(world.scenario, world.ada, world.group)
     for client, status in ((client_of(world.bob), 403), (client_of(world.eve), 404), (client_of(), 302)):
         for method in ("get", "post"):
             assert getattr(client, method)(f"/runs/{world.run.pk}/shares/").status_code == status
@@ -98,7 +98,7 @@ def test_nobody_shares_with_a_group_that_he_is_not_in(world: World) -> None:
 
 
 def test_a_fork_that_is_shared_says_nothing_of_its_parent(world: World) -> None:
-    with viewing.looking(world.as_ada()):
+    with current_viewer.looking(world.as_ada()):
         fork = forking.create_fork(world.run, 1, None, [], {}, "the fork")
     Run.objects.filter(pk=fork.pk).update(state="done")
     holder = world.holder(fork)
@@ -121,8 +121,8 @@ def test_samples_are_everybodys_who_is_signed_in_and_what_has_no_owner_is_the_ad
 
 
 def test_what_others_do_is_not_counted(world: World) -> None:
-    links.share_with(world.scenario, world.ada, world.group)
-    with viewing.looking(access.viewer_of(world.bob)):
+    share_links.share_with(world.scenario, world.ada, world.group)
+    with current_viewer.looking(access.viewer_of(world.bob)):
         Run.objects.create(scenario=world.scenario, name="bob's own")
     for user, number in ((world.bob, 3), (world.ada, 2)):
         listed = client_of(user).get("/scenarios/").context["lines"]
@@ -147,9 +147,9 @@ def test_who_may_do_what(world: World, share: str, to: str, over: bool, who: str
     opened: tuple[int, ...] = ()
     if share != "none":
         made = (
-            links.share_by_link(things[share], world.ada)[0]
+            share_links.share_by_link(things[share], world.ada)[0]
             if to == "link"
-            else links.share_with(things[share], world.ada, world.group)
+            else share_links.share_with(things[share], world.ada, world.group)
         )
         opened = (made.pk,) if holds else ()
         if over:

@@ -10,9 +10,9 @@ from asgiref.sync import async_to_sync
 from django.conf import settings as in_force
 from django.test import Client
 
-from kubesched_ui.accounts import links
+from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.access import OWN, SEE, START
-from kubesched_ui.accounts.rules import (
+from kubesched_ui.accounts.url_permissions import (
     ACCOUNT,
     ADMIN,
     ADMINS,
@@ -33,7 +33,7 @@ THINGS = (SEE, START, OWN)
 
 def test_every_address_has_a_rule() -> None:
     there = {route for route, _ in routes() if not route.startswith(ADMIN)}
-    assert there - RULES.keys() == set(), "give it a rule in accounts/rules.py"
+    assert there - RULES.keys() == set(), "give it a rule in accounts/url_permissions.py"
     assert RULES.keys() - there == set(), "rules of nothing"
 
 
@@ -93,7 +93,7 @@ def without_next(said: tuple[int, str]) -> tuple[int, str]:
 
 
 def test_a_stranger_finds_nothing(world: World) -> None:
-    links.share_with(world.scenario, world.ada, world.group)
+    share_links.share_with(world.scenario, world.ada, world.group)
     world.link(world.run)
     shut(client_of(world.eve), world)
 
@@ -148,7 +148,7 @@ def test_an_administrator_sees_all(world: World) -> None:
 
 
 def test_a_member_of_a_group_sees_what_is_shared_with_it(world: World) -> None:
-    links.share_with(world.scenario, world.ada, world.group)
+    share_links.share_with(world.scenario, world.ada, world.group)
     sees_all(reads(client_of(world.bob), world), but=OWNERS | FOR_ADMINS)
 
 
@@ -205,7 +205,7 @@ def test_a_holder_of_a_link_only_reads(world: World, signed_in: bool) -> None:
 
 
 def test_a_member_may_start_but_not_change(world: World) -> None:
-    links.share_with(world.scenario, world.ada, world.group)
+    share_links.share_with(world.scenario, world.ada, world.group)
     client = client_of(world.bob)
     for address, method, answer in writes(client, world):
         if rule_of(address.route).write == OWN:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from kubesched_ui.accounts.rules import ADMIN
+from kubesched_ui.accounts.url_permissions import ADMIN
 from tests.kubesched_ui.accounts.conftest import World
 
 

@@ -15,8 +15,8 @@ from kubesched_ui.models import Run
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.api.test_fork import forked
-from tests.kubesched_ui.carried import exported, imported
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.task_headers import exported, imported
 
 pytestmark = pytest.mark.django_db
 

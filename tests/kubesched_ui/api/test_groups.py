@@ -10,9 +10,9 @@ from django.test import Client
 from kubesched_ui.models import Run
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.scenarios.samples import FOLDER
-from tests.kubesched_ui.carried import exported, imported
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.runs.test_groups import ran
+from tests.kubesched_ui.task_headers import exported, imported
 from tests.scheduler_core.debugger.live import ROOT, golden_cases
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,8 @@ from kubesched_ui.recording.decided import traces
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.api.test_fork import cycles_of, decided, events_of, forked, marks_of, moves_of, without
-from tests.kubesched_ui.carried import (
+from tests.kubesched_ui.clusters import pod
+from tests.kubesched_ui.task_headers import (
     CORDON,
     RUNS,
     exported,
@@ -30,7 +31,6 @@ from tests.kubesched_ui.carried import (
     twice,
     twice_later,
 )
-from tests.kubesched_ui.clusters import pod
 
 pytestmark = pytest.mark.django_db
 

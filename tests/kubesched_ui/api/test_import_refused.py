@@ -14,8 +14,8 @@ from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.tasks import execute_run
-from tests.kubesched_ui.carried import exported, imported, in_time_forked, of_a_part, sent, small, twice
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.task_headers import exported, imported, in_time_forked, of_a_part, sent, small, twice
 
 pytestmark = pytest.mark.django_db
 

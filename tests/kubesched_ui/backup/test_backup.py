@@ -20,9 +20,9 @@ from django.db import connection, connections
 from django.test import Client
 
 from kubesched_ui.backup import tables
-from kubesched_ui.backup.file import NAME, Batch, End, Header, Reader, Writer
-from kubesched_ui.backup.making import make
-from kubesched_ui.backup.upgrading import OLDER, missing
+from kubesched_ui.backup.create import make
+from kubesched_ui.backup.format import NAME, Batch, End, Header, Reader, Writer
+from kubesched_ui.backup.migrate import OLDER, missing
 from kubesched_ui.management.commands import restore as command
 from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
 from tests.kubesched_ui.backup.databases import instead, type_of

@@ -18,8 +18,8 @@ from kubesched_ui.beside import middleware, routes
 from kubesched_ui.beside.pool import EXPORTS, QUESTIONS, Broken, Pool
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.scenarios import clusterview
-from tests.kubesched_ui.carried import exported
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
+from tests.kubesched_ui.task_headers import exported
 
 FORMATS = ("jsonl", "run", "simulator", "parquet")
 

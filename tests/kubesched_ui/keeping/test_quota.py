@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import BinaryField
 from django.test import Client
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.keeping import limits, usage
 from kubesched_ui.keeping.quota import OverQuota
 from kubesched_ui.models import Quota, Run, Scenario
@@ -104,7 +104,7 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
     assert limits.limits_of(ben.pk) == limits.limits_of(None) == limits.usual()
     cluster = scenario(node("n1"), pod("a"))
     for person, most in ((ann, 2), (ben, 1)):
-        with viewing.looking(viewing.By(person.pk)):  # type: ignore[abstract]
+        with current_viewer.looking(current_viewer.By(person.pk)):  # type: ignore[abstract]
             for _ in range(most):
                 lifecycle.create_run(cluster, lifecycle.RunSettings())
             with pytest.raises(OverQuota, match=f"You have {most} of {most} runs"):

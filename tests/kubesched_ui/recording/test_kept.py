@@ -10,9 +10,9 @@ from django.test import Client
 
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.runs.tasks import execute_run
-from tests.kubesched_ui.carried import exported, sent
 from tests.kubesched_ui.recording.kept_runs import NAMES, opened, operations, pages, told
 from tests.kubesched_ui.recording.shape import shape
+from tests.kubesched_ui.task_headers import exported, sent
 from tests.scheduler_core.cycle.test_trace import full_trace
 
 NO_RECORDING = "06-refusals-in-columns"  # the last one without what the debugger asks

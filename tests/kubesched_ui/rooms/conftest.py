@@ -35,7 +35,7 @@ class Class:
 
     @property
     def room(self) -> Room:
-        from kubesched_ui.accounts.secrets import digest
+        from kubesched_ui.accounts.token_hash import digest
 
         return Room.objects.get(digest=digest(self.key))
 

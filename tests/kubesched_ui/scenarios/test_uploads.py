@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.outages import Troubled
 from kubesched_ui.scenarios import isolated, progress, readers, uploads
-from kubesched_ui.trouble import Troubled
 from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import until
@@ -133,7 +133,7 @@ class Held:
 
         def make() -> None:
             try:
-                with viewing.looking(viewing.By(owner)):
+                with current_viewer.looking(current_viewer.By(owner)):
                     self.done.append((name, upload(name, number, token).counts["Pod"]))
             except Exception as error:
                 self.done.append((name, error))

@@ -16,9 +16,9 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.utils import load_backend
 
 from kubesched_ui.backup import tables
-from kubesched_ui.backup.file import Header, Reader
-from kubesched_ui.backup.making import make
-from kubesched_ui.backup.restoring import apps_of, check_header, check_rows, restore
+from kubesched_ui.backup.create import make
+from kubesched_ui.backup.format import Header, Reader
+from kubesched_ui.backup.restore import apps_of, check_header, check_rows, restore
 
 OLDER = "older"  # the database's name among the connections
 Node = tuple[str, str]

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from kubesched_ui.accounts import secrets
+from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario
 from scheduler_core.errors import InputError
@@ -24,7 +24,7 @@ def of(session: Any) -> tuple[int, ...]:
 
 def open_link(session: Any, secret: str) -> Share | None:
     """Remembers the share of a link; None for a link of nothing, one that was revoked, one that is over."""
-    share = Share.objects.live().filter(digest=secrets.digest(secret)).first()
+    share = Share.objects.live().filter(digest=token_hash.digest(secret)).first()
     if share is None:
         return None
     remember(session, share.pk)
@@ -40,8 +40,8 @@ def remember(session: Any, number: int) -> None:
 def share_by_link(thing: Scenario | Run, by: User, note: str = "", until: datetime | None = None) -> tuple[Share, str]:
     """A new share and the secret of its link, which is nowhere else. Raises InputError."""
     _check_room(thing)
-    secret = secrets.new()
-    share = Share.objects.create(**_of(thing), owner=by, digest=secrets.digest(secret), note=note, expires_at=until)
+    secret = token_hash.new()
+    share = Share.objects.create(**_of(thing), owner=by, digest=token_hash.digest(secret), note=note, expires_at=until)
     return share, secret
 
 

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
 
 from kubesched_ui.backup import tables
-from kubesched_ui.backup.file import Header, NotReadable, Reader
+from kubesched_ui.backup.format import Header, NotReadable, Reader
 from kubesched_ui.models import ClusterObject, Scenario
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from kubesched_ui.origins import is_ours, welcome
+from kubesched_ui.origin_check import is_ours, welcome
 
 HOST = "localhost:8000"
 ODD = [

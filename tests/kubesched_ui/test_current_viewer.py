@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from kubesched_ui import viewing
+from kubesched_ui import current_viewer
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import isolated
 from kubesched_ui.scenarios.samples import load_samples
-from tests.kubesched_ui.carried import exported
 from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.task_headers import exported
 
 pytestmark = pytest.mark.django_db
 CLUSTER = as_list(node("n1"), pod("p1"))
@@ -26,7 +26,7 @@ CLUSTER = as_list(node("n1"), pod("p1"))
 def ada() -> Iterator[User]:
     """She looks."""
     user = User.objects.create_user("ada")
-    with viewing.looking(viewing.By(user.pk)):
+    with current_viewer.looking(current_viewer.By(user.pk)):
         yield user
 
 
@@ -67,14 +67,14 @@ def test_the_process_that_reads_uploads_knows_for_whom() -> None:
     user = User.objects.create_user("ada")
     pk, _ = isolated.read(isolated.Job([("c.json", CLUSTER)], "", "upload", owner_id=user.pk), lambda pk: None)
     assert Scenario.objects.get(pk=pk).owner == user
-    assert viewing.owner_id() is None
+    assert current_viewer.owner_id() is None
 
 
 def test_a_pair_takes_no_run_of_somebody_else(client: Client, ada: User) -> None:
     scenario = upload(client)
     wanted = {"a": "1.33", "b": "1.36"}
     client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
-    with viewing.looking(viewing.By(User.objects.create_user("bob").pk)):
+    with current_viewer.looking(current_viewer.By(User.objects.create_user("bob").pk)):
         client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
         client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
     assert sorted(Run.objects.values_list("owner__username", flat=True)) == ["ada", "ada", "bob", "bob"]

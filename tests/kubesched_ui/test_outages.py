@@ -12,7 +12,7 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.test import Client
 
 from kubesched_ui.models import Scenario
-from kubesched_ui.trouble import AWAY, FULL, LOCKED, READ_ONLY, Trouble, trouble_of
+from kubesched_ui.outages import AWAY, FULL, LOCKED, READ_ONLY, Trouble, trouble_of
 from tests.kubesched_ui.clusters import taught
 
 

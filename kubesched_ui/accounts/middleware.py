@@ -15,12 +15,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
 
-from kubesched_ui import viewing
-from kubesched_ui.accounts import access, audit, links, tokens
+from kubesched_ui import current_viewer
+from kubesched_ui.accounts import access, audit, share_links, tokens
 from kubesched_ui.accounts.access import OWN, SEE, START, Viewer
-from kubesched_ui.accounts.address import address_of
+from kubesched_ui.accounts.client_ip import address_of
 from kubesched_ui.accounts.models import named
-from kubesched_ui.accounts.rules import ADMIN, ADMINS, ASKS, CLOSED, OPEN, VISITORS, Rule, rule_of, things_of
+from kubesched_ui.accounts.url_permissions import ADMIN, ADMINS, ASKS, CLOSED, OPEN, VISITORS, Rule, rule_of, things_of
 
 READING = {"GET", "HEAD", "OPTIONS"}
 API = "/api/"
@@ -42,7 +42,7 @@ class Doors:
         except tokens.Refused as refused:
             return JsonResponse({"error": str(refused)}, status=refused.status)
         request.viewer = who  # type: ignore[attr-defined]
-        with viewing.looking(who):
+        with current_viewer.looking(who):
             answer = self.get_response(request)
         write_down(request, who, answer)
         return answer
@@ -66,7 +66,7 @@ def viewer_of(request: HttpRequest) -> Viewer:
     """Who comes: by a token at the API, else by the session. Raises tokens.Refused."""
     if request.path.startswith(API) and (shown := request.headers.get("Authorization")):
         return tokens.viewer_of(shown, address_of(request))
-    return access.viewer_of(request.user, links.of(request.session))
+    return access.viewer_of(request.user, share_links.of(request.session))
 
 
 def doing(request: HttpRequest, route: str, rule: Rule, kwargs: dict[str, Any]) -> tuple[str, str]:

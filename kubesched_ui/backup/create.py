@@ -11,7 +11,7 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from kubesched_ui.backup import tables
-from kubesched_ui.backup.file import Batch, End, Header, Writer
+from kubesched_ui.backup.format import Batch, End, Header, Writer
 
 CHUNK = 200  # rows fetched at once
 BATCH_BYTES = 1024 * 1024

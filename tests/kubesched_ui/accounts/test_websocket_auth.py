@@ -11,7 +11,7 @@ from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from kubesched_ui import asgi
-from kubesched_ui.accounts import sockets, tokens
+from kubesched_ui.accounts import tokens, websocket_auth
 from kubesched_ui.accounts.models import Share
 from kubesched_ui.asgi import application
 from kubesched_ui.models import Run
@@ -76,23 +76,23 @@ def test_who_was_shut_out_may_not_watch_any_more(world: World, settings: Any) ->
     made, secret = tokens.make(world.ada, "laptop")
     ada, again, holder = client_of(world.ada), client_of(world.ada), world.holder(world.run)
     scopes = [scope_of(ada), scope_of(again), scope_of(holder), scope_of(token=secret), scope_of()]
-    assert sockets.may_watch(world.run.pk, scopes) == [True, True, True, True, False]
+    assert websocket_auth.may_watch(world.run.pk, scopes) == [True, True, True, True, False]
     ada.logout()
-    assert sockets.may_watch(world.run.pk, scopes) == [False, True, True, True, False]
+    assert websocket_auth.may_watch(world.run.pk, scopes) == [False, True, True, True, False]
     world.ada.set_password("another")
     world.ada.save()
     made.delete()
-    assert sockets.may_watch(world.run.pk, scopes) == [False, False, True, False, False]
+    assert websocket_auth.may_watch(world.run.pk, scopes) == [False, False, True, False, False]
     Share.objects.all().delete()
-    assert not any(sockets.may_watch(world.run.pk, scopes))
+    assert not any(websocket_auth.may_watch(world.run.pk, scopes))
     settings.ACCOUNTS = False
-    assert all(sockets.may_watch(world.run.pk, scopes))
+    assert all(websocket_auth.may_watch(world.run.pk, scopes))
 
 
 def test_many_sockets_are_asked_about_at_once(world: World, django_assert_max_num_queries: Any) -> None:
     scopes = [scope_of(world.holder(world.run))] * 100 + [scope_of(client_of(world.ada)) for _ in range(20)]
     with django_assert_max_num_queries(5):
-        assert all(sockets.may_watch(world.run.pk, scopes))
+        assert all(websocket_auth.may_watch(world.run.pk, scopes))
 
 
 def test_every_websocket_address_asks(world: World) -> None:

@@ -14,7 +14,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from kubesched_ui.accounts import access, links, tokens
+from kubesched_ui.accounts import access, share_links, tokens
 from kubesched_ui.accounts.access import Viewer
 from kubesched_ui.models import Run
 
@@ -55,7 +55,7 @@ def viewers_of(scopes: Sequence[dict[str, Any]]) -> list[Viewer]:
 def of_session(session: dict[str, Any], users: dict[int, User]) -> Viewer:
     """Who is signed in there, unless the password was changed since; and what was opened."""
     user = users.get(int(session.get(SESSION_KEY, 0)))
-    opened = links.of(session)
+    opened = share_links.of(session)
     if user is None or not constant_time_compare(session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()):
         return Viewer(links=opened)
     return access.viewer_of(user, opened)
