@@ -240,7 +240,7 @@ def main() -> None:
                 if any(word in name for word in given.only.split(",")):
                     told[name] = ask() | {"web": memory(var, "kubesched_ui.server")}
                     print(name, json.dumps(told[name]), file=sys.stderr, flush=True)
-            told["asking"] = memory(var, "kubesched_ui.asking")
+            told["asking"] = memory(var, "kubesched_ui.queries")
     print(json.dumps(told, indent=1))
 
 

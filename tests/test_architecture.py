@@ -40,7 +40,7 @@ FLOORS = {
         ("scenarios",),
         ("runs",),
         ("reading",),
-        ("asking",),
+        ("queries",),
         ("upgrades", "classroom", "composing"),
         ("rooms",),
         ("pages", "api"),

@@ -30,10 +30,10 @@ from kubesched_ui.api import (
     trials,
     upgrades,
 )
-from kubesched_ui.asking.finder import Busy
-from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.outages import Troubled
+from kubesched_ui.queries.recording_cache import NotRecorded
+from kubesched_ui.queries.search_client import Busy
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.debugger.search import WrongExpression

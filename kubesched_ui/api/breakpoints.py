@@ -11,8 +11,8 @@ from ninja import Field, ModelSchema, Router, Schema, Status
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
 from kubesched_ui.api.debugger import ASKED, Wrong
-from kubesched_ui.asking.finder import FINDER
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
+from kubesched_ui.queries.search_client import FINDER
 from scheduler_core.debugger.search import MAX_LENGTH
 from scheduler_core.errors import InputError
 

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
-from kubesched_ui.asking import provenance
 from kubesched_ui.models import Run
+from kubesched_ui.queries import provenance
 
 router = Router(tags=["debugger"])
 

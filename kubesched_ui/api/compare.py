@@ -9,9 +9,9 @@ from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, Refusal, Text, find
 from kubesched_ui.api.debugger import ASKED, encoded
-from kubesched_ui.asking import comparisons
-from kubesched_ui.asking.comparisons import comparison_of
 from kubesched_ui.models import Run
+from kubesched_ui.queries import comparisons
+from kubesched_ui.queries.comparisons import comparison_of
 
 router = Router(tags=["debugger"])
 

@@ -9,9 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
-from kubesched_ui.asking.finder import FINDER
-from kubesched_ui.asking.recordings import object_at, recording_of
 from kubesched_ui.models import Run
+from kubesched_ui.queries.recording_cache import object_at, recording_of
+from kubesched_ui.queries.search_client import FINDER
 from scheduler_core.debugger import change_stream, timepoints
 from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
 from scheduler_core.debugger.timepoints import Asked

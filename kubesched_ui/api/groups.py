@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, find
-from kubesched_ui.asking import groups
 from kubesched_ui.models import Run
+from kubesched_ui.queries import groups
 
 router = Router(tags=["debugger"])
 

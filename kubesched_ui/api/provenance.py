@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
-from kubesched_ui.asking import provenance, queue_times
 from kubesched_ui.models import Run
+from kubesched_ui.queries import provenance, queue_times
 from scheduler_core.debugger.provenance import OWN_POINTS, POINTS, Question
 from scheduler_core.debugger.queue_times import QUEUE
 from scheduler_core.provenance.tree import Tree

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
-from kubesched_ui.asking.remedies import cycle_of, remedies_of, together_of, winning_of
 from kubesched_ui.models import Run
+from kubesched_ui.queries.remedies import cycle_of, remedies_of, together_of, winning_of
 
 router = Router(tags=["debugger"])
 

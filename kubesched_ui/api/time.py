@@ -10,8 +10,8 @@ from ninja import Field, Query, Router, Schema
 from pydantic import WithJsonSchema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, find
-from kubesched_ui.asking import queue_times
 from kubesched_ui.models import Run
+from kubesched_ui.queries import queue_times
 from kubesched_ui.reading import history, lanes, moment
 
 MAX_BINS = 2000

@@ -18,7 +18,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 
 logger = logging.getLogger(__name__)
 
-ANSWERS = "kubesched_ui.beside.process"
+ANSWERS = "kubesched_ui.beside.worker"
 WAIT_SECONDS = 60.0  # for others' questions before one's own
 
 
@@ -37,7 +37,7 @@ class Broken(Exception):
 class Process:
     """One that answers; started by the first question, and again after it was ended.
 
-    `module`: what runs in it, which answers as `beside/process.py` says; `most`: the setting of its bytes of memory.
+    `module`: what runs in it, which answers as `beside/worker.py` says; `most`: the setting of its bytes of memory.
     """
 
     def __init__(self, module: str = ANSWERS, most: str = "BESIDE_MAX_MEMORY") -> None:

@@ -2,7 +2,7 @@
 
     python -m kubesched_ui.composing.process BYTES
 
-It is asked and answers as `beside/process.py`, of which it has the bounds too; a question is msgpack of {text} or of
+It is asked and answers as `beside/worker.py`, of which it has the bounds too; a question is msgpack of {text} or of
 {text, changes}. The body of an answer is JSON: what `reading` or `changed` tell, or with status 400 the sentence that
 says what is wrong. Nothing of Django is set up here, so it starts within a second.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.beside.process import bound, resident
+from kubesched_ui.beside.worker import bound, resident
 from kubesched_ui.composing.changing import changed
 from kubesched_ui.composing.reading import reading
 from scheduler_core.errors import InputError

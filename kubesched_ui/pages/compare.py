@@ -17,14 +17,14 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui.asking import comparisons
-from kubesched_ui.asking.comparisons import comparison_of
-from kubesched_ui.asking.finder import Busy
-from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.pages import runpage, sidebyside
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in
+from kubesched_ui.queries import comparisons
+from kubesched_ui.queries.comparisons import comparison_of
+from kubesched_ui.queries.recording_cache import NotRecorded
+from kubesched_ui.queries.search_client import Busy
 from kubesched_ui.reading import flows
 from kubesched_ui.runs import forking, pairs
 from scheduler_core.cluster.nodes import ZONE

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.paginator import Paginator
 
-from kubesched_ui.asking import groups
 from kubesched_ui.models import Cycle, GroupCycle, Run
+from kubesched_ui.queries import groups
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 

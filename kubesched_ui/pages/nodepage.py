@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.paginator import Paginator
 
-from kubesched_ui.asking import nodes
-from kubesched_ui.asking.amounts import reasons_on
-from kubesched_ui.asking.nodes import Fullness, NodeThen
-from kubesched_ui.asking.recordings import NotRecorded, recording_of
 from kubesched_ui.models import ClusterObject, Cycle, Run
+from kubesched_ui.queries import nodes
+from kubesched_ui.queries.nodes import Fullness, NodeThen
+from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
+from kubesched_ui.queries.shortfalls import reasons_on
 from kubesched_ui.reading import lanes, occupancy, recorded
 from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import NodeLine, Use

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from kubesched_ui.asking.recordings import object_at, recording_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run
+from kubesched_ui.queries.recording_cache import object_at, recording_of
 from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 

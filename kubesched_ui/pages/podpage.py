@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 
-from kubesched_ui.asking import claims
-from kubesched_ui.asking.amounts import room_of
-from kubesched_ui.asking.recordings import NotRecorded, object_at, recording_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
 from kubesched_ui.pages import grouppage
+from kubesched_ui.queries import claims
+from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
+from kubesched_ui.queries.shortfalls import room_of
 from kubesched_ui.reading import attempts, figures, history, numbers, plugin_notes, recorded, why
 from kubesched_ui.reading.attempts import Attempt, Place, chosen
 from kubesched_ui.reading.cycleview import (

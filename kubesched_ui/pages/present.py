@@ -13,11 +13,11 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from kubesched_ui.asking.recordings import NotRecorded, recording_of
 from kubesched_ui.models import Cycle, PodResult, Run
 from kubesched_ui.pages import podpage, runpage
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.runs import find
+from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.reading import figures, history, slides, vessels
 from kubesched_ui.reading.cycleview import score_rows
 from kubesched_ui.reading.moment import causes_of

@@ -10,9 +10,9 @@ import msgspec
 from django.db.models import Count
 from django.urls import reverse
 
-from kubesched_ui.asking import remedies
-from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.models import PodResult, Run
+from kubesched_ui.queries import remedies
+from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.reading import figures, occupancy
 from kubesched_ui.runs import dispatch
 from kubesched_ui.runs.lifecycle import own_release

@@ -12,15 +12,15 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.asking import groups, provenance, recordings, remedies
-from kubesched_ui.asking.nodes import WrongMoment
-from kubesched_ui.asking.recordings import NotRecorded
 from kubesched_ui.keeping import retention
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.pages import errors, grouppage, nodepage, objectpage, podpage, runpage
 from kubesched_ui.pages.errors import readable
 from kubesched_ui.pages.naming import name_in, pinned
 from kubesched_ui.pages.scenarios import overview
+from kubesched_ui.queries import groups, provenance, recording_cache, remedies
+from kubesched_ui.queries.nodes import WrongMoment
+from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.reading import parquet, recorded
 from kubesched_ui.runs import forking, lifecycle, startform
 from scheduler_core.debugger.suggestions.steps import Remedy
@@ -51,7 +51,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         **{"counts": runpage.outcome_counts(found), "scheduler": runpage.scheduler_of(found)},
         **{"progress": runpage.progress(found), "reasons": runpage.reasons(found), "old": runpage.is_old(found)},
         **{"waits": runpage.waits(found), "warnings": toned(recorded.warnings_of(found))},
-        **{"left": recorded.left_of(found), "kept": recordings.is_asked(found), "ends": retention.ends(found)},
+        **{"left": recorded.left_of(found), "kept": recording_cache.is_asked(found), "ends": retention.ends(found)},
         "fork_changes": indented(found.changes),
         "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
     }

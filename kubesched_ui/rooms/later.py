@@ -24,10 +24,10 @@ from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
 from kubesched_ui import current_viewer
-from kubesched_ui.asking.recordings import NotRecorded
-from kubesched_ui.beside import inside
+from kubesched_ui.beside import client
 from kubesched_ui.beside.pool import NoAnswer
 from kubesched_ui.beside.routes import LARGE
+from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.rooms import onlooking, picture, telling, trimming
 from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Room
@@ -131,7 +131,7 @@ def fetch(job: Job) -> None:
         return
     key, seconds = key_of(room, job.what, job.load), AGAIN_S if room.run.active else KEPT_S
     try:
-        html = inside.ask(reverse("room-made", args=[token_of(job)]), str(room.run_id))
+        html = client.ask(reverse("room-made", args=[token_of(job)]), str(room.run_id))
     except NoAnswer as problem:
         html, seconds = says(job, problem), AGAIN_S
     if cache.add(key, html, seconds):

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
 
-from kubesched_ui.asking.amounts import room_of
-from kubesched_ui.asking.recordings import recording_of
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.queries.recording_cache import recording_of
+from kubesched_ui.queries.shortfalls import room_of
 from kubesched_ui.reading import cycleview, numbers, recorded, slides, vessels
 from kubesched_ui.reading.vessels import Amounts, Node, Shelf
 from kubesched_ui.rooms.places import Place, moment_of, place_of

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from django.http import QueryDict
 from django.urls import resolve
 
-from kubesched_ui.asking.recordings import NotRecorded, recording_of
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.reading.attempts import chosen
 from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.asking import recordings
 from kubesched_ui.models import EventBlock, RecordingBlock, Run, Scenario
+from kubesched_ui.queries import recording_cache
 from kubesched_ui.recording import eventlog
 from kubesched_ui.runs import simulations
 from kubesched_ui.runs.tasks import execute_run
@@ -169,7 +169,7 @@ def twice(client: Client, data: bytes, after: int, monkeypatch: pytest.MonkeyPat
 
 
 def stored_values(run: Run, part: str) -> list[Any]:
-    blocks = recordings.blocks_of(run, part)
+    blocks = recording_cache.blocks_of(run, part)
     if part == "objects":
         return [obj for block in blocks for obj in objects_from(block)]
     tables = {"": facts_from(blocks).table} if part == "facts" else Recording(blocks).tables
@@ -236,7 +236,7 @@ def test_what_is_recorded_goes_with_the_run(client: Client) -> None:
 def test_a_run_of_an_earlier_version_says_so(client: Client) -> None:
     run = ran(client, as_list(node("n1"), pod("a")))
     RecordingBlock.objects.filter(run=run).delete()
-    recordings._kept.clear()
+    recording_cache._kept.clear()
     for what, query in (("state", {}), ("find", {"where": "true"}), ("object", {"kind": "Node", "name": "n1"})):
         said = ask(client, run, what, status=409, **query)["error"]
         assert "recorded by an earlier version" in said
@@ -284,16 +284,16 @@ def test_a_run_that_fails_keeps_no_more_than_its_cycles(
 
 
 def test_recordings_are_kept_within_bounds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    recordings._kept.clear()
+    recording_cache._kept.clear()
     made = [ran(client, as_list(*(node(f"n{i}") for i in range(9)), pod(f"a{i}"))) for i in range(9)]
-    one = recordings.recording_of(made[0]).size * recordings.TEXT_FACTOR
-    monkeypatch.setattr(recordings, "KEPT_BYTES", one * 3.5)
+    one = recording_cache.recording_of(made[0]).size * recording_cache.TEXT_FACTOR
+    monkeypatch.setattr(recording_cache, "KEPT_BYTES", one * 3.5)
     for run in made:
         ask(client, run)
-    assert len(recordings._kept) == 3
-    assert recordings.key_of(made[-1]) in recordings._kept
+    assert len(recording_cache._kept) == 3
+    assert recording_cache.key_of(made[-1]) in recording_cache._kept
     reads = []
-    monkeypatch.setattr(recordings, "blocks_of", lambda *args: reads.append(args))
+    monkeypatch.setattr(recording_cache, "blocks_of", lambda *args: reads.append(args))
     ask(client, made[-1])
     assert not reads
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.asking.finder import FINDER
 from kubesched_ui.models import RecordingBlock, Run
+from kubesched_ui.queries.search_client import FINDER
 from kubesched_ui.reading import export
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import ran

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.asking import provenance
 from kubesched_ui.models import Run
+from kubesched_ui.queries import provenance
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod

@@ -13,10 +13,10 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import get_resolver
 
-from kubesched_ui.asking import recordings
 from kubesched_ui.beside import middleware, routes
 from kubesched_ui.beside.pool import EXPORTS, QUESTIONS, Broken, Pool
 from kubesched_ui.models import ClusterObject, Cycle, Run
+from kubesched_ui.queries import recording_cache
 from kubesched_ui.scenarios import clusterview
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 from tests.kubesched_ui.task_headers import exported
@@ -178,11 +178,11 @@ def test_a_page_that_takes_a_while_says_so_and_comes(client: Client, run: Run, m
 
 def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is too large for this process is made beside it, and what is made here does without."""
-    for module in (routes, recordings):
+    for module in (routes, recording_cache):
         monkeypatch.setattr(module, "LARGE", 0)
     monkeypatch.setattr(middleware, "PATIENCE", 60)
-    with pytest.raises(recordings.NotRecorded, match="large"):
-        recordings.recording_of(run)
+    with pytest.raises(recording_cache.NotRecorded, match="large"):
+        recording_cache.recording_of(run)
     base, scenario_page = f"/runs/{run.pk}/", f"/scenarios/{run.scenario_id}/"
     addresses = [base, f"{base}nodes/n1/", f"{base}heat/", f"{base}pods/default/p0/", f"{base}pods/default/p1/"]
     addresses += [

@@ -11,7 +11,7 @@ from django.core import signing
 from django.db import connection
 from django.urls import reverse
 
-from kubesched_ui.beside import inside
+from kubesched_ui.beside import client
 from kubesched_ui.beside.pool import EXPORTS, QUESTIONS, NoAnswer
 from kubesched_ui.models import Run
 from kubesched_ui.rooms import later
@@ -73,7 +73,7 @@ def test_what_takes_too_long_says_so(room: Class, settings: Any) -> None:
 
 def test_a_room_that_has_gone_on_is_told_nothing(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(inside, "ask", lambda *args: asked.append(args) or "")
+    monkeypatch.setattr(client, "ask", lambda *args: asked.append(args) or "")
     now = room.room
     later.fetch(Job(now.pk, now.address + "?cycle=1", "why", "/runs/1/"))
     room.move(close=1)
@@ -111,7 +111,7 @@ def test_many_that_ask_are_one_question(room: Class, monkeypatch: pytest.MonkeyP
         time.sleep(0.3)
         raise NoAnswer("Too many ask at once.", 10)
 
-    monkeypatch.setattr(inside, "ask", slow)
+    monkeypatch.setattr(client, "ask", slow)
     ada = room.join("Ada")
     for _ in range(20):
         room.part(ada)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kubesched_ui.asking.remedies import configuration_of, maker
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.queries.remedies import configuration_of, maker
 from kubesched_ui.reading import history
 from kubesched_ui.reading.moment import causes_of
 from kubesched_ui.recording.events import Event

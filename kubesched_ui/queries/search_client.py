@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 from django.conf import settings
 
-from kubesched_ui.asking.recordings import key_of, parts_to_search
 from kubesched_ui.models import Run
+from kubesched_ui.queries.recording_cache import key_of, parts_to_search
 from scheduler_core.debugger.search import WrongExpression
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from kubesched_ui.asking.claims import devices_then
-from kubesched_ui.asking.recordings import recording_of, stored_object
 from kubesched_ui.models import Run
+from kubesched_ui.queries.claims import devices_then
+from kubesched_ui.queries.recording_cache import recording_of, stored_object
 from kubesched_ui.scenarios import clusterview
 from kubesched_ui.scenarios.clusterview import NodeLine, Use, percent
 from scheduler_core.api.objects import Node

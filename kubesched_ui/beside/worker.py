@@ -1,6 +1,6 @@
 """A process that answers requests for the web process, so that what they need in memory and time is bounded:
 
-    python -m kubesched_ui.beside.process BYTES
+    python -m kubesched_ui.beside.worker BYTES
 
 Its standard input is a socket, over which `multiprocessing.connection` carries messages. The first is msgpack of the
 names of static files; from then on each is a request, msgpack of its WSGI variables. The reply is msgpack of {status,

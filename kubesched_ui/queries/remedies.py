@@ -10,10 +10,10 @@ from typing import Any
 
 from django.http import Http404
 
-from kubesched_ui.asking.comparisons import fetcher
-from kubesched_ui.asking.recordings import key_of, recording_of
 from kubesched_ui.beside.routes import LARGE
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.queries.comparisons import fetcher
+from kubesched_ui.queries.recording_cache import key_of, recording_of
 from kubesched_ui.reading import recorded
 from kubesched_ui.runs.simulations import unknown_of
 from scheduler_core.config import Configuration

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kubesched_ui.asking.comparisons import fetcher
-from kubesched_ui.asking.recordings import recording_of
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.queries.comparisons import fetcher
+from kubesched_ui.queries.recording_cache import recording_of
 from scheduler_core.api.devices import ResourceClaim, ResourceSlice
 from scheduler_core.api.objects import KINDS, Node, Object
 from scheduler_core.cluster.pod_info import PodInfo

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubesched_ui.asking.amounts import room_of
 from kubesched_ui.models import Cycle, GroupCycle, Run
+from kubesched_ui.queries.shortfalls import room_of
 from kubesched_ui.reading import recorded, why
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.asking import finder
-from kubesched_ui.asking.finder import CRASHED, MEMORY_MB, TOO_LONG, Busy, Finder
 from kubesched_ui.models import Run
+from kubesched_ui.queries import search_client
+from kubesched_ui.queries.search_client import CRASHED, MEMORY_MB, TOO_LONG, Busy, Finder
 from scheduler_core.debugger.search import WrongExpression
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -122,7 +122,7 @@ def test_more_runs_than_it_keeps(mine: Finder, run: Run) -> None:
 
 
 def test_who_waits_too_long_is_told_so(mine: Finder, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finder, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(search_client, "WAIT_SECONDS", 0.01)
     with mine._lock, pytest.raises(Busy):
         mine.find(run, "true", None, "all", 1)
     assert total(mine, run) == 6

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.http import Http404
 
-from kubesched_ui.asking.comparisons import fetcher
-from kubesched_ui.asking.recordings import key_of, recording_of
-from kubesched_ui.asking.remedies import maker
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.queries.comparisons import fetcher
+from kubesched_ui.queries.recording_cache import key_of, recording_of
+from kubesched_ui.queries.remedies import maker
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.preemption_dry_run import Trials

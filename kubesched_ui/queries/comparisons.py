@@ -11,10 +11,10 @@ from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any
 
-from kubesched_ui.asking.finder import Busy
-from kubesched_ui.asking.recordings import blocks_of, key_of, recording_of
 from kubesched_ui.models import Cycle as StoredCycle
 from kubesched_ui.models import RecordingBlock, Run
+from kubesched_ui.queries.recording_cache import blocks_of, key_of, recording_of
+from kubesched_ui.queries.search_client import Busy
 from kubesched_ui.runs import forking, simulations
 from kubesched_ui.runs.lifecycle import settings_of
 from kubesched_ui.runs.simulations import unknown_of

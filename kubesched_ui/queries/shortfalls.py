@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from kubesched_ui.asking.recordings import NotRecorded, recording_of, stored_object
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.queries.recording_cache import NotRecorded, recording_of, stored_object
 from scheduler_core.api.objects import Pod, Toleration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FITS, TAINTS, TOLD, Room, row_of, told_of
