@@ -220,16 +220,16 @@ def questions() -> dict[int, list[list[str]]]:
     import django
 
     django.setup()
-    from kubesched_ui.classroom import checking, course
-    from kubesched_ui.classroom.questions import judge
+    from kubesched_ui.lessons import catalog, lint
+    from kubesched_ui.lessons.questions import judge
 
-    lesson = course.lesson(LESSON)
+    lesson = catalog.lesson(LESSON)
     assert lesson
     found: dict[int, list[list[str]]] = {}
     for step in range(1, len(lesson.steps) + 1):
         one = lesson.question(step)
-        wrong = [it for it in checking.wrong_answers(one) if not judge(one, it).problem] if one else []
-        found[step] = [checking.right_answers(one), *wrong] if one else []
+        wrong = [it for it in lint.wrong_answers(one) if not judge(one, it).problem] if one else []
+        found[step] = [lint.right_answers(one), *wrong] if one else []
     return found
 
 

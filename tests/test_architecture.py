@@ -41,7 +41,7 @@ FLOORS = {
         ("runs",),
         ("reading",),
         ("queries",),
-        ("upgrades", "classroom", "composing"),
+        ("upgrades", "lessons", "composing"),
         ("rooms",),
         ("pages", "api"),
         ("urls", "asgi", "management"),

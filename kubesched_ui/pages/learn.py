@@ -8,18 +8,18 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.classroom import course, opening, showing
-from kubesched_ui.classroom.course import Lesson
-from kubesched_ui.classroom.errors import LessonError, Unknown
-from kubesched_ui.classroom.questions import MAX_ANSWERS
-from kubesched_ui.classroom.showing import State
+from kubesched_ui.lessons import catalog, publish_run, step_state
+from kubesched_ui.lessons.catalog import Lesson
+from kubesched_ui.lessons.errors import LessonError, Unknown
+from kubesched_ui.lessons.questions import MAX_ANSWERS
+from kubesched_ui.lessons.step_state import State
 from scheduler_core.errors import InputError
 
 
 @require_GET
 def all_lessons(request: HttpRequest) -> HttpResponse:
     """The course."""
-    found, problems = course.lessons()
+    found, problems = catalog.lessons()
     questions = sum(lesson.questions for lesson in found)
     return render(request, "learn.html", {"lessons": found, "problems": problems, "questions": questions})
 
@@ -33,10 +33,10 @@ def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
     revealed = request.method == "POST" and asked and "reveal" in request.POST
     if request.method == "POST" and asked and not revealed:
         given = request.POST.getlist("answer")[:MAX_ANSWERS]
-        verdict, said = showing.answered(here, step, given)
+        verdict, said = step_state.answered(here, step, given)
         told = {"verdict": verdict, "said": said, "given": given}
         revealed = verdict.right
-    context = {"lesson": here, "step": step, "view": showing.shows(here, State(step, revealed)), **told}
+    context = {"lesson": here, "step": step, "view": step_state.shows(here, State(step, revealed)), **told}
     context |= around(here, step) | manner(here, step, request.GET.get("present") == "1", asked and not revealed)
     return render(request, "lesson.html", context)
 
@@ -54,7 +54,7 @@ def around(here: Lesson, step: int) -> dict[str, Any]:
         "steps": [{"number": i, "title": s.title, "asks": s.ask is not None} for i, s in enumerate(here.steps, 1)],
         "before": step - 1,
         "after": step + 1 if step < len(here.steps) else 0,
-        **course.neighbours(here.name),
+        **catalog.neighbours(here.name),
     }
 
 
@@ -62,7 +62,7 @@ def around(here: Lesson, step: int) -> dict[str, Any]:
 def open_run(request: HttpRequest, name: str, step: int) -> HttpResponse:
     """The lesson's run as an ordinary one, at what the step looks at."""
     try:
-        return redirect(opening.open_run(lesson_of(name, step), step))
+        return redirect(publish_run.open_run(lesson_of(name, step), step))
     except InputError as problem:
         raise Http404(str(problem)) from None
 
@@ -70,7 +70,7 @@ def open_run(request: HttpRequest, name: str, step: int) -> HttpResponse:
 def lesson_of(name: str, step: int) -> Lesson:
     """The lesson whose step is asked for. Raises Http404."""
     try:
-        found = course.lesson(name)
+        found = catalog.lesson(name)
         if found is not None and 1 <= step <= len(found.steps):
             _ = found.runs
             return found

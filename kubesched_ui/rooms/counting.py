@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kubesched_ui.classroom import course, prose, questions
-from kubesched_ui.classroom.course import Lesson
+from kubesched_ui.lessons import catalog, markdown, questions
+from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.rooms.models import Answer, Room
 from kubesched_ui.rooms.parts import Given, option_text, told
 
@@ -42,7 +42,7 @@ class Hard(NamedTuple):
 
 def bars(lesson: Lesson, step: int, answers: Sequence[Given], revealed: bool) -> list[Bar]:
     """The answers to a step's question: of options each one that there is, else the most common ones."""
-    with course.lock:
+    with catalog.lock:
         question = lesson.question(step)
         if question is None:
             return []
@@ -105,12 +105,12 @@ def _hard(lesson: Lesson, step: int, answers: list[Given]) -> Hard:
 
 def asked(lesson: Lesson, step: int, as_html: bool = False) -> str:
     """The text of a step's question."""
-    with course.lock:
+    with catalog.lock:
         question = lesson.question(step)
         assert question is not None
         if as_html:
-            return prose.render_line(question.text, question.facts)
-        return prose.plain(question.text, question.facts).replace("`", "")
+            return markdown.render_line(question.text, question.facts)
+        return markdown.plain(question.text, question.facts).replace("`", "")
 
 
 def table(room: Room, lesson: Lesson) -> str:

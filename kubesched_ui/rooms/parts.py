@@ -2,7 +2,7 @@
 of their own answer.
 
 `parts` is a function of lesson, step and whether it is revealed, and of nothing else: before it is, nothing that
-follows from what is asked is computed (classroom/showing.py). What somebody answered is judged when it comes, and
+follows from what is asked is computed (lessons/step_state.py). What somebody answered is judged when it comes, and
 told when the step is revealed.
 """
 
@@ -17,12 +17,12 @@ from weakref import WeakKeyDictionary
 
 from django.template.loader import render_to_string
 
-from kubesched_ui.classroom import course, explaining, prose, questions, showing
-from kubesched_ui.classroom.course import Lesson
-from kubesched_ui.classroom.errors import LessonError, Unknown
-from kubesched_ui.classroom.questions import Question, Verdict
-from kubesched_ui.classroom.showing import State
-from kubesched_ui.classroom.values import shown
+from kubesched_ui.lessons import catalog, feedback, markdown, questions, step_state
+from kubesched_ui.lessons.catalog import Lesson
+from kubesched_ui.lessons.errors import LessonError, Unknown
+from kubesched_ui.lessons.formatting import shown
+from kubesched_ui.lessons.questions import Question, Verdict
+from kubesched_ui.lessons.step_state import State
 from kubesched_ui.rooms.errors import Refused
 
 KEPT = 3000  # of a lesson: its steps, and what was answered
@@ -41,7 +41,7 @@ class Given(NamedTuple):
 def lesson_of(name: str) -> Lesson:
     """The lesson of a room, with its runs. Raises Refused."""
     try:
-        found = course.lesson(name)
+        found = catalog.lesson(name)
         if found is not None:
             _ = found.runs
             return found
@@ -57,7 +57,7 @@ def parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
 
 
 def _parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
-    view = showing.shows(lesson, State(step, revealed))
+    view = step_state.shows(lesson, State(step, revealed))
     context = {"view": view, "lesson": lesson, "step": step}
     made: dict[str, str] = {
         part: render_to_string(f"parts/room_{part}.html", context) for part in ("text", "after", "picture")
@@ -76,7 +76,7 @@ def judged(lesson: Lesson, step: int, answers: Sequence[str]) -> Given:
 
 
 def _judged(lesson: Lesson, step: int, answers: tuple[str, ...]) -> Verdict:
-    with course.lock:
+    with catalog.lock:
         question = lesson.question(step)
         assert question is not None
         verdict = questions.judge(question, answers)
@@ -92,7 +92,7 @@ def told(lesson: Lesson, step: int, given: Any) -> str:
 
 
 def _told(lesson: Lesson, step: int, given: Any) -> str:
-    with course.lock:
+    with catalog.lock:
         question = lesson.question(step)
         assert question is not None
         if isinstance(given, list):
@@ -107,7 +107,7 @@ def _told(lesson: Lesson, step: int, given: Any) -> str:
 def option_text(question: Question, option: str) -> str:
     """An option, its figures computed where it is the lesson's own."""
     own = question.ask.kind in ("which", "choice")
-    return prose.plain(option, question.facts).replace("`", "") if own else option
+    return markdown.plain(option, question.facts).replace("`", "") if own else option
 
 
 def mine(lesson: Lesson, step: int, revealed: bool, answer: Given | None) -> str:
@@ -123,16 +123,16 @@ def _mine(lesson: Lesson, step: int, revealed: bool, answer: Given | None) -> st
     if answer:
         context["told"] = told(lesson, step, answer.given)
         if revealed and not answer.right:
-            with course.lock:
+            with catalog.lock:
                 question = lesson.question(step)
                 assert question is not None
-                context["said"] = explaining.explain(question, Verdict(False, answer.given))
+                context["said"] = feedback.explain(question, Verdict(False, answer.given))
     return render_to_string("parts/room_mine.html", context)
 
 
 def _once(lesson: Lesson, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     """What was made before, or is made now; of a lesson's file as it is now."""
-    with course.lock:
+    with catalog.lock:
         kept = _kept.setdefault(lesson, OrderedDict())
         if key not in kept:
             kept[key] = make()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
-from kubesched_ui.classroom.course import Lesson
+from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.rooms import counting, focus
 from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Answer, Room, Student

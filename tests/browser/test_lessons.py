@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from kubesched_ui.classroom import checking, course
-from kubesched_ui.classroom.questions import Question
+from kubesched_ui.lessons import catalog, lint
+from kubesched_ui.lessons.questions import Question
 
 
 def kinds() -> dict[str, tuple[str, int]]:
     """Kind of question -> the first lesson and step that has it."""
     found: dict[str, tuple[str, int]] = {}
-    for lesson in course.lessons()[0]:
+    for lesson in catalog.lessons()[0]:
         for number, step in enumerate(lesson.steps, 1):
             if step.ask:
                 found.setdefault(step.ask.kind, (lesson.name, number))
@@ -20,7 +20,7 @@ def kinds() -> dict[str, tuple[str, int]]:
 
 
 def question_of(name: str, step: int) -> Question:
-    lesson = course.lesson(name)
+    lesson = catalog.lesson(name)
     assert lesson is not None
     found = lesson.question(step)
     assert found is not None
@@ -49,11 +49,11 @@ def test_wrong_then_right(page: Page, kind: str) -> None:
     page.goto(f"/learn/{name}/{step}/")
     form = page.locator("#question")
     expect(page.locator("#revealed")).to_have_count(0)
-    give(form, question, checking.wrong_answers(question)[0])
+    give(form, question, lint.wrong_answers(question)[0])
     expect(page.locator("#verdict")).to_contain_text("Not")
     expect(page.locator("#verdict")).to_be_focused()
     expect(page.locator("#revealed")).to_have_count(0)
-    give(form, question, checking.right_answers(question))
+    give(form, question, lint.right_answers(question))
     expect(page.locator("#verdict")).to_contain_text("Right")
     expect(page.locator("#revealed")).to_be_visible()
     expect(page.locator(f".lesson-steps a[data-step='{step}']")).to_have_attribute("data-done", "")
@@ -65,7 +65,7 @@ def test_wrong_then_right(page: Page, kind: str) -> None:
 def test_by_keyboard_alone_and_without_scripts(page: Page) -> None:
     name, step = kinds()["lands"]
     question = question_of(name, step)
-    right = checking.right_answers(question)[0]
+    right = lint.right_answers(question)[0]
     page.goto(f"/learn/{name}/{step}/")
     radios = page.get_by_role("radio")
     for _ in range(40):

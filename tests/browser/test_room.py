@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from kubesched_ui.classroom import checking, course
+from kubesched_ui.lessons import catalog, lint
 from tests.browser.test_axe import complaints
 from tests.browser.test_lessons import kinds, question_of
 from tests.kubesched_ui.instance import Instance
@@ -31,8 +31,8 @@ def student(site: Instance, page: Page, code: str, name: str, width: int) -> Pag
 
 def test_a_class_at_a_lesson(page: Page, site: Instance) -> None:
     name, step = kinds()["lands"]
-    right = checking.right_answers(question_of(name, step))[0]
-    lesson = course.lesson(name)
+    right = lint.right_answers(question_of(name, step))[0]
+    lesson = catalog.lesson(name)
     assert lesson is not None
     page.goto(f"/learn/{name}/{step}/")
     page.get_by_role("button", name="Start live class").click()

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kubesched_ui.classroom import checking, course, lessonfile
-from kubesched_ui.classroom.errors import LessonError
+from kubesched_ui.lessons import catalog, lint, parser
+from kubesched_ui.lessons.errors import LessonError
 
 
 class Command(BaseCommand):
@@ -14,7 +14,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--check", action="store_true", help="compute everything")
-        parser.add_argument("--folder", type=Path, default=course.FOLDER, help="where the lessons are")
+        parser.add_argument("--folder", type=Path, default=catalog.FOLDER, help="where the lessons are")
         parser.add_argument(
             "names", nargs="*", help="the lessons to check, by the beginning of their names; all without"
         )
@@ -24,17 +24,17 @@ class Command(BaseCommand):
             if options["check"]:
                 self._check(options["folder"], options["names"])
             else:
-                for path in course.paths(options["folder"]):
-                    self.stdout.write(f"{path.stem}  {lessonfile.read(path).head.title}")
+                for path in catalog.paths(options["folder"]):
+                    self.stdout.write(f"{path.stem}  {parser.read(path).head.title}")
         except LessonError as problem:
             raise CommandError(str(problem)) from None
 
     def _check(self, folder: Path, names: list[str]) -> None:
         if not names:
-            self.stdout.write(str(checking.check(folder)))
+            self.stdout.write(str(lint.check(folder)))
             return
-        for path in course.paths(folder):
+        for path in catalog.paths(folder):
             if any(path.stem.startswith(name) for name in names):
-                checked = checking.check_lesson(course.Lesson(lessonfile.read(path)))
+                checked = lint.check_lesson(catalog.Lesson(parser.read(path)))
                 told = f"{checked.questions} questions, {checked.figures} figures: all hold"
                 self.stdout.write(f"{path.stem}: {told}")

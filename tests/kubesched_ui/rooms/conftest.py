@@ -10,11 +10,11 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from kubesched_ui.classroom import course
-from kubesched_ui.classroom.course import Lesson
+from kubesched_ui.lessons import catalog
+from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.rooms.models import Answer, Room, Student
 
-FIRST = course.paths()[0].stem
+FIRST = catalog.paths()[0].stem
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ class Class:
 
     @property
     def lesson(self) -> Lesson:
-        found = course.lesson(self.room.lesson)
+        found = catalog.lesson(self.room.lesson)
         assert found is not None
         return found
 
@@ -82,6 +82,6 @@ def opened(name: str = FIRST, step: int = 1, teacher: Client | None = None) -> C
 @pytest.fixture
 def lesson_class(db: None) -> Class:
     """At the first question of the first lesson."""
-    lesson = course.lesson(FIRST)
+    lesson = catalog.lesson(FIRST)
     assert lesson is not None
     return opened(step=next(n for n, step in enumerate(lesson.steps, 1) if step.ask))

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kubesched_ui.celery import app
-from kubesched_ui.classroom import checking, course
 from kubesched_ui.keeping import tidying
+from kubesched_ui.lessons import catalog, lint
 from kubesched_ui.rooms import codes, counting, joining
 from kubesched_ui.rooms.models import Answer, Room, Student
 from tests.kubesched_ui.rooms.conftest import FIRST, Class, browser, opened
@@ -26,13 +26,13 @@ pytestmark = pytest.mark.django_db
 def right(room: Class, step: int) -> list[str]:
     question = room.lesson.question(step)
     assert question is not None
-    return checking.right_answers(question)
+    return lint.right_answers(question)
 
 
 def wrong(room: Class, step: int) -> list[str]:
     question = room.lesson.question(step)
     assert question is not None
-    return checking.wrong_answers(question)[0]
+    return lint.wrong_answers(question)[0]
 
 
 def test_a_lesson_offers_to_be_taught_in_a_room(client: Client) -> None:
@@ -281,10 +281,10 @@ def test_which_questions_were_hard(lesson_class: Class) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", sorted({s.ask.kind for one in course.lessons()[0] for s in one.steps if s.ask}))
+@pytest.mark.parametrize("kind", sorted({s.ask.kind for one in catalog.lessons()[0] for s in one.steps if s.ask}))
 def test_a_question_of_each_kind_is_answered_counted_and_told(db: None, kind: str) -> None:
     lesson, step = next(
-        (one, n) for one in course.lessons()[0] for n, s in enumerate(one.steps, 1) if s.ask and s.ask.kind == kind
+        (one, n) for one in catalog.lessons()[0] for n, s in enumerate(one.steps, 1) if s.ask and s.ask.kind == kind
     )
     room = opened(lesson.name, step)
     ada, bob = room.join("Ada"), room.join("Bob")

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from kubesched_ui.classroom import checking
+from kubesched_ui.lessons import lint
 from kubesched_ui.rooms import joining
 from kubesched_ui.rooms.models import Answer, Student
 from kubesched_ui.rooms.removing import REMOVED
@@ -25,7 +25,7 @@ def number(name: str) -> int:
 def answers_of(room: Class) -> list[str]:
     question = room.lesson.question(room.room.step)
     assert question is not None
-    return checking.right_answers(question)
+    return lint.right_answers(question)
 
 
 def test_name_and_answers_go_and_do_not_come_back(lesson_class: Class) -> None:

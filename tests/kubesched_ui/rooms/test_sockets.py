@@ -14,7 +14,7 @@ from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from kubesched_ui.asgi import application
-from kubesched_ui.classroom import checking, course, explaining, picture, prose, questions, showing
+from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, questions, step_state
 from kubesched_ui.recording import counted, lookout
 from kubesched_ui.recording.notices import Notices
 from kubesched_ui.recording.notify import group
@@ -38,7 +38,7 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def kinds() -> dict[str, tuple[str, int]]:
     """Kind of question -> the first lesson and step that has it."""
     found: dict[str, tuple[str, int]] = {}
-    for lesson in course.lessons()[0]:
+    for lesson in catalog.lessons()[0]:
         for number, step in enumerate(lesson.steps, 1):
             if step.ask:
                 found.setdefault(step.ask.kind, (lesson.name, number))
@@ -80,7 +80,7 @@ async def test_everybody_follows_and_counts_come() -> None:
     told = await until(teacher, "counts", lambda counts: counts["students"] == 1)
     assert "Ada &lt;b&gt;" in told[-1]
     question = await sync_to_async(question_of)(room, step)
-    assert (await sync_to_async(room.answer)(ada, step, checking.right_answers(question))).status_code == 200
+    assert (await sync_to_async(room.answer)(ada, step, lint.right_answers(question))).status_code == 200
     await until(teacher, "counts", lambda counts: counts["answered"] == 1)
     await sync_to_async(room.move)(reveal=step)
     assert '"revealed":true' in (await until(socket, "room", lambda state: state["revealed"]))[-1]
@@ -176,7 +176,7 @@ async def test_nothing_unrevealed_reaches_a_student(monkeypatch: pytest.MonkeyPa
         room = await sync_to_async(opened)(name, step)
         question = await sync_to_async(question_of)(room, step)
         secret = await sync_to_async(hidden)(room, step)
-        right, wrong = checking.right_answers(question), checking.wrong_answers(question)[0]
+        right, wrong = lint.right_answers(question), lint.wrong_answers(question)[0]
         parts._kept.clear()  # what is made for who has not answered is made now
         silent = "".join(await untold(room, step, monkeypatch))
         told = [await answered(room, step, f"Student {n}", give) for n, give in enumerate((right, wrong))]
@@ -201,7 +201,7 @@ async def test_nothing_unrevealed_reaches_a_student(monkeypatch: pytest.MonkeyPa
 def hidden(room: Class, step: int) -> list[str]:
     """The text below `Revealed`, by paragraphs."""
     lesson = room.lesson
-    return re.findall(r"<p>(.+?)</p>", prose.render(lesson.section(step).after.text, lesson.facts(step)), re.S)
+    return re.findall(r"<p>(.+?)</p>", markdown.render(lesson.section(step).after.text, lesson.facts(step)), re.S)
 
 
 async def untold(room: Class, step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -214,9 +214,9 @@ async def untold(room: Class, step: int, monkeypatch: pytest.MonkeyPatch) -> lis
         for module, function in (
             (questions, "answer"),
             (questions, "judge"),
-            (picture, "revealed"),
-            (explaining, "explain"),
-            (showing, "answer_text"),
+            (diagram, "revealed"),
+            (feedback, "explain"),
+            (step_state, "answer_text"),
         ):
             patched.setattr(module, function, never)
         client, socket = await joined(room, "Silent")

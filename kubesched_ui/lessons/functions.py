@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kubesched_ui.classroom.constants import CONSTANTS
-from kubesched_ui.classroom.errors import Unknown, Untold
-from kubesched_ui.classroom.lessonfile import Focus
-from kubesched_ui.classroom.playing import Attempted, Played
-from kubesched_ui.classroom.values import ORDINALS, WORDS, Amount, Seconds
-from kubesched_ui.classroom.values import shown as told
+from kubesched_ui.lessons.constants import CONSTANTS
+from kubesched_ui.lessons.errors import Unknown, Untold
+from kubesched_ui.lessons.formatting import ORDINALS, WORDS, Amount, Seconds
+from kubesched_ui.lessons.formatting import shown as told
+from kubesched_ui.lessons.parser import Focus
+from kubesched_ui.lessons.runner import Attempted, Played
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle import schedule_one

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kubesched_ui.classroom.lessonfile import Answers
+from kubesched_ui.lessons.parser import Answers
 
 MOST_BYTES = 1_000_000
 

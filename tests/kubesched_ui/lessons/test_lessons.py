@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from kubesched_ui.classroom import checking, course, explaining, lessonfile, questions
-from kubesched_ui.classroom.course import Lesson
-from kubesched_ui.classroom.errors import LessonError
-from kubesched_ui.classroom.values import shown
-from kubesched_ui.classroom.walking import STAGES, walks
+from kubesched_ui.lessons import catalog, feedback, lint, parser, questions
+from kubesched_ui.lessons.catalog import Lesson
+from kubesched_ui.lessons.errors import LessonError
+from kubesched_ui.lessons.formatting import shown
+from kubesched_ui.lessons.object_flow import STAGES, walks
 
 LESSON = """---
 title: A small one
@@ -43,7 +43,7 @@ It goes to {{ node_of("web") }}.
 def checked(text: str) -> str:
     """What is wrong with a lesson; "" for nothing."""
     try:
-        checking.check_lesson(Lesson(lessonfile.parsed("01-small", text.encode())))
+        lint.check_lesson(Lesson(parser.parsed("01-small", text.encode())))
     except LessonError as problem:
         return str(problem)
     return ""
@@ -55,13 +55,13 @@ def test_all_hold(capsys: pytest.CaptureFixture[str]) -> None:
     found = re.fullmatch(r"(\d+) lessons, (\d+) questions, (\d+) figures: all hold", said)
     assert found, said
     lessons, questions, figures = map(int, found.groups())
-    assert lessons == len(course.paths())
+    assert lessons == len(catalog.paths())
     assert questions >= 3 * lessons
     assert figures > 4 * lessons
 
 
 def test_every_lesson_asks_three_questions() -> None:
-    found, problems = course.lessons()
+    found, problems = catalog.lessons()
     assert problems == []
     assert [lesson.name for lesson in found if lesson.questions < 3] == []
     assert [lesson.number for lesson in found] == list(range(1, len(found) + 1))
@@ -122,7 +122,7 @@ def test_hostile_files() -> None:
     deep = "---\nscenario: " + "[" * 5000 + "\n---\n"
     for data in (b"\xff\xfe", b"", b"---\n---\n", bomb.encode(), deep.encode(), b"---\n" + b"x" * 300_000):
         with pytest.raises(LessonError, match=r"^01-x\.md, line \d+: "):
-            lessonfile.parsed("01-x", data)
+            parser.parsed("01-x", data)
 
 
 def test_the_command_names_the_file_and_leaves(tmp_path: Path) -> None:
@@ -136,10 +136,10 @@ def test_the_command_names_the_file_and_leaves(tmp_path: Path) -> None:
 
 
 def test_html_in_a_lesson_is_text(tmp_path: Path) -> None:
-    from kubesched_ui.classroom import showing
+    from kubesched_ui.lessons import step_state
 
     text = LESSON.replace("`n1` has", "<script>alert()</script> [x](javascript:alert()) ![i](http://x/y.png) has")
-    view = showing.shows(Lesson(lessonfile.parsed("01-small", text.encode())), showing.State(1))
+    view = step_state.shows(Lesson(parser.parsed("01-small", text.encode())), step_state.State(1))
     assert "<script" not in view["text"]
     assert "<img" not in view["text"]
     assert 'href="javascript' not in view["text"]
@@ -148,7 +148,7 @@ def test_html_in_a_lesson_is_text(tmp_path: Path) -> None:
 def test_a_wrong_order_is_told_no_part_of_the_right_one() -> None:
     """Neither which of the nodes comes first nor what any of them comes to."""
     asked = 0
-    for lesson in course.lessons()[0]:
+    for lesson in catalog.lessons()[0]:
         for number, step in enumerate(lesson.steps, 1):
             if step.ask is None or step.ask.kind != "order":
                 continue
@@ -160,14 +160,14 @@ def test_a_wrong_order_is_told_no_part_of_the_right_one() -> None:
                 verdict = questions.judge(question, [str(place) for place in places])
                 if verdict.right:
                     continue
-                said = " ".join(map(str, explaining.explain(question, verdict)))
+                said = " ".join(map(str, feedback.explain(question, verdict)))
                 assert not set(re.findall(r"[\w.-]+", said)) & {*known, *values}, said
                 asked += 1
     assert asked > 3
 
 
 def test_the_walk_is_what_the_run_recorded() -> None:
-    lesson = course.lesson("26-how-the-scheduler-knows")
+    lesson = catalog.lesson("26-how-the-scheduler-knows")
     assert lesson is not None
     first, last = walks(lesson.facts(1)), walks(lesson.facts(len(lesson.steps)))
     assert [(one.t, one.what) for one in first] == [

@@ -8,14 +8,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from kubesched_ui.classroom import checking, course, explaining, lessonfile, picture, prose, questions
-from kubesched_ui.classroom.facts import Facts
+from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, parser, questions
+from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.reading import recorded
 from kubesched_ui.runs import tasks
 
 pytestmark = pytest.mark.django_db
-NAMES = [path.stem for path in course.paths()]
+NAMES = [path.stem for path in catalog.paths()]
 
 
 def address(name: str, step: int) -> str:
@@ -31,7 +31,7 @@ def test_the_course_lists_all_lessons(client: Client) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is sent of a step comes about without its answer, what the cycle found and the text below `Revealed`."""
-    lesson = course.lesson(name)
+    lesson = catalog.lesson(name)
     assert lesson is not None
     asking = [i for i, step in enumerate(lesson.steps, 1) if step.ask]
     told = {step: client.post(address(name, step), {"reveal": "1"}).content.decode() for step in asking}
@@ -41,14 +41,14 @@ def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pyte
 
     for module, function in (
         (questions, "answer"),
-        (picture, "revealed"),
-        (explaining, "explain"),
+        (diagram, "revealed"),
+        (feedback, "explain"),
         (questions, "judge"),
     ):
         monkeypatch.setattr(module, function, never)
     for step in asking:
         sent = client.get(address(name, step)).content.decode()
-        after = prose.render(lesson.section(step).after.text, lesson.facts(step))
+        after = markdown.render(lesson.section(step).after.text, lesson.facts(step))
         assert after in told[step], "it is there once it is revealed"
         for paragraph in re.findall(r"<p>(.+?)</p>", after):
             assert paragraph not in sent
@@ -62,7 +62,7 @@ def test_nothing_unrevealed_is_sent(client: Client, name: str, monkeypatch: pyte
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_sent_before_does_not_follow_from_the_outcome(name: str) -> None:
     """The facts that a text may use before it is revealed do not tell what the cycle in focus came to."""
-    lesson = course.lesson(name)
+    lesson = catalog.lesson(name)
     assert lesson is not None
     for number, step in enumerate(lesson.steps, 1):
         if step.ask is None or step.focus is None or not step.focus.pod:
@@ -75,17 +75,17 @@ def test_what_is_sent_before_does_not_follow_from_the_outcome(name: str) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_wrong_then_right(client: Client, name: str) -> None:
-    lesson = course.lesson(name)
+    lesson = catalog.lesson(name)
     assert lesson is not None
     for step in range(1, len(lesson.steps) + 1):
         question = lesson.question(step)
         if question is None:
             continue
-        wrong = client.post(address(name, step), {"answer": checking.wrong_answers(question)[0]})
+        wrong = client.post(address(name, step), {"answer": lint.wrong_answers(question)[0]})
         assert wrong.status_code == 200
         assert 'id="revealed"' not in wrong.content.decode()
         assert re.search(r"Not correct|Incomplete answer", wrong.content.decode())
-        right = client.post(address(name, step), {"answer": checking.right_answers(question)}).content.decode()
+        right = client.post(address(name, step), {"answer": lint.right_answers(question)}).content.decode()
         assert "data-right" in right
         assert 'id="revealed"' in right
 
@@ -96,7 +96,7 @@ def test_wrong_then_right(client: Client, name: str) -> None:
 )
 def test_hostile_answers_are_answers(client: Client, answers: list[str]) -> None:
     for name in NAMES[:3]:
-        lesson = course.lesson(name)
+        lesson = catalog.lesson(name)
         assert lesson is not None
         for step, what in enumerate(lesson.steps, 1):
             if what.ask:
@@ -127,7 +127,7 @@ def test_for_a_room_every_link_stays_large(client: Client) -> None:
 
 def test_a_program_of_the_lessons_own_takes_part_and_is_not_opened(client: Client) -> None:
     for name, said in (("27-write-your-own-plugin", "RackLimit"), ("21-extenders", "Extender requests")):
-        lesson = course.lesson(name)
+        lesson = catalog.lesson(name)
         assert lesson is not None
         last = len(lesson.steps)
         told = client.post(address(name, last), {"reveal": "1"}).content.decode()
@@ -145,7 +145,7 @@ def test_what_is_not_there(client: Client) -> None:
 
 def test_the_run_opens_in_the_product_and_is_the_same(client: Client) -> None:
     name = NAMES[1]
-    lesson = course.lesson(name)
+    lesson = catalog.lesson(name)
     assert lesson is not None
     opened = client.post(reverse("lesson-open", args=[name, 2]))
     run = Run.objects.get()
@@ -159,9 +159,9 @@ def test_the_run_opens_in_the_product_and_is_the_same(client: Client) -> None:
 
 
 def test_every_function_is_documented(checkout) -> None:  # type: ignore[no-untyped-def]
-    from kubesched_ui.classroom.facts import FUNCTIONS
+    from kubesched_ui.lessons.functions import FUNCTIONS
 
     text = (checkout / "docs" / "lessons.md").read_text()
     assert [name for name in FUNCTIONS if f"`{name}(" not in text] == []
-    assert [kind for kind in lessonfile.Kind.__args__ if f"| `{kind}` |" not in text] == []
+    assert [kind for kind in parser.Kind.__args__ if f"| `{kind}` |" not in text] == []
     assert Facts

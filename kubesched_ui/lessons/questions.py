@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kubesched_ui.classroom.errors import Unknown
-from kubesched_ui.classroom.expressions import evaluate
-from kubesched_ui.classroom.facts import NOWHERE, Facts, woke
-from kubesched_ui.classroom.facts import rule as rule_of
-from kubesched_ui.classroom.lessonfile import Ask, Focus
-from kubesched_ui.classroom.values import Amount, Seconds, same, shown
+from kubesched_ui.lessons.errors import Unknown
+from kubesched_ui.lessons.expressions import evaluate
+from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
+from kubesched_ui.lessons.functions import NOWHERE, Facts, woke
+from kubesched_ui.lessons.functions import rule as rule_of
+from kubesched_ui.lessons.parser import Ask, Focus
 from kubesched_ui.recording.sentences import sentence
 from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds

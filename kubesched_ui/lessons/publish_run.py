@@ -8,12 +8,12 @@ from django.db import transaction
 from django.urls import reverse
 
 from kubesched_ui import current_viewer
-from kubesched_ui.classroom.course import Lesson
-from kubesched_ui.classroom.facts import Facts
-from kubesched_ui.classroom.lessonfile import Focus
-from kubesched_ui.classroom.playing import Played
 from kubesched_ui.ingest.store import store
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.lessons.catalog import Lesson
+from kubesched_ui.lessons.functions import Facts
+from kubesched_ui.lessons.parser import Focus
+from kubesched_ui.lessons.runner import Played
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.lifecycle import RunSettings, create_run
 from kubesched_ui.runs.lifecycle import defaults as run_defaults

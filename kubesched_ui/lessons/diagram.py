@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from kubesched_ui.classroom.explaining import leaf_value
-from kubesched_ui.classroom.facts import Facts
-from kubesched_ui.classroom.playing import Attempted
-from kubesched_ui.classroom.values import Amount, Seconds, shown
-from kubesched_ui.classroom.walking import STAGES, walks
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.lessons.feedback import leaf_value
+from kubesched_ui.lessons.formatting import Amount, Seconds, shown
+from kubesched_ui.lessons.functions import Facts
+from kubesched_ui.lessons.object_flow import STAGES, walks
+from kubesched_ui.lessons.runner import Attempted
 from kubesched_ui.reading import cycleview, vessels
 from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError

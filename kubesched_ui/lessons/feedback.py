@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from kubesched_ui.classroom import prose, questions
-from kubesched_ui.classroom.errors import Unknown
-from kubesched_ui.classroom.expressions import evaluate
-from kubesched_ui.classroom.facts import NOWHERE, Facts, woke
-from kubesched_ui.classroom.questions import PASSES, Question, Verdict, measured
-from kubesched_ui.classroom.values import Amount, Seconds, same, shown
+from kubesched_ui.lessons import markdown, questions
+from kubesched_ui.lessons.errors import Unknown
+from kubesched_ui.lessons.expressions import evaluate
+from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
+from kubesched_ui.lessons.functions import NOWHERE, Facts, woke
+from kubesched_ui.lessons.questions import PASSES, Question, Verdict, measured
 from scheduler_core.errors import InputError
 from scheduler_core.explain.formatting import count
 from scheduler_core.preemption.pick_one_node import RULES
@@ -46,7 +46,7 @@ def _known_mistake(question: Question, given: Any) -> str:
         else:
             found = str(thought) == given
         if found:
-            return prose.render_line(mistake.say, question.facts)
+            return markdown.render_line(mistake.say, question.facts)
     return ""
 
 
@@ -260,7 +260,7 @@ def _which(question: Question, given: Any) -> Iterator[str]:
     right = [right] if isinstance(right, str) else right
     for text in chosen:
         if text not in right:
-            yield prose.render_line(f"Not so: {text}", question.facts)
+            yield markdown.render_line(f"Not so: {text}", question.facts)
     if isinstance(given, list) and any(text not in given for text in right):
         yield "Something that is true is missing."
 

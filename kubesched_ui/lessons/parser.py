@@ -13,10 +13,10 @@ from typing import Any, Literal
 import msgspec
 import yaml
 
-from kubesched_ui.classroom.errors import LessonError
 from kubesched_ui.ingest import IngestError, Limits
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.yaml_reader import documents
+from kubesched_ui.lessons.errors import LessonError
 from scheduler_core.virtual_time.scenario import line_of
 
 MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS = 200_000, 20, 4, 12

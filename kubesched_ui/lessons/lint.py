@@ -9,15 +9,15 @@ from pathlib import Path
 
 from django.urls import NoReverseMatch, resolve
 
-from kubesched_ui.classroom import explaining, lessonfile, prose, questions, showing
-from kubesched_ui.classroom.course import Lesson, paths
-from kubesched_ui.classroom.errors import LessonError, Unknown
-from kubesched_ui.classroom.expressions import evaluate
-from kubesched_ui.classroom.facts import Facts
-from kubesched_ui.classroom.lessonfile import Prose
-from kubesched_ui.classroom.opening import address_of
-from kubesched_ui.classroom.questions import Question
-from kubesched_ui.classroom.values import same
+from kubesched_ui.lessons import feedback, markdown, parser, questions, step_state
+from kubesched_ui.lessons.catalog import Lesson, paths
+from kubesched_ui.lessons.errors import LessonError, Unknown
+from kubesched_ui.lessons.expressions import evaluate
+from kubesched_ui.lessons.formatting import same
+from kubesched_ui.lessons.functions import Facts
+from kubesched_ui.lessons.parser import Prose
+from kubesched_ui.lessons.publish_run import address_of
+from kubesched_ui.lessons.questions import Question
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED
 from scheduler_core.errors import InputError
 
@@ -40,7 +40,7 @@ def check(folder: Path) -> Checked:
     """Checks all lessons of a folder. Raises LessonError for the first thing that does not hold."""
     found, numbers = Checked(), set()
     for path in paths(folder):
-        lesson = Lesson(lessonfile.read(path))
+        lesson = Lesson(parser.read(path))
         if lesson.number in numbers:
             raise LessonError(path.name, 1, f"there are several lessons with the number {lesson.number}")
         numbers.add(lesson.number)
@@ -84,17 +84,17 @@ class _Check:
         with self._at(path):
             if "{{" in text and path.endswith(("title", "summary")):
                 raise Unknown("has a figure; titles and summaries stand in lists, where nothing is computed")
-            for problem in prose.problems(text, self.words):
+            for problem in markdown.problems(text, self.words):
                 raise Unknown(problem.said)
-            self.found.figures += prose.checked(text, facts)
+            self.found.figures += markdown.checked(text, facts)
 
     def _prose(self, text: Prose, facts: Facts) -> None:
         """A text of a section."""
         name = f"{self.file.name}.md"
-        for problem in prose.problems(text.text, self.words, self.verbatim):
+        for problem in markdown.problems(text.text, self.words, self.verbatim):
             raise LessonError(name, text.line + problem.line, problem.said)
         try:
-            self.found.figures += prose.checked(text.text, facts)
+            self.found.figures += markdown.checked(text.text, facts)
         except Unknown as problem:
             line, _, said = str(problem).partition("\0")
             raise LessonError(name, text.line + int(line), said) from None
@@ -117,7 +117,7 @@ class _Check:
             self._question(number, question, f"{path}.ask")
         with self._at(path):
             for revealed in (False, True):
-                showing.shows(lesson, showing.State(number, revealed))
+                step_state.shows(lesson, step_state.State(number, revealed))
 
     def _focus(self, number: int) -> None:
         """Whether what is in focus is there, and has an address."""
@@ -165,7 +165,7 @@ class _Check:
             raise Unknown("does not take its own answer")
         for wrong in wrong_answers(question):
             verdict = questions.judge(question, wrong)
-            if verdict.right or not explaining.explain(question, verdict):
+            if verdict.right or not feedback.explain(question, verdict):
                 raise Unknown(f"takes {wrong} as an answer")
 
 

@@ -13,8 +13,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kubesched_ui.classroom.errors import Unknown
-from kubesched_ui.classroom.values import Amount, Seconds
+from kubesched_ui.lessons.errors import Unknown
+from kubesched_ui.lessons.formatting import Amount, Seconds
 
 MAX_LENGTH, MAX_PARTS = 400, 120
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {

@@ -11,9 +11,9 @@ from html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
-from kubesched_ui.classroom.errors import Unknown
-from kubesched_ui.classroom.expressions import Facts, evaluate, parse
-from kubesched_ui.classroom.values import WORDS, shown
+from kubesched_ui.lessons.errors import Unknown
+from kubesched_ui.lessons.expressions import Facts, evaluate, parse
+from kubesched_ui.lessons.formatting import WORDS, shown
 
 FIGURE = re.compile(r"\{\{(.*?)\}\}", re.S)
 _HOLDER = re.compile("\ue000(\\d+)\ue001")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kubesched_ui.classroom import explaining, picture, prose, questions
-from kubesched_ui.classroom.course import Lesson, lock
-from kubesched_ui.classroom.questions import Question, Verdict
-from kubesched_ui.classroom.values import shown
+from kubesched_ui.lessons import diagram, feedback, markdown, questions
+from kubesched_ui.lessons.catalog import Lesson, lock
+from kubesched_ui.lessons.formatting import shown
+from kubesched_ui.lessons.questions import Question, Verdict
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,16 @@ def shows(lesson: Lesson, state: State) -> dict[str, Any]:
         view: dict[str, Any] = {
             "state": state,
             "title": section.title,
-            "text": prose.render(section.before.text, facts),
+            "text": markdown.render(section.before.text, facts),
             "focus": step.focus,
-            "given": picture.given(facts),
+            "given": diagram.given(facts),
         }
         question = lesson.question(state.step)
         if question is not None:
             view["question"] = asked(question, state.revealed)
         if question is None or state.revealed:
-            view["after"] = prose.render(section.after.text, lesson.facts(state.step))
-            view["found"] = picture.revealed(lesson.facts(state.step))
+            view["after"] = markdown.render(section.after.text, lesson.facts(state.step))
+            view["found"] = diagram.revealed(lesson.facts(state.step))
         if question is not None and state.revealed:
             view["answer"] = answer_text(question)
         return view
@@ -49,11 +49,11 @@ def asked(question: Question, revealed: bool) -> dict[str, Any]:
     known = questions.options(question)
     own = question.ask.kind in ("which", "choice")
     return {
-        "text": prose.render_line(question.text, facts),
+        "text": markdown.render_line(question.text, facts),
         "form": question.form,
-        "options": [{"value": text, "text": prose.render_line(text, facts) if own else text} for text in known],
+        "options": [{"value": text, "text": markdown.render_line(text, facts) if own else text} for text in known],
         "places": range(1, len(known) + 1),
-        "hint": prose.render_line(question.ask.hint, facts) if question.ask.hint else "",
+        "hint": markdown.render_line(question.ask.hint, facts) if question.ask.hint else "",
         "unit": {"cpu": "CPUs", "memory": "bytes, such as 2Gi", "s": "seconds"}.get(questions.unit_of(question), ""),
     }
 
@@ -64,9 +64,9 @@ def answer_text(question: Question) -> str:
     if question.form == "number":
         found = questions.measured(question, float(found))
     if isinstance(found, list):
-        own = [prose.plain(text, question.facts) if question.form == "set" else text for text in found]
+        own = [markdown.plain(text, question.facts) if question.form == "set" else text for text in found]
         return (", then " if question.form == "order" else ", ").join(own) or "nobody"
-    return prose.plain(found, question.facts) if question.ask.kind == "choice" else shown(found)
+    return markdown.plain(found, question.facts) if question.ask.kind == "choice" else shown(found)
 
 
 def answered(lesson: Lesson, step: int, answers: Sequence[str]) -> tuple[Verdict, list[str]]:
@@ -75,4 +75,4 @@ def answered(lesson: Lesson, step: int, answers: Sequence[str]) -> tuple[Verdict
         question = lesson.question(step)
         assert question is not None
         verdict = questions.judge(question, answers)
-        return verdict, [] if verdict.right else explaining.explain(question, verdict)
+        return verdict, [] if verdict.right else feedback.explain(question, verdict)

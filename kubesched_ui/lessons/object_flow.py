@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kubesched_ui.classroom.facts import Facts
-from kubesched_ui.classroom.values import Seconds, shown
+from kubesched_ui.lessons.formatting import Seconds, shown
+from kubesched_ui.lessons.functions import Facts
 from scheduler_core.debugger.queue_times import PARTS
 
 STAGES = ["API server", "Reflector", "Delta FIFO", "Indexer", "Handler", "Cache or queue"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kubesched_ui.classroom.values import Amount, Seconds
+from kubesched_ui.lessons.formatting import Amount, Seconds
 from scheduler_core.cluster import resources
 from scheduler_core.config.schema import File
 from scheduler_core.controllers import admission

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kubesched_ui.classroom import lessonfile
-from kubesched_ui.classroom.errors import LessonError
-from kubesched_ui.classroom.facts import Facts
-from kubesched_ui.classroom.lessonfile import Ask, LessonFile, Section, Settings, Step
-from kubesched_ui.classroom.playing import Played, TooLarge
-from kubesched_ui.classroom.questions import Question
 from kubesched_ui.ingest import IngestError
+from kubesched_ui.lessons import parser
+from kubesched_ui.lessons.errors import LessonError
+from kubesched_ui.lessons.functions import Facts
+from kubesched_ui.lessons.parser import Ask, LessonFile, Section, Settings, Step
+from kubesched_ui.lessons.questions import Question
+from kubesched_ui.lessons.runner import Played, TooLarge
 from kubesched_ui.scenarios import samples
 from scheduler_core.errors import InputError
 
@@ -129,7 +129,7 @@ def _of(path: Path) -> Lesson:
     key = (str(path), status.st_mtime_ns, status.st_size)
     with lock:
         if key not in _kept:
-            _kept[key] = Lesson(lessonfile.read(path))
+            _kept[key] = Lesson(parser.read(path))
         _kept.move_to_end(key)
         while len(_kept) > KEPT:
             _kept.popitem(last=False)

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from kubesched_ui.classroom.answering import Exchange, answering
-from kubesched_ui.classroom.lessonfile import Settings
 from kubesched_ui.ingest import IngestResult, ingest_files
+from kubesched_ui.lessons.fake_extender import Exchange, answering
+from kubesched_ui.lessons.parser import Settings
 from kubesched_ui.queries.queue_times import rules, way
 from kubesched_ui.reading.recorded import cycle_dict
 from kubesched_ui.recording.chronicle import Chronicle
