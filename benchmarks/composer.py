@@ -20,9 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from kubesched_ui.composing import asking  # noqa: E402
-from kubesched_ui.composing.limits import MAX_BYTES, SMALL  # noqa: E402
-from kubesched_ui.composing.reading import reading  # noqa: E402
+from kubesched_ui.editor import service  # noqa: E402
+from kubesched_ui.editor.analysis import reading  # noqa: E402
+from kubesched_ui.editor.limits import MAX_BYTES, SMALL  # noqa: E402
 from scheduler_core.errors import InputError  # noqa: E402
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n"
@@ -87,7 +87,7 @@ def beside(text: str) -> tuple[float, str]:
     """(seconds, what the page is told)."""
     begun = time.perf_counter()
     try:
-        asking.read(text, "benchmark")
+        service.read(text, "benchmark")
         said = "read"
     except InputError as error:
         said = str(error)
@@ -106,7 +106,7 @@ def main() -> None:
     large = {name: beside(text) for name, text in shapes(MAX_BYTES) if given.only in name}
     told = {name: {"small_ms": small[name], "large_s": large[name][0], "large": large[name][1]} for name in small}
     print(json.dumps({"small_bytes": SMALL, "large_bytes": MAX_BYTES, "shapes": told}))
-    asking.TEXTS.end()
+    service.TEXTS.end()
 
 
 if __name__ == "__main__":

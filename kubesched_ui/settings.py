@@ -179,7 +179,7 @@ BESIDE = True
 BESIDE_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # for questions, and as many for exports
 BESIDE_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
 BESIDE_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for an answer, or for the next piece of an export
-# Texts of the composer that are not small (kubesched_ui/composing/asking.py), as many at once as questions
+# Texts of the composer that are not small (kubesched_ui/editor/service.py), as many at once as questions
 COMPOSE_MAX_MEMORY = env.number("COMPOSE_MAX_MEMORY", 512 * 1024**2)  # bytes of one process
 COMPOSE_MAX_SECONDS = env.number("COMPOSE_MAX_SECONDS", 10)  # for one text
 

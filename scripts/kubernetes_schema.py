@@ -1,7 +1,7 @@
 """Kubernetes' own schema, of the kinds that are kept, as the table that the composer checks and completes by.
 
     pip download --no-deps kubernetes-validate==1.37.0
-    python scripts/kubernetes_schema.py kubernetes_validate-1.37.0-*.whl > kubesched_ui/composing/kubernetes.json
+    python scripts/kubernetes_schema.py kubernetes_validate-1.37.0-*.whl > kubesched_ui/editor/kubernetes.json
 
 The wheel carries the OpenAPI description of each release as JSON schemas, 72 MB unpacked in 17,000 files: too much to
 be installed for what the types of one release say.

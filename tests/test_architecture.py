@@ -41,7 +41,7 @@ FLOORS = {
         ("runs",),
         ("reading",),
         ("queries",),
-        ("upgrades", "lessons", "composing"),
+        ("upgrades", "lessons", "editor"),
         ("rooms",),
         ("pages", "api"),
         ("urls", "asgi", "management"),

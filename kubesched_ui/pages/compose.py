@@ -13,9 +13,9 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.beside.pool import NoAnswer
-from kubesched_ui.composing import asking, schema, trying
-from kubesched_ui.composing.limits import MAX_BODY, MAX_BYTES
-from kubesched_ui.composing.opening import text_of
+from kubesched_ui.editor import schema, service, try_runs
+from kubesched_ui.editor.limits import MAX_BODY, MAX_BYTES
+from kubesched_ui.editor.load import text_of
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import is_number
 from kubesched_ui.pages.scenarios import find
@@ -43,18 +43,18 @@ def compose(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def read(request: HttpRequest) -> HttpResponse:
-    """What the body, a text, holds: see composing/reading.py. X-Page: of which page it is the newest text."""
+    """What the body, a text, holds: see editor/analysis.py. X-Page: of which page it is the newest text."""
     body, page = request.read(MAX_BYTES + 1), request.headers.get("X-Page", "")[:MOST_WORD]
-    return told(lambda: msgspec.Raw(asking.read(body.decode("utf-8", "replace"), page)))
+    return told(lambda: msgspec.Raw(service.read(body.decode("utf-8", "replace"), page)))
 
 
 @require_POST
 def change(request: HttpRequest) -> HttpResponse:
-    """{"text", "changes"} -> the lines that the text gets, see composing/changing.py."""
+    """{"text", "changes"} -> the lines that the text gets, see editor/apply_edits.py."""
 
     def edit() -> dict[str, Any]:
         asked = body_of(request)
-        return {"edit": msgspec.Raw(asking.change(text_in(asked), asked.get("changes")))}
+        return {"edit": msgspec.Raw(service.change(text_in(asked), asked.get("changes")))}
 
     return told(edit)
 
@@ -74,7 +74,7 @@ def run(request: HttpRequest) -> HttpResponse:
         asked = body_of(request)
         tries = asked.get("tries")
         tries = [one for one in tries if isinstance(one, int)][-MOST_TRIES:] if isinstance(tries, list) else []
-        made = trying.tried(text_in(asked), tries)
+        made = try_runs.tried(text_in(asked), tries)
         return {"url": reverse("run", args=[made.pk]), "scenario": made.scenario_id}
 
     return told(begin)
@@ -83,7 +83,7 @@ def run(request: HttpRequest) -> HttpResponse:
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
     """{"text"} -> {"url" of the scenario}."""
-    return told(lambda: {"url": reverse("scenario", args=[trying.stored(text_in(body_of(request))).pk])})
+    return told(lambda: {"url": reverse("scenario", args=[try_runs.stored(text_in(body_of(request))).pk])})
 
 
 def told(ask: Any) -> HttpResponse:
@@ -93,7 +93,7 @@ def told(ask: Any) -> HttpResponse:
         return HttpResponse(msgspec.json.encode(ask()), content_type="application/json")
     except (InputError, IngestError) as error:
         return not_told(str(error), 400)
-    except asking.Outdated:
+    except service.Outdated:
         return not_told("A newer version of the text was sent.", 409)
     except NoAnswer as problem:
         answer = not_told(str(problem), 503)

@@ -14,16 +14,16 @@ import msgspec
 from django.conf import settings
 
 from kubesched_ui.beside.pool import NoAnswer, Pool, Process
-from kubesched_ui.composing.changing import changed
-from kubesched_ui.composing.limits import MAX_BYTES, SMALL
-from kubesched_ui.composing.reading import reading
+from kubesched_ui.editor.analysis import reading
+from kubesched_ui.editor.apply_edits import changed
+from kubesched_ui.editor.limits import MAX_BYTES, SMALL
 from scheduler_core.errors import InputError
 
 LOOK_SECONDS = 0.2  # between two looks whether a newer text came
 WAIT_SECONDS = 20.0  # for others' texts before one's own
 STOPPED_AFTER = 1.0  # seconds that one which nobody waits for any more may take: about what a process needs to start
 
-TEXTS = Pool("kubesched_ui.composing.process", "COMPOSE_MAX_MEMORY")
+TEXTS = Pool("kubesched_ui.editor.worker", "COMPOSE_MAX_MEMORY")
 
 
 class Outdated(Exception):

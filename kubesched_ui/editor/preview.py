@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from kubesched_ui.composing.things import Thing
+from kubesched_ui.editor.object_index import Thing
 from scheduler_core.api.objects import Node, Pod, decode
 from scheduler_core.cluster.resources import amounts, requests_of
 from scheduler_core.controllers.pod_template import makes_pods, read

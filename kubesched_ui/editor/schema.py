@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from kubesched_ui.composing.described import configurations
+from kubesched_ui.editor.config_schema import configurations
 from kubesched_ui.ingest.kinds import KINDS, lookup
 from scheduler_core.config.schema import GROUP
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, json_schema

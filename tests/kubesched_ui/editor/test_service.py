@@ -15,12 +15,12 @@ from django.test import Client
 
 from benchmarks.composer import shapes
 from kubesched_ui.beside.pool import NoAnswer, Pool
-from kubesched_ui.composing import asking
-from kubesched_ui.composing.changing import changed
-from kubesched_ui.composing.limits import SMALL
-from kubesched_ui.composing.reading import reading
+from kubesched_ui.editor import service
+from kubesched_ui.editor.analysis import reading
+from kubesched_ui.editor.apply_edits import changed
+from kubesched_ui.editor.limits import SMALL
 from scheduler_core.errors import InputError
-from tests.kubesched_ui.composing.texts import MIXED
+from tests.kubesched_ui.editor.texts import MIXED
 
 LARGE = MIXED + "#" * SMALL + "\n"
 
@@ -33,8 +33,8 @@ def sleeps(seconds: float, more: str = "") -> str:
 @pytest.fixture
 def pool(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
-    pool = Pool("tests.kubesched_ui.composing.sleeper", "COMPOSE_MAX_MEMORY")
-    monkeypatch.setattr(asking, "TEXTS", pool)
+    pool = Pool("tests.kubesched_ui.editor.sleeper", "COMPOSE_MAX_MEMORY")
+    monkeypatch.setattr(service, "TEXTS", pool)
     yield pool
     pool.end()
 
@@ -62,47 +62,47 @@ def until(true: Callable[[], Any]) -> None:
 
 
 def test_a_small_text_needs_no_process(pool: Pool) -> None:
-    assert asking.read(MIXED) == msgspec.json.encode(reading(MIXED))
+    assert service.read(MIXED) == msgspec.json.encode(reading(MIXED))
     assert pool.made == 0
 
 
 def test_answers_are_those_that_would_be_given_here(pool: Pool) -> None:
-    assert asking.read(LARGE) == msgspec.json.encode(reading(LARGE))
+    assert service.read(LARGE) == msgspec.json.encode(reading(LARGE))
     change = [{"thing": 0, "remove": True}]
-    assert asking.change(LARGE, change) == msgspec.json.encode(changed(LARGE, change))
+    assert service.change(LARGE, change) == msgspec.json.encode(changed(LARGE, change))
     with pytest.raises(InputError, match="is no number of an object"):
-        asking.change(LARGE, [{"thing": 99, "remove": True}])
+        service.change(LARGE, [{"thing": 99, "remove": True}])
     with pytest.raises(InputError, match="half of a character"):
-        asking.read(LARGE + "\ud800")
+        service.read(LARGE + "\ud800")
     assert pool.made == 1
 
 
 def test_the_slowest_small_texts_are_read_here(pool: Pool) -> None:
     for name, text in shapes(SMALL):
         assert len(text) <= SMALL, name
-        assert msgspec.json.decode(asking.read(text))["problems"] is not None, name
+        assert msgspec.json.decode(service.read(text))["problems"] is not None, name
     assert pool.made == 0
-    asking.read("a: &a [x]\nb: *a\n")
+    service.read("a: &a [x]\nb: *a\n")
     assert pool.made == 1, "little with aliases may be much"
 
 
 def test_what_takes_too_long_is_stopped_and_the_next_is_answered(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_SECONDS = 1
     with pytest.raises(InputError, match="the text: takes longer than 1 s to read and was stopped"):
-        asking.read(sleeps(60))
+        service.read(sleeps(60))
     settings.COMPOSE_MAX_SECONDS = 30
-    assert asking.read(LARGE)
+    assert service.read(LARGE)
 
 
 def test_what_needs_too_much_memory_is_told(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_MEMORY = 150 << 20
     with pytest.raises(InputError, match="the text: takes more than 150 MB of memory to read and was stopped"):
-        asking.read("[" + "1," * 200_000 + "]")
+        service.read("[" + "1," * 200_000 + "]")
 
 
 def test_a_process_that_was_killed_is_replaced(pool: Pool) -> None:
     for _ in range(2):
-        assert asking.read(LARGE)
+        assert service.read(LARGE)
         (process,) = pool._idle
         assert process._process
         os.kill(process._process.pid, signal.SIGKILL)
@@ -112,41 +112,41 @@ def test_a_process_that_was_killed_is_replaced(pool: Pool) -> None:
 def test_the_newest_text_of_a_page_stops_the_one_that_is_being_read(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "STOPPED_AFTER", 0.1)
-    thread, old = begun(lambda: asking.read(sleeps(60), "page"))
-    until(lambda: asking._turns.get("page") and asking._turns["page"].process)
-    assert asking.read(LARGE, "page") == msgspec.json.encode(reading(LARGE))
+    monkeypatch.setattr(service, "STOPPED_AFTER", 0.1)
+    thread, old = begun(lambda: service.read(sleeps(60), "page"))
+    until(lambda: service._turns.get("page") and service._turns["page"].process)
+    assert service.read(LARGE, "page") == msgspec.json.encode(reading(LARGE))
     thread.join(30)
-    assert isinstance(old[0], asking.Outdated)
-    assert not asking._turns
+    assert isinstance(old[0], service.Outdated)
+    assert not service._turns
 
 
 def test_the_newest_text_of_a_page_takes_the_place_of_one_that_waits(pool: Pool) -> None:
     held = pool.take("")
-    thread, old = begun(lambda: asking.read(LARGE, "page"))
-    until(lambda: "page" in asking._turns)
-    other, new = begun(lambda: asking.read(sleeps(0, "# newer"), "page"))
+    thread, old = begun(lambda: service.read(LARGE, "page"))
+    until(lambda: "page" in service._turns)
+    other, new = begun(lambda: service.read(sleeps(0, "# newer"), "page"))
     thread.join(30)
-    assert isinstance(old[0], asking.Outdated)
+    assert isinstance(old[0], service.Outdated)
     pool.give(held)
     other.join(30)
     assert new == [msgspec.json.encode(reading(sleeps(0, "# newer")))]
 
 
 def test_texts_of_two_pages_do_not_mind_each_other(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "STOPPED_AFTER", 0.0)
-    thread, slow = begun(lambda: asking.read(sleeps(0.5), "one"))
-    until(lambda: asking._turns.get("one") and asking._turns["one"].process)
-    assert asking.read(LARGE, "two")
+    monkeypatch.setattr(service, "STOPPED_AFTER", 0.0)
+    thread, slow = begun(lambda: service.read(sleeps(0.5), "one"))
+    until(lambda: service._turns.get("one") and service._turns["one"].process)
+    assert service.read(LARGE, "two")
     thread.join(30)
     assert isinstance(slow[0], bytes)
 
 
 def test_who_finds_all_busy_is_told(pool: Pool, client: Client, monkeypatch: pytest.MonkeyPatch, db: None) -> None:
-    monkeypatch.setattr(asking, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(service, "WAIT_SECONDS", 0.0)
     held = pool.take("")
     with pytest.raises(NoAnswer):
-        asking.read(LARGE)
+        service.read(LARGE)
     answer = client.post("/compose/read/", LARGE, content_type="text/plain")
     assert (answer.status_code, answer["Retry-After"]) == (503, "10")
     assert "Too many ask at once" in answer.json()["error"]
@@ -156,7 +156,7 @@ def test_who_finds_all_busy_is_told(pool: Pool, client: Client, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (asking.Outdated(), 409, "A newer version of the text was sent."),
+        (service.Outdated(), 409, "A newer version of the text was sent."),
         (InputError("the text", "", "takes longer than 10 s to be read"), 400, "the text: takes longer than 10 s"),
     ],
 )
@@ -167,6 +167,6 @@ def test_the_page_is_told_in_words(
         assert page == "word"
         raise error
 
-    monkeypatch.setattr(asking, "read", refuse)
+    monkeypatch.setattr(service, "read", refuse)
     answer = client.post("/compose/read/", "a: 1", content_type="text/plain", headers={"X-Page": "word"})
     assert (answer.status_code, said in answer.json()["error"]) == (status, True)

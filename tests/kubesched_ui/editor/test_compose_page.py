@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.composing import limits
-from kubesched_ui.composing.reading import reading
+from kubesched_ui.editor import limits
+from kubesched_ui.editor.analysis import reading
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.recording.eventlog import RunLog
 from kubesched_ui.runs.tasks import record
 from kubesched_ui.scenarios.samples import load_samples
-from tests.kubesched_ui.composing.texts import MIXED
+from tests.kubesched_ui.editor.texts import MIXED
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db
@@ -144,7 +144,7 @@ def test_odd_bodies_are_refused_in_words(client: Client, what: str, body: Any) -
 
 
 def test_a_scenario_that_is_too_large_is_said_to_be(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_ui.composing.opening.MAX_BYTES", 100)
+    monkeypatch.setattr("kubesched_ui.editor.load.MAX_BYTES", 100)
     stored = scenario(node("n1"))
     page = client.get(f"/compose/?scenario={stored.pk}").content.decode()
     assert "the most that the composer takes" in page

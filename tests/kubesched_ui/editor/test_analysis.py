@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_ui.composing import limits, schema
-from kubesched_ui.composing.changing import changed
-from kubesched_ui.composing.reading import reading
+from kubesched_ui.editor import limits, schema
+from kubesched_ui.editor.analysis import reading
+from kubesched_ui.editor.apply_edits import changed
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.errors import InputError
-from tests.kubesched_ui.composing.texts import LISTED, MIXED
+from tests.kubesched_ui.editor.texts import LISTED, MIXED
 
 OURS = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\n"
 POD = """\
@@ -166,7 +166,7 @@ def test_the_picture_has_nodes_and_the_pods_on_them() -> None:
 
 
 def test_the_picture_has_the_labels_of_the_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_ui.composing.picture.MAX_CELLS", 7)
+    monkeypatch.setattr("kubesched_ui.editor.preview.MAX_CELLS", 7)
     node = "apiVersion: v1\nkind: Node\nmetadata: {name: n%d, labels: {own%d: x, zone: a, disk: b}}\n"
     found = reading("---\n".join(node % (n, n) for n in range(3)))["picture"]["nodes"]["labels"]
     assert list(found) == ["zone", "disk"]

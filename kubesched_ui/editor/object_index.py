@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kubesched_ui.composing.limits import MAX_THINGS
-from kubesched_ui.composing.text import Document, Path, Text, last_line, node_of
+from kubesched_ui.editor.limits import MAX_THINGS
+from kubesched_ui.editor.yaml_documents import Document, Path, Text, last_line, node_of
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
 from scheduler_core.errors import InputError
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from kubesched_ui.composing.limits import LIMITS, MAX_BYTES, MAX_THINGS
+from kubesched_ui.editor.limits import LIMITS, MAX_BYTES, MAX_THINGS
 from kubesched_ui.ingest.errors import IngestError, Where
 from kubesched_ui.ingest.yaml_reader import documents
 from scheduler_core.errors import InputError

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 
 from kubesched_ui import current_viewer
-from kubesched_ui.composing import asking
+from kubesched_ui.editor import service
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import uploads
@@ -26,7 +26,7 @@ UNNAMED = "Composed cluster"
 
 def stored(text: str) -> Scenario:
     """The text as a scenario. Raises InputError for one with errors, and what `asking.read` and uploads raise."""
-    read = msgspec.json.decode(asking.read(text))
+    read = msgspec.json.decode(service.read(text))
     if read["errors"]:
         first = next(problem for problem in read["problems"] if problem["severity"] == "error")
         count = "1 error is" if read["errors"] == 1 else f"{read['errors']} errors are"

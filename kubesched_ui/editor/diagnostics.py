@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kubesched_ui.composing.text import Path, spelled
+from kubesched_ui.editor.yaml_documents import Path, spelled
 from kubesched_ui.ingest.errors import shown
 
 Severity = Literal["error", "warning"]

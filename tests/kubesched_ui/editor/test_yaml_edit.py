@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_ui.composing.changing import changed
-from kubesched_ui.composing.reading import reading
-from kubesched_ui.composing.text import read
-from kubesched_ui.composing.things import things_of
-from kubesched_ui.composing.writing import same
+from kubesched_ui.editor.analysis import reading
+from kubesched_ui.editor.apply_edits import changed
+from kubesched_ui.editor.object_index import things_of
+from kubesched_ui.editor.yaml_documents import read
+from kubesched_ui.editor.yaml_edit import same
 from scheduler_core.errors import InputError
-from tests.kubesched_ui.composing.texts import LISTED, MIXED
+from tests.kubesched_ui.editor.texts import LISTED, MIXED
 
 
 def after(text: str, *changes: dict[str, Any]) -> str:

@@ -6,10 +6,10 @@ import copy
 from itertools import pairwise
 from typing import Any
 
-from kubesched_ui.composing.limits import MAX_CHANGES
-from kubesched_ui.composing.text import Path, Text, read
-from kubesched_ui.composing.things import Things, is_scenario, list_of, things_of
-from kubesched_ui.composing.writing import edits, new_document, rewritten
+from kubesched_ui.editor.limits import MAX_CHANGES
+from kubesched_ui.editor.object_index import Things, is_scenario, list_of, things_of
+from kubesched_ui.editor.yaml_documents import Path, Text, read
+from kubesched_ui.editor.yaml_edit import edits, new_document, rewritten
 from kubesched_ui.ingest.formats import OUR_API, SCENARIO_KIND
 from scheduler_core.errors import InputError
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_ui.composing.configs import loaded
-from kubesched_ui.composing.text import Text
-from kubesched_ui.composing.things import Things
+from kubesched_ui.editor.config_validation import loaded
+from kubesched_ui.editor.object_index import Things
+from kubesched_ui.editor.yaml_documents import Text
 from scheduler_core.config import APPENDING, Profile
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, Release, get_release

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from kubesched_ui.composing.text import Document, Node, Text, last_line, read_document
+from kubesched_ui.editor.yaml_documents import Document, Node, Text, last_line, read_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
 
 SHORT = 100  # columns of a map that is written on one line, if it was

@@ -1,4 +1,4 @@
-"""Reads texts as composing/process.py does, but for those that say how many seconds they take: those it sleeps over."""
+"""Reads texts as editor/worker.py does, but for those that say how many seconds they take: those it sleeps over."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 import time
 from typing import Any
 
-from kubesched_ui.composing import process
+from kubesched_ui.editor import worker
 
-_told = process.told
+_told = worker.told
 
 
 def told(question: dict[str, Any]) -> dict[str, Any]:
@@ -19,5 +19,5 @@ def told(question: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    process.told = told
-    process.main(int(sys.argv[1]))
+    worker.told = told
+    worker.main(int(sys.argv[1]))

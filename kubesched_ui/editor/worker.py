@@ -1,6 +1,6 @@
 """A process that reads texts for the web process, so that what a hostile one needs in memory and time is bounded:
 
-    python -m kubesched_ui.composing.process BYTES
+    python -m kubesched_ui.editor.worker BYTES
 
 It is asked and answers as `beside/worker.py`, of which it has the bounds too; a question is msgpack of {text} or of
 {text, changes}. The body of an answer is JSON: what `reading` or `changed` tell, or with status 400 the sentence that
@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 
 from kubesched_ui.beside.worker import bound, resident
-from kubesched_ui.composing.changing import changed
-from kubesched_ui.composing.reading import reading
+from kubesched_ui.editor.analysis import reading
+from kubesched_ui.editor.apply_edits import changed
 from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_ui.composing import rules, schema
-from kubesched_ui.composing.problems import Found
-from kubesched_ui.composing.text import Path
+from kubesched_ui.editor import api_validation, schema
+from kubesched_ui.editor.diagnostics import Found
+from kubesched_ui.editor.yaml_documents import Path
 from kubesched_ui.ingest.errors import shown
 from scheduler_core.api import objects as core
 from scheduler_core.api import quantity
@@ -36,7 +36,7 @@ def check(obj: dict[str, Any], path: Path = ()) -> Found:
         if metadata is None or isinstance(metadata, dict):
             found.error(at, "an object needs a name" if metadata else "is missing; an object needs a name")
     else:
-        rules.name(str(kind), metadata, (*path, "metadata"), found)
+        api_validation.name(str(kind), metadata, (*path, "metadata"), found)
     if not any(problem.severity == "error" for problem in found):
         _core(obj, path, found)
     return Found(found[:MOST])
@@ -71,7 +71,7 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
 
 def _core(obj: dict[str, Any], path: Path, found: Found) -> None:
     """What the core itself would refuse, of an object that the schema allows."""
-    from kubesched_ui.composing.text import steps
+    from kubesched_ui.editor.yaml_documents import steps
 
     try:
         core.decode(obj)
@@ -171,7 +171,7 @@ def _object(name: str, value: Any, path: Path, found: Found) -> None:
     for field in schema.required_of(name):
         if value.get(field) is None:
             found.error(path, f"{field} is missing")
-    if rule := rules.OF_TYPE.get(name):
+    if rule := api_validation.OF_TYPE.get(name):
         rule(value, path, found)
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kubesched_ui.composing.problems import Found
-from kubesched_ui.composing.text import Path
+from kubesched_ui.editor.diagnostics import Found
+from kubesched_ui.editor.yaml_documents import Path
 from kubesched_ui.ingest.errors import shown
 from scheduler_core.api import quantity
 from scheduler_core.controllers.admission import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES

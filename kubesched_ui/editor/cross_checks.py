@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.composing import configs
-from kubesched_ui.composing.problems import Found
-from kubesched_ui.composing.schema import near
-from kubesched_ui.composing.sentences import TEMPLATES
-from kubesched_ui.composing.text import Document, Path, steps
-from kubesched_ui.composing.things import OBJECTS, Thing, Things
+from kubesched_ui.editor import config_validation
+from kubesched_ui.editor.constraint_text import TEMPLATES
+from kubesched_ui.editor.diagnostics import Found
+from kubesched_ui.editor.object_index import OBJECTS, Thing, Things
+from kubesched_ui.editor.schema import near
+from kubesched_ui.editor.yaml_documents import Document, Path, steps
 from kubesched_ui.ingest import scenario_time
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.kinds import KINDS
@@ -91,7 +91,7 @@ def check_scenario(document: Document, things: Things, release: Release) -> Foun
     if not isinstance(spec.get("objects", []), list | None):
         found.error(OBJECTS, "must be a list of objects")
     if spec.get("config") and isinstance(spec["config"], dict | str):
-        found += configs.check(spec["config"], release, CONFIG)
+        found += config_validation.check(spec["config"], release, CONFIG)
     if any(problem.severity == "error" for problem in found):
         return found
     rest = {key: held for key, held in spec.items() if key != "objects" and held is not None}

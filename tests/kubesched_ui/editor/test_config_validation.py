@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_ui.composing import schema
-from kubesched_ui.composing.changing import changed
-from kubesched_ui.composing.reading import reading
+from kubesched_ui.editor import schema
+from kubesched_ui.editor.analysis import reading
+from kubesched_ui.editor.apply_edits import changed
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load

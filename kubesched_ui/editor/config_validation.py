@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from kubesched_ui.composing.checks import MOST, walk
-from kubesched_ui.composing.described import configurations
-from kubesched_ui.composing.problems import Found
-from kubesched_ui.composing.schema import near
-from kubesched_ui.composing.text import Path, steps
+from kubesched_ui.editor.config_schema import configurations
+from kubesched_ui.editor.diagnostics import Found
+from kubesched_ui.editor.schema import near
+from kubesched_ui.editor.schema_validation import MOST, walk
+from kubesched_ui.editor.yaml_documents import Path, steps
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.config import Configuration

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_ui.composing import checks, configs, whole
-from kubesched_ui.composing.limits import MAX_PROBLEMS
-from kubesched_ui.composing.picture import picture
-from kubesched_ui.composing.problems import Problem
-from kubesched_ui.composing.scheduler import effective, release_of
-from kubesched_ui.composing.sentences import sentences
-from kubesched_ui.composing.text import Document, Place, Text, place_of, read
-from kubesched_ui.composing.things import Thing, Things, lines_of, things_of
+from kubesched_ui.editor import config_validation, cross_checks, schema_validation
+from kubesched_ui.editor.constraint_text import sentences
+from kubesched_ui.editor.diagnostics import Problem
+from kubesched_ui.editor.effective_config import effective, release_of
+from kubesched_ui.editor.limits import MAX_PROBLEMS
+from kubesched_ui.editor.object_index import Thing, Things, lines_of, things_of
+from kubesched_ui.editor.preview import picture
+from kubesched_ui.editor.yaml_documents import Document, Place, Text, place_of, read
 
 
 def reading(text: str) -> dict[str, Any]:
@@ -26,10 +26,10 @@ def reading(text: str) -> dict[str, Any]:
     things = things_of(read_text)
     problems = _of_documents(read_text, things)
     told = []
-    among = whole.check(things)
+    among = cross_checks.check(things)
     for number, thing in enumerate(things.objects):
         document = read_text.documents[thing.document]
-        found = [*checks.check(thing.value, thing.path), *among[number]]
+        found = [*schema_validation.check(thing.value, thing.path), *among[number]]
         problems += [_problem(problem, document, number) for problem in found]
         told.append(_thing(thing, document, sum(problem.severity == "error" for problem in found)))
     problems.sort(key=lambda problem: (problem["line"], problem["column"]))
@@ -60,10 +60,10 @@ def _of_documents(text: Text, things: Things) -> list[dict[str, Any]]:
     release = release_of(text, things)
     if things.scenario >= 0:
         document = text.documents[things.scenario]
-        problems += [_problem(one, document) for one in whole.check_scenario(document, things, release)]
+        problems += [_problem(one, document) for one in cross_checks.check_scenario(document, things, release)]
     for number in things.configs:
         document = text.documents[number]
-        problems += [_problem(one, document) for one in configs.check(document.value, release)]
+        problems += [_problem(one, document) for one in config_validation.check(document.value, release)]
     return problems
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubesched_ui.composing.text import Path
+from kubesched_ui.editor.yaml_documents import Path
 from kubesched_ui.ingest.errors import shown
 
 REQUIRED, PREFERRED = (
