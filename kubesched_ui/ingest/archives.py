@@ -18,10 +18,10 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from kubesched_ui.ingest.budget import Budget
+from kubesched_ui.ingest.encoding import not_text
 from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
-from kubesched_ui.ingest.names import promises, spread, wanted
+from kubesched_ui.ingest.path_hints import promises, spread, wanted
 from kubesched_ui.ingest.streams import CHUNK, Stream
-from kubesched_ui.ingest.text import not_text
 
 MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz"}
 COMPRESSED: dict[str, Callable[[Any], Any]] = {

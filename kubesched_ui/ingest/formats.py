@@ -14,7 +14,7 @@ from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
 from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
 from kubesched_ui.ingest.kinds import named
 from kubesched_ui.ingest.limits import Limits
-from kubesched_ui.ingest.names import kind_of
+from kubesched_ui.ingest.path_hints import kind_of
 from kubesched_ui.ingest.run_file import Carried
 from kubesched_ui.ingest.scenario_time import ABOUT
 from scheduler_core.config.discovery import is_configuration

@@ -11,24 +11,24 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.ingest import events, internal, misspelt, outlook, run_file, scenario_time
+from kubesched_ui.ingest import events, internal_types, preflight, run_file, scenario_time, unknown_fields
+from kubesched_ui.ingest.api_versions import normalise
 from kubesched_ui.ingest.archives import Archives
 from kubesched_ui.ingest.budget import Budget, Watch
-from kubesched_ui.ingest.cleaning import clean, suspect
-from kubesched_ui.ingest.configs import Configs, may_hold
 from kubesched_ui.ingest.documents import documents
+from kubesched_ui.ingest.encoding import to_utf8
 from kubesched_ui.ingest.errors import IngestError, LimitError, Warn, Where, printable, shown
+from kubesched_ui.ingest.fast_skip import skim
 from kubesched_ui.ingest.formats import About, Bad, Config, Found, Hint, Part, Time, objects
-from kubesched_ui.ingest.instead import instead, instead_of_broken
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
 from kubesched_ui.ingest.limits import Limits
-from kubesched_ui.ingest.normalise import normalise
 from kubesched_ui.ingest.redact import redact
 from kubesched_ui.ingest.result import IngestResult, Record
-from kubesched_ui.ingest.skim import skim
-from kubesched_ui.ingest.text import to_utf8
+from kubesched_ui.ingest.sanitize import clean, suspect
+from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
 from kubesched_ui.ingest.warnings import Warnings
+from kubesched_ui.ingest.wrong_input_hints import instead, instead_of_broken
 from scheduler_core.api import objects as core
 from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
@@ -78,7 +78,7 @@ class _Reading:
         self.written = False  # in a Scenario document, not printed by kubectl
         self.configs = Configs(limits.max_depth)
         self.admission = True  # unless a Scenario document has it off
-        self.misspelt = misspelt.Misspelt()
+        self.misspelt = unknown_fields.Misspelt()
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling
 
     # ---- files
@@ -167,8 +167,8 @@ class _Reading:
         if not self._fits(found):
             raise IngestError(where, f"is larger than {self.limits.max_object_bytes:,} bytes")
         obj = read_object(found.value, where, self.limits.max_depth)
-        if internal.is_internal(obj):
-            obj = internal.external(obj)
+        if internal_types.is_internal(obj):
+            obj = internal_types.external(obj)
         where, namespace, name = _identity(obj, kind, where)
         for odd in clean(obj) if suspect(found.value) else ():
             self.warnings.add("cleaned", IngestError(where, odd.problem, odd.path))
@@ -278,12 +278,12 @@ class _Reading:
             result.time = {"controllers": {"workloads": True}}
         self._keep_failures()
         for said in self.misspelt.remarks():
-            self.warnings.add(misspelt.CODE, said)
+            self.warnings.add(unknown_fields.CODE, said)
         self._check_whole()
         if not result.kubernetes:
             self.kubelets.pop("", None)
             result.kubernetes = self.kubelets.most_common(1)[0][0] if self.kubelets else ""
-        result.outlook = outlook.of_records(result.records.values(), result.config)
+        result.outlook = preflight.of_records(result.records.values(), result.config)
         result.warnings = self.warnings.listed()
         return result
 

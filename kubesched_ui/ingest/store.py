@@ -9,9 +9,9 @@ import msgspec
 from django.db import transaction
 
 from kubesched_ui.fields import pack
-from kubesched_ui.ingest import beside, parts
+from kubesched_ui.ingest import chunked_store, unsupported_kinds
 from kubesched_ui.ingest.errors import printable
-from kubesched_ui.ingest.outlook import filled_in
+from kubesched_ui.ingest.preflight import filled_in
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.models import Scenario
 
@@ -43,12 +43,12 @@ def store(
         "warnings": remarks(result),
         "time": result.time,
     }
-    if len(result.records) <= parts.PART:
-        with transaction.atomic(), parts.storing(**columns) as scenario:
-            parts.add(scenario, _rows(result))
+    if len(result.records) <= chunked_store.PART:
+        with transaction.atomic(), chunked_store.storing(**columns) as scenario:
+            chunked_store.add(scenario, _rows(result))
     else:
-        with parts.storing(begun, **columns) as scenario:
-            parts.add(scenario, _rows(result))
+        with chunked_store.storing(begun, **columns) as scenario:
+            chunked_store.add(scenario, _rows(result))
     return scenario
 
 
@@ -67,7 +67,7 @@ def pending(records: Iterable[Record]) -> int:
     return sum(not (pod.spec and pod.spec.node) for pod in pods)
 
 
-def _rows(result: IngestResult) -> Iterator[parts.Row]:
+def _rows(result: IngestResult) -> Iterator[chunked_store.Row]:
     for position, record in enumerate(result.records.values()):
         yield position, record.kind, record.api_version, record.namespace, record.name, pack(record.data)
 
@@ -75,7 +75,7 @@ def _rows(result: IngestResult) -> Iterator[parts.Row]:
 def remarks(result: IngestResult) -> list[dict[str, Any]]:
     """What is to be said of an upload: of the cluster, what it has beside (`beside`), the warnings, what was filled
     in (`filled`), left out (`dropped`) and not kept (`unknown`)."""
-    more_there, others = beside.split(result.unknown, result.counts, result.config)
+    more_there, others = unsupported_kinds.split(result.unknown, result.counts, result.config)
     said = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
     said += filled_in(result.filled)
     if notes := result.dropped_notes:

@@ -11,7 +11,7 @@ from kubesched_ui.reading import vessels
 from kubesched_ui.reading.recorded import on_node
 from kubesched_ui.reading.vessels import Shelf
 from kubesched_ui.runs import simulations
-from kubesched_ui.scenarios.clusterview import ClusterView, cluster_view
+from kubesched_ui.scenarios.cluster_overview import ClusterView, cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace

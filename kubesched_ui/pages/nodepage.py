@@ -14,8 +14,8 @@ from kubesched_ui.queries.nodes import Fullness, NodeThen
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.queries.shortfalls import reasons_on
 from kubesched_ui.reading import lanes, occupancy, recorded
-from kubesched_ui.scenarios import clusterview
-from kubesched_ui.scenarios.clusterview import NodeLine, Use
+from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios.cluster_overview import NodeLine, Use
 from scheduler_core.api.duration import clock
 
 CYCLES_SHOWN = 50
@@ -90,7 +90,7 @@ def story(run: Run, then: NodeThen) -> list[dict[str, Any]]:
 
 def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:
     """The node after a run of which no moments were recorded. `listed`: some cycle had a node of that name."""
-    view = clusterview.of_scenario(run.scenario)
+    view = cluster_overview.of_scenario(run.scenario)
     node = view.nodes.get(name) or (NodeLine(name, {}, {}, [], cordoned=False, ready=True) if listed else None)
     if node is None:
         return None
@@ -122,7 +122,7 @@ def entry(
     came, went = before.get(key) != name, after.get(key) != name
     change = "gone" if went else "placed by this run" if came else "was there"
     namespace, _, pod = key.partition("/")
-    asks = clusterview.asks(requests.get(key, {}))
+    asks = cluster_overview.asks(requests.get(key, {}))
     return {"namespace": namespace, "name": pod, "change": change, "asks": asks, "came": came}
 
 

@@ -31,7 +31,7 @@ from kubesched_ui.reading.cycleview import (
     steps,
 )
 from kubesched_ui.runs import simulations
-from kubesched_ui.scenarios import clusterview
+from kubesched_ui.scenarios import cluster_overview
 from scheduler_core.api.duration import clock
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
@@ -159,7 +159,7 @@ def created_pod(run: Run, key: str, cycle: int) -> dict[str, Any] | None:
 
 def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:
     """The pod's YAML, and what the snapshot said of it."""
-    known = clusterview.pods_of_scenario(run.scenario, [key]).get(key)
+    known = cluster_overview.pods_of_scenario(run.scenario, [key]).get(key)
     said = known.message if known else result.recorded_message if result else ""
     bound = known.node if known else ""
     claims = bool(pod and (pod.get("spec") or {}).get("resourceClaims"))
@@ -247,7 +247,7 @@ def priorities(run: Run, cycle: Mapping[str, Any]) -> dict[str, int]:
     """Those of the pods that preemption looked at, of the run's scenario."""
     candidates = (cycle.get("postfilter") or {}).get("candidates") or {}
     victims = {pod for entry in candidates.values() for pod in entry.get("victims") or ()}
-    lines = clusterview.pods_of_scenario(run.scenario, victims) if victims else {}
+    lines = cluster_overview.pods_of_scenario(run.scenario, victims) if victims else {}
     return {key: line.priority for key, line in lines.items()}
 
 

@@ -23,7 +23,7 @@ from kubesched_ui.reading.cycleview import score_rows
 from kubesched_ui.reading.moment import causes_of
 from kubesched_ui.reading.slides import Slide
 from kubesched_ui.recording.sentences import sentence
-from kubesched_ui.scenarios import clusterview
+from kubesched_ui.scenarios import cluster_overview
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import MAX_NODE_SCORE
@@ -212,7 +212,7 @@ def about_pod(run: Run, row: Cycle, page: Mapping[str, Any], asks: Mapping[str, 
     lines = [line["text"] for line in page["yaml_lines"] if line["plugins"] and line["plugins"] not in PLAIN]
     group = page.get("group") or {}
     return {
-        "asks": clusterview.asks(dict(asks)) if asks else "",
+        "asks": cluster_overview.asks(dict(asks)) if asks else "",
         "lines": dedented(lines),
         "tried": tried(run, row, page),
         "group_name": group.get("name") or group.get("own_name") or "",

@@ -16,8 +16,8 @@ from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.reading import figures, occupancy
 from kubesched_ui.runs import dispatch
 from kubesched_ui.runs.lifecycle import own_release
-from kubesched_ui.scenarios import clusterview
-from kubesched_ui.scenarios.clusterview import ClusterView, PodLine
+from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
 from scheduler_core.api import duration
 from scheduler_core.releases import get_release
 from scheduler_core.releases.tested_versions import held_to
@@ -97,7 +97,7 @@ def utilisation(run: Run) -> figures.Figure | None:
     """
     if run.in_time:
         return None
-    view = clusterview.of_scenario(run.scenario)
+    view = cluster_overview.of_scenario(run.scenario)
     if not view.nodes:
         return None
     requests = occupancy.requests_of(run, view)
@@ -107,9 +107,9 @@ def utilisation(run: Run) -> figures.Figure | None:
         """Of each node, None for one that does not have the resource."""
         offers = [view.nodes[name].allocatable.get(resource, 0) for name in names]
         asked = [used[name][resource] for name in names]
-        return [clusterview.percent(a, o) if a or o else None for a, o in zip(asked, offers, strict=True)]
+        return [cluster_overview.percent(a, o) if a or o else None for a, o in zip(asked, offers, strict=True)]
 
-    order, resources = sorted(view.nodes), clusterview.columns(view)
+    order, resources = sorted(view.nodes), cluster_overview.columns(view)
     fullest = dict.fromkeys(order, 0.0)
     for resource in (r for r in resources if r != "pods"):
         for name, share in zip(order, percents(after, order, resource), strict=True):
@@ -141,7 +141,7 @@ def together(run: Run) -> dict[str, Any]:
         "at": failed.number if failed else 1,
         "remedies": [(one, msgspec.json.encode(one.changes).decode()) for one in told.remedies],
         "bottlenecks": [(one, address(one.example)) for one in told.bottlenecks],
-        "lack": clusterview.asks(told.lack),
+        "lack": cluster_overview.asks(told.lack),
     }
 
 

@@ -9,13 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.ingest import IngestError, outlook
+from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.keeping import retention
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.pages.naming import name_in, pinned
 from kubesched_ui.runs import dispatch, estimate, pairs
 from kubesched_ui.runs.startform import StartForm
-from kubesched_ui.scenarios import clusterview, editing
+from kubesched_ui.scenarios import cluster_overview, edits
 from kubesched_ui.upgrades.told import choices
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
@@ -34,15 +34,15 @@ def find(scenario_id: int) -> Scenario:
 def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = None, status: int = 200) -> HttpResponse:
     """Counts, warnings, zones, pending pods, and the form that starts a run."""
     scenario = find(scenario_id)
-    view = clusterview.of_scenario(scenario)
+    view = cluster_overview.of_scenario(scenario)
     context = {
         "scenario": scenario,
         "tab": "overview",
-        "states": clusterview.state_counts(view),
+        "states": cluster_overview.state_counts(view),
         "zones": view.zones,
         "pending": [pod for pod in view.pods.values() if pod.state in ("pending", "gated")][:20],
         "bound": [pod for pod in view.pods.values() if pod.state == "bound"][:2000],
-        "totals": clusterview.totals(view),
+        "totals": cluster_overview.totals(view),
         "runs": scenario.runs.listed()[:10],
         "pairs": pairs.offered(scenario),
         "releases": choices(scenario),
@@ -72,7 +72,7 @@ def expected(scenario: Scenario, form: StartForm) -> str:
 def remarks(scenario: Scenario) -> dict[str, Any]:
     """What there is to say: when the scenario `ends`, `told` of its cluster as to a run, with its numbers, and of the
     files."""
-    told = outlook.of_snapshot(scenario.warnings)
+    told = preflight.of_snapshot(scenario.warnings)
     counted = {remark["code"]: remark["counts"] for remark in told}
     return {
         "ends": retention.ends(scenario),
@@ -80,11 +80,11 @@ def remarks(scenario: Scenario) -> dict[str, Any]:
         "others": counted.get("other-schedulers", {}),
         "absent": counted.get("absent-claims", {}).get("claims", 0),
         "makes_pods": "workloads" in counted,
-        "about_files": outlook.of_files(scenario.warnings),
+        "about_files": preflight.of_files(scenario.warnings),
     }
 
 
-def empty_form(scenario: Scenario, view: clusterview.ClusterView, like: str) -> StartForm:
+def empty_form(scenario: Scenario, view: cluster_overview.ClusterView, like: str) -> StartForm:
     """The form as it is shown first: with what suits the scenario, or with the settings of the run numbered `like`."""
     defaults = StartForm.defaults(scenario, view)
     run = Run.objects.filter(pk=int(like)).first() if is_number(like) else None
@@ -106,9 +106,9 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """The nodes with requested and allocatable, taints, labels, zones."""
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
     scenario = find(scenario_id)
-    view = clusterview.of_scenario(scenario)
-    page = Paginator(clusterview.find_nodes(view, **asked), ROWS).get_page(request.GET.get("page"))
-    resources = clusterview.columns(view)
+    view = cluster_overview.of_scenario(scenario)
+    page = Paginator(cluster_overview.find_nodes(view, **asked), ROWS).get_page(request.GET.get("page"))
+    resources = cluster_overview.columns(view)
     rows = [(node, node.uses(resources), node.others(resources)) for node in page.object_list]
     context = {"scenario": scenario, "tab": "nodes", "page": page, "resources": resources, "rows": rows}
     return render(request, "nodes.html", context | asked)
@@ -118,10 +118,10 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
 def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """The pods by state, each with the message recorded in the cluster."""
     scenario = find(scenario_id)
-    view = clusterview.of_scenario(scenario)
+    view = cluster_overview.of_scenario(scenario)
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
-    page = Paginator(clusterview.find_pods(view, **asked), ROWS).get_page(request.GET.get("page"))
-    context = {"scenario": scenario, "tab": "pods", "page": page, "states": clusterview.state_counts(view)}
+    page = Paginator(cluster_overview.find_pods(view, **asked), ROWS).get_page(request.GET.get("page"))
+    context = {"scenario": scenario, "tab": "pods", "page": page, "states": cluster_overview.state_counts(view)}
     return render(request, "pods.html", context | asked)
 
 
@@ -147,12 +147,12 @@ def edit(request: HttpRequest, scenario_id: int, object_id: int) -> HttpResponse
     obj = ClusterObject.objects.filter(scenario=scenario, pk=object_id).first()
     if obj is None:
         raise Http404("The scenario has no such object.")
-    context = {"scenario": scenario, "tab": "objects", "object": obj, "text": editing.as_yaml(obj.data)}
+    context = {"scenario": scenario, "tab": "objects", "object": obj, "text": edits.as_yaml(obj.data)}
     if request.method == "GET":
         return render(request, "object.html", context)
     text = request.POST.get("text", "")
     try:
-        version = editing.edited(scenario, obj, None if "remove" in request.POST else text)
+        version = edits.edited(scenario, obj, None if "remove" in request.POST else text)
     except (IngestError, InputError) as error:
         return render(request, "object.html", context | {"text": text, "error": str(error)}, status=400)
     messages.info(request, f"This is a new version of “{scenario.name}”, with {obj} changed.")

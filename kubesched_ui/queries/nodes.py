@@ -12,8 +12,8 @@ import numpy as np
 from kubesched_ui.models import Run
 from kubesched_ui.queries.claims import devices_then
 from kubesched_ui.queries.recording_cache import recording_of, stored_object
-from kubesched_ui.scenarios import clusterview
-from kubesched_ui.scenarios.clusterview import NodeLine, Use, percent
+from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios.cluster_overview import NodeLine, Use, percent
 from scheduler_core.api.objects import Node
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.node_devices import PoolThen
@@ -94,7 +94,7 @@ def node_then(run: Run, name: str, query: Mapping[str, str]) -> NodeThen | None:
         return None
     asked, moment = _moment(query, recording)
     node = _object(run, recording, history.last_known(moment))
-    line = clusterview.node_line(node)
+    line = cluster_overview.node_line(node)
     axis = _axis(recording, run.in_time, history.at)
     end = run.clock if run.in_time else float(recording.end)
     now = end

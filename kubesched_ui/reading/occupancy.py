@@ -11,8 +11,8 @@ from kubesched_ui.models import Cycle, PodResult, Run
 from kubesched_ui.reading import history
 from kubesched_ui.recording.eventlog import read_blocks
 from kubesched_ui.runs import simulations
-from kubesched_ui.scenarios import clusterview
-from kubesched_ui.scenarios.clusterview import ClusterView
+from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios.cluster_overview import ClusterView
 
 
 def evicted(run: Run) -> set[str]:
@@ -56,7 +56,7 @@ def occupants(run: Run, view: ClusterView) -> tuple[dict[str, str], dict[str, st
 def requests_of(run: Run, view: ClusterView) -> dict[str, dict[str, int]]:
     """What each pod of the run asks for, those that the run adds included."""
     found = {key: pod.requests for key, pod in view.pods.items()}
-    added = clusterview.cluster_view(simulations.added_pods(run))
+    added = cluster_overview.cluster_view(simulations.added_pods(run))
     return found | {key: pod.requests for key, pod in added.pods.items()}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kubesched_ui.scenarios.clusterview import ZONES, ClusterView
+from kubesched_ui.scenarios.cluster_overview import ZONES, ClusterView
 from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.explain.formatting import amount

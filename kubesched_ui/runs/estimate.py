@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.utils import timezone
 
-from kubesched_ui.ingest import outlook
+from kubesched_ui.ingest import preflight
 from kubesched_ui.models import Run, Scenario
 
 # Seconds on the machine of docs/performance.md. What others took corrects them for this one.
@@ -63,7 +63,7 @@ def pods_of(run: Run) -> int | None:
 def waiting(scenario: Scenario) -> int:
     """The pods that a run has to place at least: those without a node, and those that its workloads make."""
     pods = scenario.counts.get("Pod", 0) if scenario.pending is None else scenario.pending
-    told = outlook.of_snapshot(scenario.warnings)
+    told = preflight.of_snapshot(scenario.warnings)
     made = (sum(remark["counts"].values()) for remark in told if remark["code"] == "workloads")
     return int(pods + sum(made))
 

@@ -20,7 +20,7 @@ from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.recording.eventlog import LostClaim, RunLog
 from kubesched_ui.runs import configuring, estimate, template, typed
 from kubesched_ui.runs.summary import differences
-from kubesched_ui.scenarios import intime, podgroups
+from kubesched_ui.scenarios import podgroups, virtual_time
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
@@ -76,7 +76,7 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     named = own_release(scenario)
     if not in_time:
         return {"release": podgroups.suited(scenario, named or NEWEST)}
-    spec = intime.document(scenario.time).spec
+    spec = virtual_time.document(scenario.time).spec
     release = f"{named} {spelled(spec.feature_gates)}".strip() if named else NEWEST
     return {
         "in_time": True,
@@ -85,7 +85,7 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
         "tie_break": spec.tie_break,
         "preemption": spec.preemption,
         "percentage": spec.percentage,
-        "until": intime.until_of(scenario.time),
+        "until": virtual_time.until_of(scenario.time),
     }
 
 
@@ -108,7 +108,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     disk.check_room()
     quota.check_run(scenario, wanted.pods, wanted.copies)
     if wanted.in_time and wanted.until is None:
-        wanted = replace(wanted, until=intime.until_of(scenario.time))
+        wanted = replace(wanted, until=virtual_time.until_of(scenario.time))
     release = get_release(wanted.release).name
     if wanted.unknown_plugins not in CHOICES:
         raise InputError("Run", "unknown_plugins", f"must be one of {', '.join(CHOICES)}")

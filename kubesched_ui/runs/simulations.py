@@ -12,7 +12,7 @@ from django.conf import settings
 
 from kubesched_ui.models import Run
 from kubesched_ui.runs import template
-from kubesched_ui.scenarios import intime
+from kubesched_ui.scenarios import virtual_time
 from scheduler_core.config import Unknown
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
@@ -144,7 +144,7 @@ def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
     objects, only = objects_in_time(run)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
     in_time = ScenarioRun(
-        intime.scenario_of(run, objects),
+        virtual_time.scenario_of(run, objects),
         timer=time.perf_counter_ns,
         unknown_plugins=unknown_of(run),
         choices=choices_of(run),

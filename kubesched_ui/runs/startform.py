@@ -7,13 +7,13 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from kubesched_ui.ingest import outlook
+from kubesched_ui.ingest import preflight
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.runs import template
 from kubesched_ui.runs.configuring import translated
 from kubesched_ui.runs.lifecycle import MAX_SEED, RunSettings, own_release
 from kubesched_ui.runs.lifecycle import defaults as defaults_of
-from kubesched_ui.scenarios.clusterview import ClusterView
+from kubesched_ui.scenarios.cluster_overview import ClusterView
 from scheduler_core.api.duration import seconds
 from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
@@ -75,7 +75,7 @@ class StartForm(forms.Form):
     def defaults(scenario: Scenario, view: ClusterView) -> dict[str, Any]:
         """The first choice that makes sense for the scenario."""
         states = {pod.state for pod in view.pods.values()}
-        makes = any(remark["code"] == "workloads" for remark in outlook.of_snapshot(scenario.warnings))
+        makes = any(remark["code"] == "workloads" for remark in preflight.of_snapshot(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
         which = "pending" if waiting else "unbind" if "bound" in states else "template"
         release = own_release(scenario) or NEWEST

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from kubesched_ui.ingest import parts
+from kubesched_ui.ingest import chunked_store
 from kubesched_ui.keeping import disk
 from kubesched_ui.models import Cycle, RecordingBlock, Run
 from kubesched_ui.outages import DATABASE, FULL, trouble_of
@@ -25,7 +25,7 @@ from kubesched_ui.recording.notify import Notifier
 from kubesched_ui.recording.outcome import pod_result
 from kubesched_ui.recording.rows import CycleRow
 from kubesched_ui.runs import dispatch, forked, forking, holding, importing, lifecycle, simulations
-from kubesched_ui.scenarios import intime
+from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.seeing.logs import REQUEST_ID, RUN_ID
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
@@ -244,7 +244,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
     in_time, recorded = simulations.begin_in_time(beginning)
     nodes = list(in_time.simulation.nodes)
     stored = run.last_seq
-    chronicle = Chronicle(nodes, intime.slow_binding(run), recorded, stored)
+    chronicle = Chronicle(nodes, virtual_time.slow_binding(run), recorded, stored)
     bound = chronicle.begin(in_time.api.pods)
     recorder = log.recorder = recorder_of(run, in_time.simulation, stored)
     if stored == 0:
@@ -372,7 +372,7 @@ def sweep_regularly(sender: Any, **_: Any) -> None:
 def sweep_safely() -> None:
     """`lifecycle.sweep`, and that of scenarios that nobody completes, for a timer, which must not fail."""
     try:
-        parts.sweep()
+        chunked_store.sweep()
         lifecycle.sweep()
     except Exception as error:
         logger.warning("Could not look for what was lost: %s", error)

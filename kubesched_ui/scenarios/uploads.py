@@ -22,12 +22,12 @@ from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.keeping import disk, quota
 from kubesched_ui.models import Scenario
-from kubesched_ui.scenarios import counted
-from kubesched_ui.scenarios.isolated import Job
-from kubesched_ui.scenarios.landing import folder
-from kubesched_ui.scenarios.making import File, read_and_store, size_of
+from kubesched_ui.scenarios import upload_metrics
+from kubesched_ui.scenarios.import_scenario import File, read_and_store, size_of
 from kubesched_ui.scenarios.progress import Progress
-from kubesched_ui.scenarios.readers import readers
+from kubesched_ui.scenarios.temp_files import folder
+from kubesched_ui.scenarios.upload_pool import readers
+from kubesched_ui.scenarios.upload_worker import Job
 
 CHUNK = 1024 * 1024
 
@@ -89,7 +89,7 @@ def make_scenario(files: list[File], name: str = "", origin: str = Scenario.Orig
 def make(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Made:
     """Reads the files as one cluster and stores it. `token`: as in progress.py. Raises IngestError, and Troubled when
     too many wait."""
-    with counted.one(size_of(files)):
+    with upload_metrics.one(size_of(files)):
         return _make(files, name, origin, token)
 
 

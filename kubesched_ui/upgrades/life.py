@@ -16,7 +16,7 @@ from kubesched_ui.celery import app
 from kubesched_ui.keeping import quota
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import configuring, lifecycle, pairs
-from kubesched_ui.scenarios import clusterview, intime, podgroups
+from kubesched_ui.scenarios import cluster_overview, podgroups, virtual_time
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import with_known_gates
@@ -38,7 +38,7 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
     if every:
         alike["unbind"] = bound(scenario)
-    gates = intime.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
+    gates = virtual_time.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
     runs = []
     with quota.as_one():
         for name in names:
@@ -52,7 +52,9 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
 
 def bound(scenario: Scenario) -> list[str]:
     """The pods that are on a node and still run."""
-    return [f"{p.namespace}/{p.name}" for p in clusterview.of_scenario(scenario).pods.values() if p.state == "bound"]
+    return [
+        f"{p.namespace}/{p.name}" for p in cluster_overview.of_scenario(scenario).pods.values() if p.state == "bound"
+    ]
 
 
 def config_of(scenario: Scenario, release: str) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kubesched_ui.scenarios import isolated
+from kubesched_ui.scenarios import upload_worker
 
-_serve = isolated.serve
+_serve = upload_worker.serve
 
 
 def crash(*args: Any) -> None:
@@ -32,44 +32,44 @@ def hog(*args: Any) -> None:
 
 def crash_in_the_middle(*args: Any) -> None:
     """Once a part of a large upload is stored."""
-    from kubesched_ui.ingest import parts
+    from kubesched_ui.ingest import chunked_store
 
-    written = parts.write
+    written = chunked_store.write
 
     def write(*given: Any) -> None:
         written(*given)
         os.abort()
 
-    parts.write = write
+    chunked_store.write = write
     _serve(*args)
 
 
 def hold(*args: Any) -> None:
     """Reads an upload named `held...` only once the file that its name ends with is there."""
 
-    def wait(job: isolated.Job, begun: Callable[[int], None]) -> Any:
+    def wait(job: upload_worker.Job, begun: Callable[[int], None]) -> Any:
         word, _, path = job.name.partition(" ")
         while word == "held" and not Path(path).exists():
             time.sleep(0.02)
         return read(job._replace(name="held"), begun)
 
-    read = isolated.read
+    read = upload_worker.read
     instead(wait, args)
 
 
 def slow(*args: Any) -> None:
     """Never comes to an end with what looks small."""
 
-    def forever(job: isolated.Job, begun: Callable[[int], None]) -> Any:
+    def forever(job: upload_worker.Job, begun: Callable[[int], None]) -> Any:
         while job.small:
             pass
         return read(job, begun)
 
-    read = isolated.read
+    read = upload_worker.read
     instead(forever, args)
 
 
 def instead(read: Callable[..., Any], args: Any) -> None:
     """`isolated.serve` with its bounds, around something else."""
-    isolated.read = read
+    upload_worker.read = read
     _serve(*args)

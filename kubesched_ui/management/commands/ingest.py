@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
-from kubesched_ui.ingest.names import wanted
+from kubesched_ui.ingest.path_hints import wanted
 from kubesched_ui.ingest.store import remarks, store
 from kubesched_ui.runs import importing
 from kubesched_ui.scenarios.uploads import Made

@@ -14,13 +14,13 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from kubesched_ui.ingest import IngestError, outlook
+from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.models import PodResult, Run, Scenario
 from kubesched_ui.reading.recorded import warnings_of
 from kubesched_ui.runs import lifecycle, simulations
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
-from kubesched_ui.scenarios.making import File
+from kubesched_ui.scenarios.import_scenario import File
 from scheduler_core.commands.simulate import write_row
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.errors import InputError
@@ -102,7 +102,7 @@ def read(name: str) -> File:
 
 def remarks_of(scenario: Scenario) -> list[str]:
     """What is to be said of the files; what the run says itself is left out."""
-    return [remark["message"] for remark in outlook.of_files(scenario.warnings)]
+    return [remark["message"] for remark in preflight.of_files(scenario.warnings)]
 
 
 def read_text(name: str | None) -> str | None:

@@ -17,7 +17,7 @@ from kubesched_ui.beside import middleware, routes
 from kubesched_ui.beside.pool import EXPORTS, QUESTIONS, Broken, Pool
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.queries import recording_cache
-from kubesched_ui.scenarios import clusterview
+from kubesched_ui.scenarios import cluster_overview
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 from tests.kubesched_ui.task_headers import exported
 
@@ -34,7 +34,7 @@ def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{name}")
     found = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="3") for i in range(3)), name="beside"))
     settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
-    clusterview._kept.cache_clear()
+    cluster_overview._kept.cache_clear()
     yield found
     for pool in (QUESTIONS, EXPORTS):
         pool.end()
@@ -195,7 +195,7 @@ def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatc
     for address in addresses:
         answer = client.get(address)
         assert answer.status_code == 200, address
-    assert clusterview._kept.cache_info().currsize == 0
+    assert cluster_overview._kept.cache_info().currsize == 0
 
 
 def test_large_answers_come_in_pieces(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import pytest
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import lifecycle
-from kubesched_ui.scenarios.intime import document
 from kubesched_ui.scenarios.samples import FOLDER, load_samples
+from kubesched_ui.scenarios.virtual_time import document
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.releases.feature_gates import with_gates

@@ -17,7 +17,7 @@ from kubesched_ui import current_viewer
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import ClusterObject, Scenario
 from kubesched_ui.outages import Troubled
-from kubesched_ui.scenarios import isolated, progress, readers, uploads
+from kubesched_ui.scenarios import progress, upload_pool, upload_worker, uploads
 from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import until
@@ -39,9 +39,9 @@ def other_process(settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("VAR_DIR", str(tmp_path))
     monkeypatch.setenv("INGEST_MAX_SECONDS", "2")
     monkeypatch.setenv("INGEST_MAX_MEMORY", str(2 * 1024**3))
-    monkeypatch.setattr(readers, "_readers", None)
+    monkeypatch.setattr(upload_pool, "_readers", None)
     yield
-    readers.readers().end()
+    upload_pool.readers().end()
 
 
 def upload(name: str = "name", number: int = 1, token: str = "") -> Scenario:
@@ -74,8 +74,8 @@ def test_a_reader_that_dies_is_told_and_the_next_upload_has_a_new_one(
     wrong: Callable[..., None], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(isolated, "serve", wrong)
-        patched.setattr(readers, "SMALL", -1)  # one that takes too long is not tried again
+        patched.setattr(upload_worker, "serve", wrong)
+        patched.setattr(upload_pool, "SMALL", -1)  # one that takes too long is not tried again
         with pytest.raises(IngestError, match=why):
             upload()
     assert upload().counts == {"Node": 1, "Pod": 1}
@@ -83,7 +83,7 @@ def test_a_reader_that_dies_is_told_and_the_next_upload_has_a_new_one(
 
 def test_what_was_stored_by_a_reader_that_dies_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(isolated, "serve", misbehaving.crash_in_the_middle)
+        patched.setattr(upload_worker, "serve", misbehaving.crash_in_the_middle)
         with pytest.raises(IngestError, match="broke down"):
             upload(number=3000)
     assert not Scenario.everything.exists()
@@ -92,11 +92,11 @@ def test_what_was_stored_by_a_reader_that_dies_is_removed(monkeypatch: pytest.Mo
 
 def test_the_reader_is_kept_for_small_uploads_and_replaced_after_it_grew(monkeypatch: pytest.MonkeyPatch) -> None:
     upload()
-    line = readers.readers().small
+    line = upload_pool.readers().small
     (first,) = line.idle
     upload()
     assert line.idle == [first]
-    monkeypatch.setattr(readers, "KEPT_MB", 1)
+    monkeypatch.setattr(upload_pool, "KEPT_MB", 1)
     upload()
     assert line.idle == []
     assert not first.process.is_alive()
@@ -104,7 +104,7 @@ def test_the_reader_is_kept_for_small_uploads_and_replaced_after_it_grew(monkeyp
 
 def test_the_reader_ends_with_its_parent(checkout: Path) -> None:
     program = (
-        "import django; django.setup()\nfrom kubesched_ui.scenarios.readers import Reader\n"
+        "import django; django.setup()\nfrom kubesched_ui.scenarios.upload_pool import Reader\n"
         "if __name__ == '__main__': print(Reader().process.pid, flush=True); input()"
     )
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
@@ -140,7 +140,7 @@ class Held:
             finally:
                 connection.close()
 
-        line, thread = readers.readers().large, threading.Thread(target=make)
+        line, thread = upload_pool.readers().large, threading.Thread(target=make)
         before = len(line.waiting) + len(line.reading)
         self.threads.append(thread)
         thread.start()
@@ -155,9 +155,9 @@ class Held:
 
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
-    monkeypatch.setattr(isolated, "serve", misbehaving.hold)
+    monkeypatch.setattr(upload_worker, "serve", misbehaving.hold)
     monkeypatch.setenv("INGEST_MAX_SECONDS", "60")
-    monkeypatch.setattr(readers, "SMALL", 1000)
+    monkeypatch.setattr(upload_pool, "SMALL", 1000)
     return Held(tmp_path)
 
 
@@ -166,7 +166,7 @@ def test_a_small_upload_passes_a_large_one_that_is_read(held: Held) -> None:
     held.upload("waits", 60, token=TOKEN)
     assert until(lambda: progress.of(TOKEN), "what the one that waits is told") == {"ahead": 1}
     assert upload(number=0).counts == {"Node": 1}
-    figures = readers.readers().figures()["large"]
+    figures = upload_pool.readers().figures()["large"]
     assert (figures["waiting"], figures["reading"], held.done) == (1, 1, [])
     assert [number for _, number in held.release()] == [50, 60]
     assert progress.of(TOKEN) == {}
@@ -183,35 +183,35 @@ def test_large_ones_are_read_side_by_side(held: Held, settings: Any) -> None:
 def test_the_smaller_go_first_and_nobodys_second_before_anothers_first(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readers, "PACE", 1)
+    monkeypatch.setattr(upload_pool, "PACE", 1)
     held.upload(f"held {held.gate}", 40, owner=None)
     for name, number in (("larger", 300), ("smaller", 100), ("middle", 200)):
         held.upload(name, number)
     assert [name for name, _ in held.release()][1:] == ["smaller", "middle", "larger"]
-    line = readers.Line(2)
-    mine, mine_too, hers = (readers.Ticket(size, person) for size, person in ((1, 1), (2, 1), (3, 2)))
+    line = upload_pool.Line(2)
+    mine, mine_too, hers = (upload_pool.Ticket(size, person) for size, person in ((1, 1), (2, 1), (3, 2)))
     line.waiting = [hers, mine_too, mine]
     assert line.order() == [mine, mine_too, hers]
-    line.reading = [readers.Ticket(1, 1)]
+    line.reading = [upload_pool.Ticket(1, 1)]
     assert line.order() == [hers, mine, mine_too]
 
 
 def test_a_large_one_does_not_wait_for_ever() -> None:
-    line = readers.Line(1)
-    old, new = readers.Ticket(100 * readers.PACE, at=0), readers.Ticket(0, at=101)
+    line = upload_pool.Line(1)
+    old, new = upload_pool.Ticket(100 * upload_pool.PACE, at=0), upload_pool.Ticket(0, at=101)
     line.waiting = [new, old]
     assert line.order() == [old, new]
 
 
 def test_what_is_small_only_to_look_at_waits_with_the_large_ones(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolated, "serve", misbehaving.slow)
+    monkeypatch.setattr(upload_worker, "serve", misbehaving.slow)
     assert upload().counts == {"Node": 1, "Pod": 1}  # after a second of the small reader's time
-    assert [len(line.idle) for line in (readers.readers().small, readers.readers().large)] == [1, 1]
+    assert [len(line.idle) for line in (upload_pool.readers().small, upload_pool.readers().large)] == [1, 1]
 
 
 def test_when_too_many_wait_it_is_said(held: Held, monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
     held.upload(f"held {held.gate}", 50)
-    monkeypatch.setattr(readers, "MOST_WAITING", 0)
+    monkeypatch.setattr(upload_pool, "MOST_WAITING", 0)
     body = as_list(*(pod(f"p{i}") for i in range(50)))
     with pytest.raises(Troubled):
         upload(number=50)

@@ -19,8 +19,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.recording import counted
-from kubesched_ui.scenarios import counted as uploads
-from kubesched_ui.scenarios.readers import Readers
+from kubesched_ui.scenarios import upload_metrics as uploads
+from kubesched_ui.scenarios.upload_pool import Readers
 from kubesched_ui.seeing import stored
 from kubesched_ui.seeing.bounded import Bounded
 from tests.kubesched_ui.clusters import taught

@@ -19,12 +19,12 @@ from typing import Any
 
 from django.conf import settings
 
-from kubesched_ui.ingest import IngestError, parts
+from kubesched_ui.ingest import IngestError, chunked_store
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.outages import Trouble, Troubled
-from kubesched_ui.scenarios import isolated
-from kubesched_ui.scenarios.isolated import Job
-from kubesched_ui.scenarios.landing import tidy
+from kubesched_ui.scenarios import upload_worker
+from kubesched_ui.scenarios.temp_files import tidy
+from kubesched_ui.scenarios.upload_worker import Job
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Reader:
     def __init__(self, nice: int = 0) -> None:
         context = multiprocessing.get_context("spawn")
         self.asking, theirs = context.Pipe()
-        self.process = context.Process(target=isolated.serve, args=(theirs, nice), daemon=True)
+        self.process = context.Process(target=upload_worker.serve, args=(theirs, nice), daemon=True)
         self.process.start()
         theirs.close()
         self.mb = 0
@@ -59,14 +59,14 @@ class Reader:
         try:
             self.asking.send(job)
             what, value, self.mb = self.asking.recv()
-            if what == isolated.STORES:
+            if what == upload_worker.STORES:
                 stored = value
                 what, value, self.mb = self.asking.recv()
         except (EOFError, OSError):
             raise IngestError(Where("upload"), self.death(stored)) from None
-        if what == isolated.NOT_SMALL:
+        if what == upload_worker.NOT_SMALL:
             raise NotSmall
-        if what == isolated.REFUSED:
+        if what == upload_worker.REFUSED:
             raise value
         return value
 
@@ -76,10 +76,10 @@ class Reader:
         code = self.process.exitcode
         logger.warning("A reader of uploads ended with code %s", code)
         if stored is not None:
-            parts.remove(stored)
+            chunked_store.remove(stored)
         if code == -signal.SIGALRM:
             return f"could not be read within {settings.INGEST_MAX_SECONDS} s"
-        if code == isolated.OUT_OF_MEMORY:
+        if code == upload_worker.OUT_OF_MEMORY:
             return f"could not be read within {settings.INGEST_MAX_MEMORY >> 20:,} MB of memory"
         if code == -signal.SIGKILL:
             return "could not be read: its reader was ended by the system, which may have run out of memory"

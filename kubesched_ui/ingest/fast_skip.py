@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kubesched_ui.ingest.configs import may_hold
 from kubesched_ui.ingest.events import REASON
 from kubesched_ui.ingest.kinds import KINDS, PRIVATE, lookup
+from kubesched_ui.ingest.scheduler_configs import may_hold
 from scheduler_core.config.schema import KIND, POLICY
 
 # At the first column of block style only keys of the document itself can stand.

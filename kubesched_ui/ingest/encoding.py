@@ -6,7 +6,7 @@ import codecs
 import json
 
 from kubesched_ui.ingest.errors import IngestError, Where
-from kubesched_ui.ingest.instead import SIMKUBE, is_trace
+from kubesched_ui.ingest.wrong_input_hints import SIMKUBE, is_trace
 
 CHUNK = 1024 * 1024
 NOT_TEXT = {

@@ -14,11 +14,11 @@ from django.test import Client
 from django.utils import timezone
 
 from kubesched_ui.fields import pack
-from kubesched_ui.ingest import IngestError, ingest_files, parts
+from kubesched_ui.ingest import IngestError, chunked_store, ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import ClusterObject, Scenario
 from kubesched_ui.runs import tasks
-from kubesched_ui.scenarios import editing
+from kubesched_ui.scenarios import edits
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PART", 2)
+    monkeypatch.setattr(chunked_store, "PART", 2)
 
 
 def read(*objects: dict[str, Any]) -> Any:
@@ -36,7 +36,7 @@ def read(*objects: dict[str, Any]) -> Any:
 def unfinished(objects: int = 5) -> Scenario:
     """What a reader leaves that was killed."""
     scenario = Scenario.everything.create(name="half", storing_at=timezone.now(), counts={"Pod": 9})
-    parts.add(scenario, [(n, "Pod", "v1", "default", f"p{n}", pack(b"{}")) for n in range(objects)])
+    chunked_store.add(scenario, [(n, "Pod", "v1", "default", f"p{n}", pack(b"{}")) for n in range(objects)])
     return scenario
 
 
@@ -44,7 +44,7 @@ def test_others_write_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
     """With the whole scenario as one transaction the other writer would wait for all of it."""
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL has many writers")
-    written, name = parts.write, connection.settings_dict["NAME"]
+    written, name = chunked_store.write, connection.settings_dict["NAME"]
     others = []
 
     def write(*given: Any) -> None:
@@ -53,7 +53,7 @@ def test_others_write_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
             other.execute("BEGIN IMMEDIATE")
             others.append(other.execute("SELECT COUNT(*) FROM kubesched_ui_clusterobject").fetchone()[0])
 
-    monkeypatch.setattr(parts, "write", write)
+    monkeypatch.setattr(chunked_store, "write", write)
     store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
     assert others == [2, 4, 6]
 
@@ -62,13 +62,13 @@ def test_others_write_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None
 def test_others_get_as_long_as_a_part_took(monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite lets in whoever tries at the moment: a writer that goes on at once would be the next one, too."""
     clock, slept = count(0, 0.25), []
-    monkeypatch.setattr(parts, "time", SimpleNamespace(perf_counter=lambda: next(clock), sleep=slept.append))
+    monkeypatch.setattr(chunked_store, "time", SimpleNamespace(perf_counter=lambda: next(clock), sleep=slept.append))
     store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
     assert slept == [0.25] * 3
     clock = count(0, 60)
     slept.clear()
     store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
-    assert slept == [parts.LONGEST_PAUSE_S] * 3
+    assert slept == [chunked_store.LONGEST_PAUSE_S] * 3
 
 
 def test_what_is_not_complete_is_not_there(client: Client) -> None:
@@ -93,7 +93,7 @@ def test_what_is_not_complete_is_not_there(client: Client) -> None:
 def test_what_nobody_completes_is_removed_a_little_at_a_time(minutes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     left, alive = unfinished(), unfinished()
     Scenario.everything.filter(pk=left.pk).update(storing_at=timezone.now() + timedelta(minutes=minutes))
-    monkeypatch.setattr(parts, "REMOVED_AT_ONCE", 2)
+    monkeypatch.setattr(chunked_store, "REMOVED_AT_ONCE", 2)
     tasks.sweep_safely()
     assert left.cluster_objects.count() == 1
     tasks.sweep_safely()
@@ -102,13 +102,13 @@ def test_what_nobody_completes_is_removed_a_little_at_a_time(minutes: int, monke
 
 
 def test_who_was_taken_for_dead_stores_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = parts.write
+    written = chunked_store.write
 
     def write(scenario: Scenario, *given: Any) -> None:
         written(scenario, *given)
-        parts.remove(scenario.pk)
+        chunked_store.remove(scenario.pk)
 
-    monkeypatch.setattr(parts, "write", write)
+    monkeypatch.setattr(chunked_store, "write", write)
     with pytest.raises(IngestError, match="took too long to be stored"):
         store(read(*(pod(f"p{i}") for i in range(5))))
     assert not Scenario.everything.exists()
@@ -117,10 +117,10 @@ def test_who_was_taken_for_dead_stores_nothing_more(monkeypatch: pytest.MonkeyPa
 
 def test_an_edit_copies_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = store(read(node("n"), *(pod(f"p{i}") for i in range(5))))
-    version = editing.edited(scenario, scenario.cluster_objects.get(name="p3"), None)
+    version = edits.edited(scenario, scenario.cluster_objects.get(name="p3"), None)
     assert [o["metadata"]["name"] for o in version.objects_of()] == ["n", "p0", "p1", "p2", "p4"]
     assert version.counts == {"Node": 1, "Pod": 4}
-    monkeypatch.setattr(editing, "_told", lambda version: 1 / 0)
+    monkeypatch.setattr(edits, "_told", lambda version: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        editing.edited(scenario, scenario.cluster_objects.get(name="p3"), None)
+        edits.edited(scenario, scenario.cluster_objects.get(name="p3"), None)
     assert Scenario.everything.count() == 2

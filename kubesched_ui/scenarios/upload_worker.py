@@ -68,7 +68,7 @@ def prepare(nice: int = 0) -> None:
     django.setup()
     from django.conf import settings
 
-    from kubesched_ui.scenarios import making  # noqa: F401  (no upload's time)
+    from kubesched_ui.scenarios import import_scenario  # noqa: F401  (no upload's time)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the web process ends it
     signal.signal(signal.SIGPROF, give_up)
@@ -111,7 +111,7 @@ def answer(job: Job, begun: Callable[[int], None]) -> tuple[str, Any]:
 def read(job: Job, begun: Callable[[int], None]) -> Any:
     """`making.read_and_store` for its owner."""
     from kubesched_ui import current_viewer
-    from kubesched_ui.scenarios.making import read_and_store
+    from kubesched_ui.scenarios.import_scenario import read_and_store
 
     with current_viewer.looking(current_viewer.By(job.owner_id)):
         return read_and_store(job.files, job.name, job.origin, job.token, begun)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.scenarios import readers
+from kubesched_ui.scenarios import upload_pool
 from kubesched_ui.seeing.sources import Sample, of_this_process
 
 ENDS = ("stored", "refused", "failed")
@@ -44,7 +44,7 @@ def samples() -> Iterator[Sample]:
     for how in ENDS:
         yield Sample("uploads", "Uploads, by how they ended.", ended[how], {"outcome": how}, counter=True)
     yield Sample("upload_bytes", "Bytes uploaded.", octets, counter=True)
-    if (found := readers.started()) is None:
+    if (found := upload_pool.started()) is None:
         return
     for line, figures in found.figures().items():
         of = {"line": line}

@@ -9,7 +9,7 @@ import pytest
 
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.ingest.store import remarks, store
-from kubesched_ui.scenarios.editing import as_yaml, edited
+from kubesched_ui.scenarios.edits import as_yaml, edited
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 LIMITED = {

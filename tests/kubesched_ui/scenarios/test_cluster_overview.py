@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from kubesched_ui.scenarios import clusterview
-from kubesched_ui.scenarios.clusterview import cluster_view, find_nodes, find_pods
+from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios.cluster_overview import cluster_view, find_nodes, find_pods
 from tests.kubesched_ui.recordings import node, pod
 
 
@@ -27,7 +27,7 @@ VIEW = cluster_view(OBJECTS)
 
 
 def test_states() -> None:
-    assert {entry["state"]: entry["count"] for entry in clusterview.state_counts(VIEW)} == {
+    assert {entry["state"]: entry["count"] for entry in cluster_overview.state_counts(VIEW)} == {
         "pending": 2,
         "gated": 1,
         "bound": 1,

@@ -6,10 +6,10 @@ from itertools import islice
 from typing import Any
 
 from kubesched_ui.fields import pack
-from kubesched_ui.ingest import IngestError, Limits, ingest_files, outlook, parts
+from kubesched_ui.ingest import IngestError, Limits, chunked_store, ingest_files, preflight
 from kubesched_ui.ingest.errors import Warn, Where
-from kubesched_ui.ingest.misspelt import CODE
 from kubesched_ui.ingest.result import IngestResult, Record
+from kubesched_ui.ingest.unknown_fields import CODE
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.keeping import disk, quota
 from kubesched_ui.models import ClusterObject, Scenario
@@ -58,22 +58,22 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
         "pending": scenario.pending,  # but for one
         "time": scenario.time,
     }
-    with parts.storing(**columns) as version:
-        parts.copy(version, scenario, obj)
+    with chunked_store.storing(**columns) as version:
+        chunked_store.copy(version, scenario, obj)
         if record:
             row = (obj.position, record.kind, record.api_version, record.namespace, record.name, pack(record.data))
-            parts.add(version, [row])
-        about_files = [*outlook.of_files(scenario.warnings), *misspelt(record)]
-        version.warnings = [*_told(version), *about_files, *(outlook.filled_in(read.filled) if read else [])]
+            chunked_store.add(version, [row])
+        about_files = [*preflight.of_files(scenario.warnings), *misspelt(record)]
+        version.warnings = [*_told(version), *about_files, *(preflight.filled_in(read.filled) if read else [])]
         version.save(update_fields=["warnings"])
     return version
 
 
 def _told(version: Scenario) -> list[dict[str, Any]]:
     """What there is to say of the objects as they are now."""
-    workloads = list(version.objects_of(outlook.MAKERS))
-    objects = (decode(raw) for raw in version.objects_of(outlook.kinds_to_see(workloads)))
-    return outlook.told(workloads, objects, version.config)
+    workloads = list(version.objects_of(preflight.MAKERS))
+    objects = (decode(raw) for raw in version.objects_of(preflight.kinds_to_see(workloads)))
+    return preflight.told(workloads, objects, version.config)
 
 
 def misspelt(record: Record | None) -> list[dict[str, Any]]:
