@@ -36,7 +36,7 @@ FLOORS = {
         ("seeing", "backup", "beside"),
         ("accounts",),
         ("admin", "ingest", "recording"),
-        ("keeping",),
+        ("housekeeping",),
         ("scenarios",),
         ("runs",),
         ("reading",),

@@ -103,7 +103,9 @@ def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -
     code = "from unittest.mock import Mock, patch; from django.core.management import call_command; import django\n"
     code += "ended = Mock(poll=lambda: 0, wait=lambda: 0)\n"
     code += "django.setup()\nwith patch('kubesched_ui.management.commands.run.start', return_value=ended), \\\n"
-    code += "        patch('kubesched_ui.keeping.room.give_back', side_effect=lambda alone: print('room', alone)):\n"
+    code += (
+        "        patch('kubesched_ui.housekeeping.vacuum.give_back', side_effect=lambda alone: print('room', alone)):\n"
+    )
     code += "    call_command('run')"
     environment = os.environ | {"VAR_DIR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
     environment |= {"PORT": "0", "ALLOWED_HOSTS": "*"}

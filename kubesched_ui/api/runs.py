@@ -12,7 +12,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.api.common import LIMIT, MAX_ID, NUMBER, OFFSET, REFUSALS, Flag, Text, find, sent_as
-from kubesched_ui.keeping import retention
+from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.reading import export, recorded
 from kubesched_ui.runs import dispatch, estimate, forking, lifecycle

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Router, Schema, Status
 
 from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, find, sent_as
-from kubesched_ui.keeping import retention
+from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, Scenario
 from kubesched_ui.reading import export
 from kubesched_ui.runs import importing

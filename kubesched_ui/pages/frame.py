@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from kubesched_ui.accounts import invitations
-from kubesched_ui.keeping import disk
+from kubesched_ui.housekeeping import disk_space
 
 # First part of an address -> the section of the navigation that it belongs to.
 SECTIONS = {
@@ -31,7 +31,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""
     told: dict[str, Any] = {"section": section, "here": here, "version": settings.VERSION}
-    told |= {"accounts": settings.ACCOUNTS, "room": disk.short_lately()}
+    told |= {"accounts": settings.ACCOUNTS, "room": disk_space.short_lately()}
     return told | {"invited": invited(request)} if here == "account_signup" else told
 
 

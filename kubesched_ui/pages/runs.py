@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.keeping import retention
+from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.pages import errors, grouppage, nodepage, objectpage, podpage, runpage
 from kubesched_ui.pages.errors import readable

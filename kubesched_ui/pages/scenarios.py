@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from kubesched_ui.housekeeping import retention
 from kubesched_ui.ingest import IngestError, preflight
-from kubesched_ui.keeping import retention
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.pages.naming import name_in, pinned
 from kubesched_ui.runs import dispatch, estimate, pairs

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from kubesched_ui.keeping import tidying
+from kubesched_ui.housekeeping import tasks
 from kubesched_ui.rooms.models import Room, RoomQuerySet
 
 logger = logging.getLogger(__name__)
@@ -34,4 +34,4 @@ def sweep() -> None:
         logger.info("Room %s is deleted: its days were over", room.code)
 
 
-tidying.also.append(tidying.Also(due, sweep))
+tasks.also.append(tasks.Also(due, sweep))

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
-from kubesched_ui.keeping import disk, quota
+from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import MAX_NAME, RecordingBlock, Run
 from kubesched_ui.runs import configuring
 from kubesched_ui.runs.lifecycle import RunSettings, enqueue, settings_of, validate
@@ -39,7 +39,7 @@ def create_fork(
     """A queued run that is `parent` up to before cycle `at`, or up to second `t`, and then goes on with `changes` and
     `settings` (those of FORKED that are given). Its message is sent once the transaction is committed. Raises
     InputError, and Troubled where there is no room, before anything is stored."""
-    disk.check_room()
+    disk_space.check_room()
     quota.check_run(parent.scenario, parent.pods, parent.copies)
     cycle = moment_of(parent, at, t)
     read_changes(changes)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
-from kubesched_ui.keeping import disk, quota
+from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.recording.eventlog import LostClaim, RunLog
 from kubesched_ui.runs import configuring, estimate, template, typed
@@ -105,7 +105,7 @@ def settings_of(run: Run) -> RunSettings:
 def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name: str = "", low: bool = False) -> Run:
     """A queued run, its message sent once the transaction is committed. Raises InputError, and
     Troubled where there is no room, before anything is stored."""
-    disk.check_room()
+    disk_space.check_room()
     quota.check_run(scenario, wanted.pods, wanted.copies)
     if wanted.in_time and wanted.until is None:
         wanted = replace(wanted, until=virtual_time.until_of(scenario.time))

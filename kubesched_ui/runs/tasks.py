@@ -14,8 +14,8 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
-from kubesched_ui.keeping import disk
 from kubesched_ui.models import Cycle, RecordingBlock, Run
 from kubesched_ui.outages import DATABASE, FULL, trouble_of
 from kubesched_ui.recording.chronicle import Chronicle
@@ -136,18 +136,18 @@ def once_there_is_room(run: Run) -> Run | None:
     wait = ROOM_S
     logger.warning("Run %s waits: %s", run.pk, FULL.said)
     while True:
-        disk.waits()
+        disk_space.waits()
         time.sleep(wait)
         wait = min(2 * wait, LONG_ROOM_S)  # it begins anew each time, and repeats what is stored
         try:
-            if disk.free_here() < disk.LEAST:
+            if disk_space.free_here() < disk_space.LEAST:
                 continue
             held = Run.objects.held(run).update(heartbeat_at=Now())
         except DATABASE as error:
             logger.info("Run %s still waits: %s", run.pk, error)
             connection.close()  # it may be one to a server that is gone
             continue
-        disk.no_longer()
+        disk_space.no_longer()
         return Run.objects.get(pk=run.pk) if held else None
 
 

@@ -6,12 +6,12 @@ from itertools import islice
 from typing import Any
 
 from kubesched_ui.fields import pack
+from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import IngestError, Limits, chunked_store, ingest_files, preflight
 from kubesched_ui.ingest.errors import Warn, Where
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.unknown_fields import CODE
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from kubesched_ui.keeping import disk, quota
 from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.fields import unknown_fields
 from scheduler_core.api.objects import decode
@@ -41,7 +41,7 @@ def edited(scenario: Scenario, obj: ClusterObject, text: str | None) -> Scenario
     What was filled in of the text is one of the version's remarks. Raises IngestError when the text is no object, or
     names one that is there already, and OverQuota.
     """
-    disk.check_room()
+    disk_space.check_room()
     quota.check_scenario()
     read = read_one(text) if text is not None else None
     record = next(iter(read.records.values())) if read else None

@@ -17,10 +17,10 @@ from django.db import connection
 from django.http import HttpRequest
 
 from kubesched_ui import current_viewer
+from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
-from kubesched_ui.keeping import disk, quota
 from kubesched_ui.models import Scenario
 from kubesched_ui.scenarios import upload_metrics
 from kubesched_ui.scenarios.import_scenario import File, read_and_store, size_of
@@ -42,7 +42,7 @@ class Made(NamedTuple):
 def made_from_request(request: HttpRequest, name: str = "", origin: str = Scenario.Origin.UPLOAD) -> Made:
     """What a request's `file` fields, or its body, hold. Raises IngestError, OverQuota, and Troubled where there is no
     room or too many wait."""
-    disk.check_room()
+    disk_space.check_room()
     quota.check_scenario()
     with tempfile.TemporaryDirectory(dir=folder()) as mine:
         if request.content_type == "multipart/form-data":

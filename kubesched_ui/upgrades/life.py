@@ -13,7 +13,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
-from kubesched_ui.keeping import quota
+from kubesched_ui.housekeeping import quota
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import configuring, lifecycle, pairs
 from kubesched_ui.scenarios import cluster_overview, podgroups, virtual_time

@@ -23,7 +23,7 @@ from django.db import DatabaseError, connection
 
 from kubesched_ui import env
 from kubesched_ui.accounts import invitations
-from kubesched_ui.keeping import room
+from kubesched_ui.housekeeping import vacuum
 from kubesched_ui.machines.preparing import preparing
 from kubesched_ui.supervisord_config import CannotStart, check_free, configuration, lock
 
@@ -80,7 +80,7 @@ def prepare() -> None:
     """The database, with what comes with this version. Raises CommandError where it cannot be used."""
     try:
         call_command("migrate", verbosity=0)
-        room.give_back(alone=True)
+        vacuum.give_back(alone=True)
         call_command("load_samples", stdout=io.StringIO())
     except (OSError, DatabaseError) as error:
         name = connection.settings_dict["NAME"]

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kubesched_ui.celery import app
-from kubesched_ui.keeping import tidying
+from kubesched_ui.housekeeping import tasks
 from kubesched_ui.lessons import catalog, lint
 from kubesched_ui.rooms import codes, counting, joining
 from kubesched_ui.rooms.models import Answer, Room, Student
@@ -255,10 +255,10 @@ def test_closed_and_expired(lesson_class: Class) -> None:
 def test_rooms_that_are_over_are_deleted(lesson_class: Class, settings: Any) -> None:
     lesson_class.join("Ada")
     app.loader.import_default_modules()  # as a worker does
-    assert not any(one.due() for one in tidying.also)
+    assert not any(one.due() for one in tasks.also)
     Room.objects.update(closed_at=timezone.now() - timedelta(days=settings.ROOM_KEEP_DAYS, seconds=1))
-    assert any(one.due() for one in tidying.also)
-    tidying.tidy()
+    assert any(one.due() for one in tasks.also)
+    tasks.tidy()
     assert (Room.objects.count(), Student.objects.count()) == (0, 0)
 
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from kubesched_ui.keeping import retention, tidying
+from kubesched_ui.housekeeping import retention, tasks
 from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_what_goes_and_what_stays() -> None:
 def test_nothing_goes_before_its_date_was_told(settings: Any) -> None:
     old = made("old", 400)
     assert retention.due()  # it is to be noted
-    tidying.tidy()
+    tasks.tidy()
     assert left() == {"old"}
     told = retention.ends(old)
     assert told

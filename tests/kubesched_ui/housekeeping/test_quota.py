@@ -11,8 +11,8 @@ from django.db.models import BinaryField
 from django.test import Client
 
 from kubesched_ui import current_viewer
-from kubesched_ui.keeping import limits, usage
-from kubesched_ui.keeping.quota import OverQuota
+from kubesched_ui.housekeeping import quota_settings, usage
+from kubesched_ui.housekeeping.quota import OverQuota
 from kubesched_ui.models import Quota, Run, Scenario
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.scenarios import uploads
@@ -100,8 +100,8 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
     settings.QUOTA_RUNS, settings.QUOTA_PODS = 1, 10
     ann, ben = User.objects.create_user("ann"), User.objects.create_user("ben")
     Quota.objects.create(user=ann, runs=2, pods=0)
-    assert (limits.limits_of(ann.pk).runs, limits.limits_of(ann.pk).pods) == (2, 0)
-    assert limits.limits_of(ben.pk) == limits.limits_of(None) == limits.usual()
+    assert (quota_settings.limits_of(ann.pk).runs, quota_settings.limits_of(ann.pk).pods) == (2, 0)
+    assert quota_settings.limits_of(ben.pk) == quota_settings.limits_of(None) == quota_settings.usual()
     cluster = scenario(node("n1"), pod("a"))
     for person, most in ((ann, 2), (ben, 1)):
         with current_viewer.looking(current_viewer.By(person.pk)):  # type: ignore[abstract]
@@ -112,7 +112,7 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
 
 
 def test_nothing_is_limited_by_default() -> None:
-    assert set(vars(limits.usual()).values()) == {0}
+    assert set(vars(quota_settings.usual()).values()) == {0}
     uploads.make([("a.json", taught())])
 
 
@@ -121,4 +121,4 @@ def test_the_administrator_gives_limits(admin_client: Client) -> None:
     form = {"user": ann.pk, "runs": "7", "size": "", "scenarios": "", "pods": "", "running": "", "days": "0"}
     answer = admin_client.post("/admin/kubesched_ui/quota/add/", form, headers={"host": "localhost"})
     assert answer.status_code == 302
-    assert (limits.limits_of(ann.pk).runs, limits.limits_of(ann.pk).days) == (7, 0)
+    assert (quota_settings.limits_of(ann.pk).runs, quota_settings.limits_of(ann.pk).days) == (7, 0)

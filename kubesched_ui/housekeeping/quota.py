@@ -11,9 +11,9 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from kubesched_ui import current_viewer
-from kubesched_ui.keeping import usage
-from kubesched_ui.keeping.disk import shown
-from kubesched_ui.keeping.limits import Limits, limits_of
+from kubesched_ui.housekeeping import usage
+from kubesched_ui.housekeeping.disk_space import shown
+from kubesched_ui.housekeeping.quota_settings import Limits, limits_of
 from kubesched_ui.models import Run, Scenario
 from scheduler_core.errors import InputError
 

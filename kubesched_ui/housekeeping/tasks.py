@@ -13,7 +13,7 @@ from django.db import connection
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
-from kubesched_ui.keeping import retention, room
+from kubesched_ui.housekeeping import retention, vacuum
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def tidy() -> None:
     retention.sweep()
     for one in also:
         one.sweep()
-    if freed := room.give_back():
+    if freed := vacuum.give_back():
         logger.info("%s MB of deleted runs returned to the file system", freed >> 20)
 
 
@@ -49,7 +49,7 @@ def look_regularly(sender: Any, **_: Any) -> None:
 def look() -> None:
     """Sends a task where there is something to do: not the timer's thread does it, which hears the broker."""
     try:
-        if room.worth() or retention.due() or any(one.due() for one in also):
+        if vacuum.worth() or retention.due() or any(one.due() for one in also):
             app.send_task(TIDY, expires=settings.TIDY_EVERY_S)
     except (OperationalError, OSError) as error:
         logger.warning("Cleanup failed: %s", error)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from kubesched_ui.keeping import room, tidying
+from kubesched_ui.housekeeping import tasks, vacuum
 from kubesched_ui.models import EventBlock, Run, Scenario
 
 pytestmark = [
@@ -23,7 +23,7 @@ pytestmark = [
 @pytest.fixture
 def file(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     name = connection.settings_dict["NAME"]
-    monkeypatch.setattr(room, "WORTH", 1024 * 1024)
+    monkeypatch.setattr(vacuum, "WORTH", 1024 * 1024)
     return Path(name)
 
 
@@ -42,10 +42,10 @@ def test_what_deleted_runs_leave_is_given_back(file: Path) -> None:
     kept, gone = recorded(2), recorded(8)
     gone.delete()
     before = size(file)
-    assert room.give_back() >= 8 * 1024 * 1024
+    assert vacuum.give_back() >= 8 * 1024 * 1024
     assert size(file) <= before - 8
     assert EventBlock.objects.filter(run=kept).count() == 2
-    assert room.give_back() == 0
+    assert vacuum.give_back() == 0
 
 
 def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,39 +53,39 @@ def test_not_under_a_run_that_is_under_way_but_while_others_read(file: Path, mon
     gone.delete()
     before = size(file)
     Run.objects.filter(pk=kept.pk).update(state="running")
-    assert room.give_back() == 0
+    assert vacuum.give_back() == 0
     Run.objects.filter(pk=kept.pk).update(state="done")
     reader = sqlite3.connect(file)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM kubesched_ui_run").fetchone()
     monkeypatch.setattr("time.sleep", lambda seconds: reader.rollback())  # it reads on for a while
-    assert room.give_back() >= 8 * 1024 * 1024
+    assert vacuum.give_back() >= 8 * 1024 * 1024
     assert size(file) <= before - 8
     reader.close()
 
 
 def test_a_worker_is_told_when_it_is_worth_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(tidying.app, "send_task", lambda name, **_: sent.append(name))
-    monkeypatch.setattr(tidying, "connection", SimpleNamespace(close=lambda: None))
-    room.give_back()  # what other tests left
-    tidying.look()
+    monkeypatch.setattr(tasks.app, "send_task", lambda name, **_: sent.append(name))
+    monkeypatch.setattr(tasks, "connection", SimpleNamespace(close=lambda: None))
+    vacuum.give_back()  # what other tests left
+    tasks.look()
     recorded(8).delete()
-    tidying.look()
+    tasks.look()
     before = size(file)
-    tidying.tidy()
-    tidying.look()
-    assert sent == [tidying.TIDY]
+    tasks.tidy()
+    tasks.look()
+    assert sent == [tasks.TIDY]
     assert size(file) <= before - 8
 
 
 def test_a_little_is_left_for_the_next_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(3).delete()
-    monkeypatch.setattr(room, "WORTH", 64 * 1024 * 1024)
-    assert room.give_back() == 0
+    monkeypatch.setattr(vacuum, "WORTH", 64 * 1024 * 1024)
+    assert vacuum.give_back() == 0
 
 
 def test_a_disk_without_room_for_a_copy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(3).delete()
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=0))
-    assert room.give_back() == 0
+    assert vacuum.give_back() == 0

@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 
-from kubesched_ui.keeping import disk
+from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.models import EventBlock, Run, Scenario
 from kubesched_ui.runs import tasks
 from tests.kubesched_ui.clusters import taught
@@ -19,8 +19,8 @@ from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 @pytest.fixture(autouse=True)
 def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "LATELY_S", 0.0)
-    cache.delete(disk.WAITS)
+    monkeypatch.setattr(disk_space, "LATELY_S", 0.0)
+    cache.delete(disk_space.WAITS)
 
 
 def leave(monkeypatch: pytest.MonkeyPatch, free: float) -> None:
@@ -39,15 +39,15 @@ def leave(monkeypatch: pytest.MonkeyPatch, free: float) -> None:
 def test_how_much_is_free(monkeypatch: pytest.MonkeyPatch, settings: Any, free: float, said: str) -> None:
     settings.DISK_MIN_FREE_BYTES = 10**9
     leave(monkeypatch, free)
-    assert disk.short()[: len(said)] == said
-    assert bool(disk.short()) == bool(said)
+    assert disk_space.short()[: len(said)] == said
+    assert bool(disk_space.short()) == bool(said)
 
 
 @pytest.mark.django_db
 def test_a_database_may_have_a_limit(settings: Any) -> None:
     settings.DATABASE_MAX_BYTES = 1000
-    assert "The database is almost full: " in disk.short()
-    assert "of 1 kB" in disk.short()
+    assert "The database is almost full: " in disk_space.short()
+    assert "of 1 kB" in disk_space.short()
 
 
 @pytest.mark.django_db
@@ -87,7 +87,7 @@ def test_a_run_waits_for_room_and_loses_nothing(monkeypatch: pytest.MonkeyPatch,
 
     def sleep(seconds: float) -> None:
         waited.append(seconds)
-        assert disk.is_full()
+        assert disk_space.is_full()
         assert Run.objects.get(pk=run.pk).state == "running"
         if len(waited) == 2:
             limit(1073741823)
@@ -102,7 +102,7 @@ def test_a_run_waits_for_room_and_loses_nothing(monkeypatch: pytest.MonkeyPatch,
     run.refresh_from_db()
     assert (run.state, run.cycles_done, run.starts, run.error) == ("done", 60, 1, "")
     assert len(waited) >= 2
-    assert not disk.is_full()
+    assert not disk_space.is_full()
     blocks = EventBlock.objects.filter(run=run).order_by("first_seq").values_list("first_seq", "last_seq")
     assert [first for first, _ in blocks] == [1, *(last + 1 for _, last in blocks)][:-1]
 
@@ -114,4 +114,4 @@ def test_a_run_that_was_deleted_meanwhile_is_left(monkeypatch: pytest.MonkeyPatc
     assert claimed
     monkeypatch.setattr("time.sleep", lambda seconds: run.delete() if run.pk else None)
     assert tasks.once_there_is_room(claimed) is None
-    assert not disk.is_full()
+    assert not disk_space.is_full()
