@@ -14,4 +14,4 @@ RUN useradd --create-home kubesched && mkdir -p /data && chown kubesched /data
 USER kubesched
 ENV VAR_DIR=/data
 EXPOSE 8000
-CMD ["python", "-m", "kubesched_ui.machines.keeper", "-b", "0.0.0.0", "-p", "8000", "kubesched_ui.asgi:application"]
+CMD ["python", "-m", "kubesched_ui.runtime.web_supervisor", "-b", "0.0.0.0", "-p", "8000", "kubesched_ui.asgi:application"]

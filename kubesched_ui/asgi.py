@@ -36,10 +36,10 @@ http = Http()
 
 from kubesched_ui.accounts import bootstrap_admin  # noqa: E402
 from kubesched_ui.accounts.websocket_auth import Doors  # noqa: E402
-from kubesched_ui.machines import preparing  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
 from kubesched_ui.recording.consumers import nothing_here, run_socket  # noqa: E402  (needs the apps loaded)
 from kubesched_ui.rooms.consumers import room_socket  # noqa: E402
+from kubesched_ui.runtime import startup_lock  # noqa: E402
 from kubesched_ui.seeing.middleware import Identified  # noqa: E402
 
 sockets: dict[str, Any] = {
@@ -50,5 +50,5 @@ sockets: dict[str, Any] = {
 }
 websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
 application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(Doors(websocket)))})
-preparing.wait(settings.VAR_DIR)
+startup_lock.wait(settings.VAR_DIR)
 bootstrap_admin.tell()

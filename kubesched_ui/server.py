@@ -14,7 +14,7 @@ beyond that is answered with 503. Our own application gets the body as it is on 
 memory. Forms are the application's to read.
 
 An answer whose application fails midway is broken off. When it is told to stop it first finishes what it began
-(machines/draining.py).
+(runtime/graceful_shutdown.py).
 
 Before it serves KubeSched's own application it gathers the static files.
 """
@@ -47,10 +47,10 @@ from zope.interface import implementer
 
 from kubesched_ui import env
 from kubesched_ui.log_redaction import hidden
-from kubesched_ui.machines.draining import drain
-from kubesched_ui.machines.keeper import AGAIN, READY
-from kubesched_ui.machines.turns import Turns
 from kubesched_ui.request_bodies import Body
+from kubesched_ui.runtime.fair_scheduler import Turns
+from kubesched_ui.runtime.graceful_shutdown import drain
+from kubesched_ui.runtime.web_supervisor import AGAIN, READY
 
 HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
 FILES = 65_536

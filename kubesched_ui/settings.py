@@ -130,10 +130,10 @@ CHANNEL_LAYERS = {
         "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "capacity": 20, "expiry": 10},
     }
 }
-# Short-lived things that all processes share, on the same server (kubesched_ui/machines/shared_cache.py).
+# Short-lived things that all processes share, on the same server (kubesched_ui/runtime/cache_backend.py).
 CACHES = {
     "default": {
-        "BACKEND": "kubesched_ui.machines.shared_cache.SharedCache",
+        "BACKEND": "kubesched_ui.runtime.cache_backend.SharedCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "cache",
     }

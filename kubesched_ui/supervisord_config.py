@@ -55,7 +55,7 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
     """Name -> supervisord's options for each process. A broker is started unless REDIS_URL names one."""
     python = sys.executable
     nice = [found_nice, "-n", "5"] if (found_nice := shutil.which("nice")) else []
-    prepared = [python, "-m", "kubesched_ui.machines.preparing", str(settings.VAR_DIR)]
+    prepared = [python, "-m", "kubesched_ui.runtime.startup_lock", str(settings.VAR_DIR)]
 
     def worker(name: str, queues: str, slots: int, *before: str) -> dict[str, str]:
         return {
@@ -74,7 +74,7 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
         "worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
         "web": {
             "command": with_parent(
-                "TERM", python, "-m", "kubesched_ui.machines.keeper", "-b", host, "-p", str(port),
+                "TERM", python, "-m", "kubesched_ui.runtime.web_supervisor", "-b", host, "-p", str(port),
                 "--application-close-timeout", "2", "kubesched_ui.asgi:application",
             ),
             "priority": "30",

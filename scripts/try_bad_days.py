@@ -4,7 +4,7 @@ python scripts/try_bad_days.py [DAY ...]
 
 Days: slow, silent, locked, "read only" and full (the database), clocks (of two workers and a web process); all of
 them where none is named. A JSON line a day. Exit code 1: something was found. `full` needs a small file system, which
-root may mount; elsewhere it is left out, and said so. tests/machines/ has a sample.
+root may mount; elsewhere it is left out, and said so. tests/deployment/ has a sample.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.machines.bad_days import DAYS, live_through, on_a_small_disk  # noqa: E402
-from tests.machines.compose import Machines  # noqa: E402
-from tests.machines.servers import MISSING  # noqa: E402
+from tests.deployment.bad_days import DAYS, live_through, on_a_small_disk  # noqa: E402
+from tests.deployment.compose import Machines  # noqa: E402
+from tests.deployment.servers import MISSING  # noqa: E402
 
 SECONDS, PODS, MEGABYTES = 12, 1500, 400
 

@@ -20,10 +20,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.machines.compose import Machines  # noqa: E402
-from tests.machines.kills import Trial  # noqa: E402
-from tests.machines.loads import loads  # noqa: E402
-from tests.machines.servers import MISSING  # noqa: E402
+from tests.deployment.compose import Machines  # noqa: E402
+from tests.deployment.kills import Trial  # noqa: E402
+from tests.deployment.loads import loads  # noqa: E402
+from tests.deployment.servers import MISSING  # noqa: E402
 
 CLIENTS = 20
 

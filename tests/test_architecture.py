@@ -29,7 +29,7 @@ FLOORS = {
     ),
     "kubesched_ui": (
         ("env",),
-        ("log_redaction", "celery", "fields", "machines", "origin_check", "static_files", "outages", "current_viewer"),
+        ("log_redaction", "celery", "fields", "runtime", "origin_check", "static_files", "outages", "current_viewer"),
         ("request_bodies",),
         ("settings", "middleware", "supervisord_config", "server", "kubesched_ui", "templatetags"),
         ("models",),

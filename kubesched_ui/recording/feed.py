@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from django.db import close_old_connections
 
-from kubesched_ui.machines.turns import Turns
 from kubesched_ui.outages import trouble_of
 from kubesched_ui.recording import counted
 from kubesched_ui.recording.eventlog import join, read_blocks
 from kubesched_ui.recording.frames import frames
+from kubesched_ui.runtime.fair_scheduler import Turns
 
 logger = logging.getLogger(__name__)
 

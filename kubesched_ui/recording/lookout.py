@@ -14,11 +14,11 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from kubesched_ui.machines.turns import Turns
 from kubesched_ui.outages import trouble_of
 from kubesched_ui.recording import counted
 from kubesched_ui.recording.notices import Notices
 from kubesched_ui.recording.sockets import FAILED, Ending
+from kubesched_ui.runtime.fair_scheduler import Turns
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.commands.migrate import Command as Migrate
 
-from kubesched_ui.machines.once import one_at_a_time
+from kubesched_ui.runtime.advisory_lock import one_at_a_time
 
 
 class Command(Migrate):

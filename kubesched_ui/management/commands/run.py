@@ -24,7 +24,7 @@ from django.db import DatabaseError, connection
 from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.housekeeping import vacuum
-from kubesched_ui.machines.preparing import preparing
+from kubesched_ui.runtime.startup_lock import preparing
 from kubesched_ui.supervisord_config import CannotStart, check_free, configuration, lock
 
 READY_S = 60
@@ -119,7 +119,7 @@ def wait_for_port(host: str, port: int) -> None:
 
 def start(config: os.PathLike[str]) -> subprocess.Popen[bytes]:
     """supervisord, away from the terminal's signals, which are ours to pass on; it dies with us."""
-    command = [sys.executable, "-m", "kubesched_ui.machines.supervisor", "-c", os.fspath(config)]
+    command = [sys.executable, "-m", "kubesched_ui.runtime.supervisord_main", "-c", os.fspath(config)]
     if setpriv := shutil.which("setpriv"):
         command = [setpriv, "--pdeathsig", "TERM", *command]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}

@@ -9,8 +9,8 @@ from django.db import transaction
 
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.ingest.store import store
-from kubesched_ui.machines.once import one_at_a_time
 from kubesched_ui.models import Scenario
+from kubesched_ui.runtime.advisory_lock import one_at_a_time
 
 FOLDER = Path(__file__).parent
 

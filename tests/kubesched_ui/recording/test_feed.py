@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.machines.turns import AT_ONCE, Turns
 from kubesched_ui.models import Run
 from kubesched_ui.recording import counted, feed
+from kubesched_ui.runtime.fair_scheduler import AT_ONCE, Turns
 from tests.kubesched_ui.recording.viewing import LAST, written
 
 pytestmark = [

@@ -14,10 +14,10 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from kubesched_ui.asgi import application
-from kubesched_ui.machines.turns import Turns
 from kubesched_ui.models import Run
 from kubesched_ui.recording import consumers, counted, feed, watching
 from kubesched_ui.recording.eventlog import read_blocks
+from kubesched_ui.runtime.fair_scheduler import Turns
 from tests.kubesched_ui.recording.viewing import LAST, connect, frames, new_run, seqs, write_run, written
 
 pytestmark = [

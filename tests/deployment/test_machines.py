@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
+from tests.deployment.bad_days import live_through
+from tests.deployment.client import Browser, Watcher, decisions
+from tests.deployment.compose import Machines
+from tests.deployment.kills import Trial
+from tests.deployment.loads import loads
+from tests.deployment.servers import MISSING, wait_for
 from tests.kubesched_ui.instance import until
 from tests.kubesched_ui.test_processes import cluster
-from tests.machines.bad_days import live_through
-from tests.machines.client import Browser, Watcher, decisions
-from tests.machines.compose import Machines
-from tests.machines.kills import Trial
-from tests.machines.loads import loads
-from tests.machines.servers import MISSING, wait_for
 
 TOKEN = "0123456789abcdef" * 2
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
+from tests.deployment.names import NameServer
+from tests.deployment.process import Process
+from tests.deployment.servers import Nginx, Postgres, Redis, listens, wait_for
+from tests.deployment.slow import SlowLink
 from tests.kubesched_ui.instance import CHECKOUT, free_port, until
-from tests.machines.names import NameServer
-from tests.machines.process import Process
-from tests.machines.servers import Nginx, Postgres, Redis, listens, wait_for
-from tests.machines.slow import SlowLink
 
 PYTHON = Path(sys.executable).parent
 TEMPLATE = CHECKOUT / "deploy" / "nginx.conf.template"

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.deployment.client import Browser, Watcher
+from tests.deployment.compose import Machines
+from tests.deployment.process import Process
 from tests.kubesched_ui.instance import until
-from tests.machines.client import Browser, Watcher
-from tests.machines.compose import Machines
-from tests.machines.process import Process
 
 KINDS = {"web": 3, "worker": 4, "redis": 2, "postgres": 2}  # how often, to each other
 HOW = ("SIGKILL", "restart", "SIGSTOP")

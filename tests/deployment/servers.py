@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.deployment.process import Process
 from tests.kubesched_ui.instance import POSTGRES, REDIS, free_port
-from tests.machines.process import Process
 
 NGINX = shutil.which("nginx") or next((p for p in ["/usr/sbin/nginx"] if Path(p).exists()), None)
 MISSING = [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_ui.machines import shared_cache
-from kubesched_ui.machines.shared_cache import SharedCache
+from kubesched_ui.runtime import cache_backend
+from kubesched_ui.runtime.cache_backend import SharedCache
 from tests.kubesched_ui.instance import REDIS, RedisServer, until
 
 
@@ -26,14 +26,14 @@ def redis() -> Iterator[RedisServer]:
 def forgotten() -> Iterator[None]:
     """Other processes' view of the server is not this one's."""
     yield
-    shared_cache.server_at.cache_clear()
+    cache_backend.server_at.cache_clear()
 
 
 def processes(url: str) -> tuple[SharedCache, SharedCache]:
     """What two processes have: neither knows of the other's memory."""
     found = []
     for name in ("one", "two"):
-        shared_cache.server_at.cache_clear()
+        cache_backend.server_at.cache_clear()
         cache = SharedCache(url, {})
         cache.own = type(cache.own)(name, {})
         found.append(cache)

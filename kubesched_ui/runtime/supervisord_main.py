@@ -1,4 +1,4 @@
-"""supervisord, which starts its programs at once: `python -m kubesched_ui.machines.supervisor -c FILE`.
+"""supervisord, which starts its programs at once: `python -m kubesched_ui.runtime.supervisord_main -c FILE`.
 
 By itself it looks after them once a second, and so starts them after the first one.
 """

@@ -1,6 +1,6 @@
 """While `manage.py run` prepares the database, the web process is loading; what needs the database waits here.
 
-`python -m kubesched_ui.machines.preparing FOLDER COMMAND...` waits, and then becomes the command.
+`python -m kubesched_ui.runtime.startup_lock FOLDER COMMAND...` waits, and then becomes the command.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Kept:
         words = ["-b", "127.0.0.1", "-p", str(self.port), "growing:application"]
         environment = {"PYTHONPATH": f"{checkout}:{folder}", "PATH": "/usr/bin:/bin", "DRAIN_S": "30"}
         environment |= {"WEB_MAX_MEMORY": "250000000"}
-        command = [sys.executable, "-m", "kubesched_ui.machines.keeper", *words]
+        command = [sys.executable, "-m", "kubesched_ui.runtime.web_supervisor", *words]
         self.process = subprocess.Popen(command, cwd=folder, env=environment)
         end = time.monotonic() + 60
         while True:

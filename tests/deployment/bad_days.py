@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.deployment.client import Browser
+from tests.deployment.compose import Machines
+from tests.deployment.kills import Trial, hold
+from tests.deployment.loads import loads
 from tests.kubesched_ui.test_processes import cluster
-from tests.machines.client import Browser
-from tests.machines.compose import Machines
-from tests.machines.kills import Trial, hold
-from tests.machines.loads import loads
 
 Trouble = Callable[[Machines], Any]  # a context manager
 BALLAST = "ballast"

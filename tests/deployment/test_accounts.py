@@ -13,11 +13,11 @@ import pytest
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import connect
 
+from tests.deployment.client import Browser, Watcher
+from tests.deployment.compose import Machines
+from tests.deployment.servers import MISSING
 from tests.kubesched_ui.instance import until
 from tests.kubesched_ui.test_processes import cluster
-from tests.machines.client import Browser, Watcher
-from tests.machines.compose import Machines
-from tests.machines.servers import MISSING
 
 PASSWORD = "correct horse battery staple"
 

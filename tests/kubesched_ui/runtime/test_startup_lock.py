@@ -11,25 +11,32 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_ui.machines import preparing
+from kubesched_ui.runtime import startup_lock
 from tests.kubesched_ui.instance import CHECKOUT, Instance, until
 
-HOLD = "import sys, time; from pathlib import Path; from kubesched_ui.machines.preparing import preparing\n"
+HOLD = "import sys, time; from pathlib import Path; from kubesched_ui.runtime.startup_lock import preparing\n"
 HOLD += "with preparing(Path(sys.argv[1])): Path(sys.argv[1], 'held').touch(); time.sleep(600)"
 
 
 def test_where_nobody_prepares_nobody_waits(tmp_path: Path) -> None:
-    preparing.wait(tmp_path)
-    with preparing.preparing(tmp_path):
+    startup_lock.wait(tmp_path)
+    with startup_lock.preparing(tmp_path):
         pass
-    preparing.wait(tmp_path)
+    startup_lock.wait(tmp_path)
 
 
 def test_a_command_waits_for_the_end_of_the_preparation(tmp_path: Path) -> None:
     """Also where that ends because its process was killed."""
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], cwd=CHECKOUT)
     until((tmp_path / "held").exists, "the preparation")
-    command = [sys.executable, "-m", "kubesched_ui.machines.preparing", str(tmp_path), "touch", str(tmp_path / "done")]
+    command = [
+        sys.executable,
+        "-m",
+        "kubesched_ui.runtime.startup_lock",
+        str(tmp_path),
+        "touch",
+        str(tmp_path / "done"),
+    ]
     waiting = subprocess.Popen(command, cwd=CHECKOUT)
     time.sleep(1)
     assert not (tmp_path / "done").exists()
@@ -57,7 +64,7 @@ def test_a_start_that_is_broken_off_leaves_nothing(tmp_path: Path, number: signa
     instance = Instance(tmp_path)
     command, log = [sys.executable, "manage.py", "run"], (tmp_path / "told").open("wb")
     starting = subprocess.Popen(command, cwd=CHECKOUT, env=instance.environment, stderr=log, start_new_session=True)
-    until((tmp_path / preparing.LOCK).exists, "the preparation")
+    until((tmp_path / startup_lock.LOCK).exists, "the preparation")
     until(lambda: len(instance.pids("")) > 1, "the others")
     os.kill(starting.pid, number)
     assert starting.wait(60) == 1
