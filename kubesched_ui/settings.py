@@ -99,7 +99,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "kubesched_ui.pages.frame.frame",
+                "kubesched_ui.views.context_processors.frame",
             ]
         },
     }
@@ -259,7 +259,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
     }
 }
-CSRF_FAILURE_VIEW = "kubesched_ui.pages.errors.forbidden"
+CSRF_FAILURE_VIEW = "kubesched_ui.views.errors.forbidden"
 SESSION_COOKIE_SAMESITE = "Lax"
 
 # Seeing it (docs/operations.md)

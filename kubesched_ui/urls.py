@@ -1,4 +1,4 @@
-"""Addresses: the API and the admin here, the pages in pages/urls.py; an operator's in seeing/middleware.py."""
+"""Addresses: the API and the admin here, the pages in views/urls.py; an operator's in seeing/middleware.py."""
 
 from django.apps import apps
 from django.contrib import admin
@@ -9,13 +9,13 @@ from kubesched_ui.api import api
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/", api.urls),
     path("admin/", admin.site.urls),
-    path("", include("kubesched_ui.pages.urls")),
+    path("", include("kubesched_ui.views.urls")),
 ]
 if apps.is_installed("allauth.account"):
-    urlpatterns.append(path("", include("kubesched_ui.pages.account_urls")))
+    urlpatterns.append(path("", include("kubesched_ui.views.account_urls")))
 
-handler400 = "kubesched_ui.pages.errors.bad_request"
-handler403 = "kubesched_ui.pages.errors.forbidden"
-handler404 = "kubesched_ui.pages.errors.not_found"
-handler429 = "kubesched_ui.pages.errors.too_many"  # allauth's
-handler500 = "kubesched_ui.pages.errors.broken"
+handler400 = "kubesched_ui.views.errors.bad_request"
+handler403 = "kubesched_ui.views.errors.forbidden"
+handler404 = "kubesched_ui.views.errors.not_found"
+handler429 = "kubesched_ui.views.errors.too_many"  # allauth's
+handler500 = "kubesched_ui.views.errors.broken"

@@ -43,7 +43,7 @@ FLOORS = {
         ("queries",),
         ("upgrades", "lessons", "editor"),
         ("rooms",),
-        ("pages", "api"),
+        ("views", "api"),
         ("urls", "asgi", "management"),
     ),
 }

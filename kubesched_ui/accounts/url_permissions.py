@@ -134,7 +134,7 @@ ACCOUNT = {
     "account/invitations/make/": Rule(ADMINS, ADMINS, "invite"),
     "account/invitations/<int:number>/revoke/": Rule(ADMINS, ADMINS, "take back invitation"),
     "account/invitation/<str:token>/": Rule(OPEN, OPEN),
-    # A group's pages look for it among those of who asks (pages/people.py).
+    # A group's pages look for it among those of who asks (views/user_groups.py).
     "account/groups/": Rule(PEOPLE, PEOPLE, "make group"),
     "account/groups/<int:number>/": Rule(PEOPLE),
     "account/groups/<int:number>/add/": Rule(PEOPLE, PEOPLE, "add to group"),

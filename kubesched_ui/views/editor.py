@@ -18,7 +18,7 @@ from kubesched_ui.editor.limits import MAX_BODY, MAX_BYTES
 from kubesched_ui.editor.load import text_of
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import is_number
-from kubesched_ui.pages.scenarios import find
+from kubesched_ui.views.scenarios import find
 from scheduler_core.errors import InputError
 
 MOST_TRIES = 50

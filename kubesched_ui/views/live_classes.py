@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui.pages.learn import lesson_of as lesson_at
-from kubesched_ui.pages.runs import find
 from kubesched_ui.rooms import counting, focus, later, moving, opening, removing, seen
 from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Room
 from kubesched_ui.rooms.parts import lesson_of
+from kubesched_ui.views.lessons import lesson_of as lesson_at
+from kubesched_ui.views.runs import find
 
 GONE = "There is no such room, or it was deleted: rooms stay some days only."
 

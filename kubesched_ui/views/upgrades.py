@@ -10,8 +10,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.models import Upgrade
-from kubesched_ui.pages.scenarios import find as find_scenario
 from kubesched_ui.upgrades import life, told
+from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.errors import InputError
 
 ROWS = 100

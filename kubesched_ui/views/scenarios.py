@@ -12,11 +12,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
-from kubesched_ui.pages.naming import name_in, pinned
 from kubesched_ui.runs import dispatch, estimate, pairs
 from kubesched_ui.runs.startform import StartForm
 from kubesched_ui.scenarios import cluster_overview, edits
 from kubesched_ui.upgrades.told import choices
+from kubesched_ui.views.form_fields import name_in, pinned
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 

@@ -176,7 +176,7 @@ def test_a_fault_of_ours_shows_no_traceback(run: Run, monkeypatch: pytest.Monkey
     def broken(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("kubesched_ui.pages.runpage.reasons", broken)
+    monkeypatch.setattr("kubesched_ui.views.run_context.reasons", broken)
     response = Client(raise_request_exception=False).get(f"/runs/{run.pk}/")
     assert response.status_code == 500
     assert "Internal error" in response.content.decode()

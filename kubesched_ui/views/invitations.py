@@ -11,12 +11,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.client_ip import address_of
-from kubesched_ui.pages.errors import too_many
-from kubesched_ui.pages.rooms import answer as answered
-from kubesched_ui.pages.rooms import refusal
 from kubesched_ui.rooms import answering, codes, joining, seen
 from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Room, Student
+from kubesched_ui.views.errors import too_many
+from kubesched_ui.views.live_classes import answer as answered
+from kubesched_ui.views.live_classes import refusal
 
 WRONG = "There is no room of this code now. Look at it again, or ask whoever teaches."
 COME_IN = "Join the room first."

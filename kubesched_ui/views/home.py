@@ -12,11 +12,11 @@ from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.outages import Troubled
-from kubesched_ui.pages import example
 from kubesched_ui.runs import importing
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
+from kubesched_ui.views import home_example
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 
@@ -38,13 +38,15 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
         "podgroups": GROUP_KINDS,
     }
     if samples:
-        context |= {"sample": samples[0], "maps": example.maps(samples)} | shown(samples[0], request.GET.get("pod", ""))
+        context |= {"sample": samples[0], "maps": home_example.maps(samples)} | shown(
+            samples[0], request.GET.get("pod", "")
+        )
     return render(request, "home.html", context, status=status)
 
 
 def shown(sample: Scenario, pod: str) -> dict[str, Any]:
     """The example, and which of its pods it is about: the one asked for, else the most telling."""
-    found = example.of(sample.pk)
+    found = home_example.of(sample.pk)
     if found is None:
         return {}
     pods = {one["name"]: one for one in found["pods"]}

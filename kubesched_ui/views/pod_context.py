@@ -12,7 +12,6 @@ from django.core.paginator import Paginator
 
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
-from kubesched_ui.pages import grouppage
 from kubesched_ui.queries import claims
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from kubesched_ui.queries.shortfalls import room_of
@@ -32,6 +31,7 @@ from kubesched_ui.reading.cycleview import (
 )
 from kubesched_ui.runs import simulations
 from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.views import pod_group_context
 from scheduler_core.api.duration import clock
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
@@ -99,7 +99,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         return page | {"point": ""}
     group = groups[at] if at < len(groups) else []
     page |= about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group)
-    page |= grouppage.of_member(run, rows[at], recorded.trace_of(rows[at]), pod)
+    page |= pod_group_context.of_member(run, rows[at], recorded.trace_of(rows[at]), pod)
     if page["claims"] and pod is not None:
         given = given_devices(run, rows[at], pod, came_to[at])
         page["facts"] |= {point: [*page["facts"].get(point, []), *given] for point in ("reserve", "prebind") if given}

@@ -8,17 +8,17 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.pages import example
 from kubesched_ui.scenarios.samples import GROUPS, OTHERS, grouped, load_samples
-from tests.kubesched_ui.pages.test_pages import Page, get
+from kubesched_ui.views import home_example
 from tests.kubesched_ui.recordings import node, pod, scenario
+from tests.kubesched_ui.views.test_pages import Page, get
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def forget() -> None:
-    example.of.cache_clear()  # of another test's database
+    home_example.of.cache_clear()  # of another test's database
 
 
 def hero(page: Page) -> str:
@@ -119,5 +119,5 @@ def test_a_sample_of_no_group_is_shown_too() -> None:
 def test_what_is_large_or_has_nothing_pending_is_no_example() -> None:
     large = scenario(*(node(f"n{i}") for i in range(50)), pod("p"))
     idle = scenario(node("n1"))
-    assert example.of(large.pk) is None
-    assert example.of(idle.pk) is None
+    assert home_example.of(large.pk) is None
+    assert home_example.of(idle.pk) is None

@@ -14,9 +14,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from kubesched_ui.models import Cycle, PodResult, Run
-from kubesched_ui.pages import podpage, runpage
-from kubesched_ui.pages.errors import readable
-from kubesched_ui.pages.runs import find
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.reading import figures, history, slides, vessels
 from kubesched_ui.reading.cycleview import score_rows
@@ -24,6 +21,9 @@ from kubesched_ui.reading.moment import causes_of
 from kubesched_ui.reading.slides import Slide
 from kubesched_ui.recording.sentences import sentence
 from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.views import pod_context, run_context
+from kubesched_ui.views.errors import readable
+from kubesched_ui.views.runs import find
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import MAX_NODE_SCORE
@@ -90,16 +90,16 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
     context: dict[str, Any] = {"last": end_of(hide), "leave": reverse("run", args=[run.pk])}
     if end and last:
         told = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_TOLD]
-        context |= {"counts": runpage.outcome_counts(run), "told": told, "before": address(last, "result", hide)}
+        context |= {"counts": run_context.outcome_counts(run), "told": told, "before": address(last, "result", hide)}
         return context | {"slide": Slide("end"), "title": "So far" if run.active else "What it came to"}
-    context |= {"scheduler": runpage.scheduler_of(run), "nodes": run.scenario.counts.get("Node", 0)}
+    context |= {"scheduler": run_context.scheduler_of(run), "nodes": run.scenario.counts.get("Node", 0)}
     context |= {"after": address(1, "pod", hide) if last else ""}
     return context | {"slide": Slide("begin"), "title": run.scenario.name}
 
 
 def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict[str, Any]:
     """A slide of a cycle, and the ways from it."""
-    page = podpage.context(run, row.namespace, row.name, {"cycle": str(row.number)})
+    page = pod_context.context(run, row.namespace, row.name, {"cycle": str(row.number)})
     assert page is not None, "cycle needs a pod"
     state = state_of(run, row)
     cycle, verdicts = page["cycle"], page["matrix"]

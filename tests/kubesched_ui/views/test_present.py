@@ -11,9 +11,9 @@ from django.test import Client
 
 from kubesched_ui.models import Run
 from tests.kubesched_ui.clusters import taught
-from tests.kubesched_ui.pages.test_pages import Page
-from tests.kubesched_ui.pages.test_podpage import sample
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
+from tests.kubesched_ui.views.test_pages import Page
+from tests.kubesched_ui.views.test_pod_context import sample
 
 pytestmark = pytest.mark.django_db
 

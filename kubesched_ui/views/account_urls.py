@@ -5,7 +5,7 @@ from allauth.socialaccount import views as external
 from allauth.socialaccount.providers.openid_connect import views as openid_connect
 from django.urls import path
 
-from kubesched_ui.pages import account, people, sharing
+from kubesched_ui.views import account, sharing, user_groups
 
 urlpatterns = [
     path("account/login/", allauth.login, name="account_login"),
@@ -29,12 +29,12 @@ urlpatterns = [
     path("account/invitations/make/", account.invite, name="invite"),
     path("account/invitations/<int:number>/revoke/", account.uninvite, name="uninvite"),
     path("account/invitation/<str:token>/", account.invitation, name="invitation"),
-    path("account/groups/", people.groups, name="people"),
-    path("account/groups/<int:number>/", people.group, name="group-of-people"),
-    path("account/groups/<int:number>/add/", people.add, name="group-add"),
-    path("account/groups/<int:number>/invite/", people.invite, name="group-invite"),
-    path("account/groups/<int:number>/remove/<int:user_id>/", people.remove, name="group-remove"),
-    path("account/groups/<int:number>/delete/", people.delete, name="group-delete"),
+    path("account/groups/", user_groups.groups, name="people"),
+    path("account/groups/<int:number>/", user_groups.group, name="group-of-people"),
+    path("account/groups/<int:number>/add/", user_groups.add, name="group-add"),
+    path("account/groups/<int:number>/invite/", user_groups.invite, name="group-invite"),
+    path("account/groups/<int:number>/remove/<int:user_id>/", user_groups.remove, name="group-remove"),
+    path("account/groups/<int:number>/delete/", user_groups.delete, name="group-delete"),
     path("shared/<str:token>/", sharing.shared, name="shared"),
     path("scenarios/<int:scenario_id>/shares/", sharing.shares, name="scenario-shares"),
     path("scenarios/<int:scenario_id>/shares/<int:number>/revoke/", sharing.revoke, name="scenario-unshare"),

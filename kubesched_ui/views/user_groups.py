@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.accounts import invitations
 from kubesched_ui.accounts.models import Group
-from kubesched_ui.pages.naming import name_in
+from kubesched_ui.views.form_fields import name_in
 from scheduler_core.errors import InputError
 
 MOST = 100  # groups of a person

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.pages.objectpage import lines, steps_of
 from kubesched_ui.runs import lifecycle
+from kubesched_ui.views.object_context import lines, steps_of
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod
 

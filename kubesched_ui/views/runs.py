@@ -14,15 +14,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.pages import errors, grouppage, nodepage, objectpage, podpage, runpage
-from kubesched_ui.pages.errors import readable
-from kubesched_ui.pages.naming import name_in, pinned
-from kubesched_ui.pages.scenarios import overview
 from kubesched_ui.queries import groups, provenance, recording_cache, remedies
 from kubesched_ui.queries.nodes import WrongMoment
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.reading import parquet, recorded
 from kubesched_ui.runs import forking, lifecycle, startform
+from kubesched_ui.views import errors, node_context, object_context, pod_context, pod_group_context, run_context
+from kubesched_ui.views.errors import readable
+from kubesched_ui.views.form_fields import name_in, pinned
+from kubesched_ui.views.scenarios import overview
 from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot.defaults import FILLED
@@ -43,19 +43,23 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     if request.GET.get("against", "").isdecimal():
         return redirect(beside(request, run_id))
     asked = {key: request.GET.get(key, "") for key in ("q", "result", "sort")}
-    sort = runpage.sort_of(asked["sort"])
+    sort = run_context.sort_of(asked["sort"])
     rows = found.pod_results.matching(asked["q"], asked["result"] or None).order_by(sort, "position")
-    page = Paginator(rows.defer("reasons"), runpage.PODS_SHOWN).get_page(request.GET.get("page"))
+    page = Paginator(rows.defer("reasons"), run_context.PODS_SHOWN).get_page(request.GET.get("page"))
     context = {"run": found, "page": page, "q": asked["q"], "result": asked["result"], "sort": sort}
     context |= {
-        **{"counts": runpage.outcome_counts(found), "scheduler": runpage.scheduler_of(found)},
-        **{"progress": runpage.progress(found), "reasons": runpage.reasons(found), "old": runpage.is_old(found)},
-        **{"waits": runpage.waits(found), "warnings": toned(recorded.warnings_of(found))},
+        **{"counts": run_context.outcome_counts(found), "scheduler": run_context.scheduler_of(found)},
+        **{
+            "progress": run_context.progress(found),
+            "reasons": run_context.reasons(found),
+            "old": run_context.is_old(found),
+        },
+        **{"waits": run_context.waits(found), "warnings": toned(recorded.warnings_of(found))},
         **{"left": recorded.left_of(found), "kept": recording_cache.is_asked(found), "ends": retention.ends(found)},
         "fork_changes": indented(found.changes),
         "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
     }
-    return render(request, "run.html", context | grouppage.listed(found, request.GET.get("groups")))
+    return render(request, "run.html", context | pod_group_context.listed(found, request.GET.get("groups")))
 
 
 def toned(warnings: list[str]) -> list[tuple[str, str]]:
@@ -73,7 +77,7 @@ def beside(request: HttpRequest, run_id: int) -> str:
 @require_GET
 def heat(request: HttpRequest, run_id: int) -> HttpResponse:
     """The heatmap of nodes, for the run's page to draw when it comes into view."""
-    figure = runpage.utilisation(find(run_id))
+    figure = run_context.utilisation(find(run_id))
     if figure is None:
         raise Http404("Node utilization is available for single-pass runs of scenarios with nodes.")
     return JsonResponse(figure)
@@ -86,7 +90,7 @@ def together(request: HttpRequest, run_id: int) -> HttpResponse:
     itself because its cluster is rewound and every answer is run."""
     found = find(run_id)
     try:
-        context = runpage.together(found)
+        context = run_context.together(found)
     except (InputError, NotRecorded) as problem:
         context = {"problem": str(problem)}
     return render(request, "together.html", {"run": found} | context)
@@ -96,7 +100,7 @@ def together(request: HttpRequest, run_id: int) -> HttpResponse:
 @readable
 def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """One pod: the answer, then every extension point of each attempt."""
-    context = podpage.context(find(run_id), namespace, name, request.GET)
+    context = pod_context.context(find(run_id), namespace, name, request.GET)
     if context is None:
         raise Http404(f"Run {run_id} has no pod {namespace}/{name}.")
     return render(request, "pod.html", context)
@@ -191,7 +195,7 @@ def _is_number(text: str) -> bool:
 @readable
 def group(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """A pod group: what became of it, and of its members."""
-    context = grouppage.context(find(run_id), namespace, name, request.GET)
+    context = pod_group_context.context(find(run_id), namespace, name, request.GET)
     if context is None:
         raise Http404(f"Run {run_id} has no cycle of a pod group {namespace}/{name}.")
     return render(request, "group.html", context)
@@ -202,7 +206,7 @@ def group(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpR
 def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
     """One node: what runs there, how full it is, which pods it refused and why."""
     try:
-        context = nodepage.context(find(run_id), name, request.GET)
+        context = node_context.context(find(run_id), name, request.GET)
     except WrongMoment as error:
         return errors.page(request, 400, f"{error}.")
     if context is None:
@@ -214,7 +218,7 @@ def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
 def object_then(request: HttpRequest, run_id: int) -> HttpResponse:
     """An object as it was at a moment of the run, with the line of a field."""
     try:
-        context = objectpage.context(find(run_id), request.GET)
+        context = object_context.context(find(run_id), request.GET)
     except InputError as error:
         return errors.page(request, 400, f"{error}.")
     except NotRecorded as error:

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.models import Group
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.pages.account import SPANS, until
-from kubesched_ui.pages.naming import name_in
+from kubesched_ui.views.account import SPANS, until
+from kubesched_ui.views.form_fields import name_in
 from scheduler_core.errors import InputError
 
 Thing = Scenario | Run

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from kubesched_ui.models import Run
-from kubesched_ui.pages.frame import SECTIONS
-from kubesched_ui.pages.urls import urlpatterns
+from kubesched_ui.views.context_processors import SECTIONS
+from kubesched_ui.views.urls import urlpatterns
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db

@@ -18,15 +18,15 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.pages import runpage, sidebyside
-from kubesched_ui.pages.errors import readable
-from kubesched_ui.pages.naming import name_in
 from kubesched_ui.queries import comparisons
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.queries.search_client import Busy
 from kubesched_ui.reading import flows
 from kubesched_ui.runs import forking, pairs
+from kubesched_ui.views import compare_maps, run_context
+from kubesched_ui.views.errors import readable
+from kubesched_ui.views.form_fields import name_in
 from scheduler_core.cluster.nodes import ZONE
 from scheduler_core.debugger.compare.comparison import CHANGES, SAME, Comparison, Pod
 from scheduler_core.errors import InputError
@@ -64,7 +64,7 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     context: dict[str, Any] = {"a": runs[0], "b": runs[1], "runs": runs}
     waiting = [run for run in runs if run.active]
     if waiting:
-        context["waiting"] = [(run, runpage.progress(run)) for run in waiting]
+        context["waiting"] = [(run, run_context.progress(run)) for run in waiting]
         return render(request, "compare.html", context)
     try:
         comparison = comparison_of(*runs)
@@ -73,7 +73,7 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     context |= told(comparison) | listed(comparison, request)
     if any(run.cycles_done for run in runs):
         shared = any(pod.a and pod.b for pod in comparison.pods.values())
-        context["maps"] = sidebyside.maps(request, *runs, shared)
+        context["maps"] = compare_maps.maps(request, *runs, shared)
     if context.get("chosen") and request.GET.get("which"):
         context |= caused(runs, context["chosen"].name)
     return render(request, "compare.html", context)
