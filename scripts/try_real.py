@@ -265,7 +265,7 @@ def remarks(scenario_id: int) -> list[dict[str, Any]]:
 def finished(run_id: int) -> Answer:
     """The run, done by this process, with what was said of its files and of itself."""
     from kubesched_ui.models import Run
-    from kubesched_ui.reading.recorded import warnings_of
+    from kubesched_ui.presenters.cycle_rows import warnings_of
     from kubesched_ui.runs.tasks import execute_run
 
     execute_run(run_id)

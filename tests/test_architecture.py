@@ -39,7 +39,7 @@ FLOORS = {
         ("housekeeping",),
         ("scenarios",),
         ("runs",),
-        ("reading",),
+        ("presenters", "exports"),
         ("queries",),
         ("upgrades", "lessons", "editor"),
         ("rooms",),

@@ -10,7 +10,7 @@ from ninja import Query, Router
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Text, find
 from kubesched_ui.models import Run
-from kubesched_ui.reading.recorded import trace_of
+from kubesched_ui.presenters.cycle_rows import trace_of
 from scheduler_core.debugger import cycle_steps
 
 router = Router(tags=["debugger"])

@@ -12,9 +12,10 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.api.common import LIMIT, MAX_ID, NUMBER, OFFSET, REFUSALS, Flag, Text, find, sent_as
+from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
-from kubesched_ui.reading import export, recorded
+from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs import dispatch, estimate, forking, lifecycle
 from scheduler_core.config import Unknown
 from scheduler_core.releases import get_release, with_gates
@@ -156,11 +157,11 @@ class RunDetail(RunOut):
 
     @staticmethod
     def resolve_warnings(run: Run) -> list[str]:
-        return recorded.warnings_of(run)
+        return cycle_rows.warnings_of(run)
 
     @staticmethod
     def resolve_left(run: Run) -> dict[str, int]:
-        return recorded.left_of(run)
+        return cycle_rows.left_of(run)
 
     @staticmethod
     def resolve_imported(run: Run) -> dict[str, Any] | None:
@@ -321,8 +322,8 @@ def export_run(
 
 
 EXPORTS = {
-    "run": (export.run_file, "application/json", "run.json"),
-    "jsonl": (export.jsonl, "application/x-ndjson", "jsonl"),
-    "simulator": (export.simulator, "application/json", "json"),
-    "parquet": (export.parquet, "application/zip", "parquet.zip"),
+    "run": (run_export.run_file, "application/json", "run.json"),
+    "jsonl": (run_export.jsonl, "application/x-ndjson", "jsonl"),
+    "simulator": (run_export.simulator, "application/json", "json"),
+    "parquet": (run_export.parquet, "application/zip", "parquet.zip"),
 }

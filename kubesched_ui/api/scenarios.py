@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Router, Schema, Status
 
 from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, find, sent_as
+from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, Scenario
-from kubesched_ui.reading import export
 from kubesched_ui.runs import importing
 from kubesched_ui.scenarios import uploads
 
@@ -118,4 +118,4 @@ def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
 )
 def export_scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """The scenario's objects as a v1 List; it can be uploaded again."""
-    return HttpResponse(export.scenario(find(Scenario, scenario_id)), content_type="application/json")
+    return HttpResponse(run_export.scenario(find(Scenario, scenario_id)), content_type="application/json")

@@ -11,8 +11,8 @@ from pydantic import WithJsonSchema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, find
 from kubesched_ui.models import Run
+from kubesched_ui.presenters import events_at, pod_timeline, queue_timeline
 from kubesched_ui.queries import queue_times
-from kubesched_ui.reading import history, lanes, moment
 
 MAX_BINS = 2000
 MAX_TOLD = 1000
@@ -139,7 +139,7 @@ SECOND = Query(0.0, ge=0, allow_inf_nan=False)
 def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
     """A pod's way through a run in time: its moves and what caused them, its attempts, what it waited for."""
     run = find(Run, run_id)
-    found = history.history(run, namespace, name)
+    found = pod_timeline.history(run, namespace, name)
     if not (found["moves"] or found["attempts"] or found["happened"]):
         raise Http404(f"Pod {namespace}/{name} has no events in this run.")
     ends = queue_times.ends(run, namespace, name) if found["moves"] else {}
@@ -151,7 +151,7 @@ def every_move(
     request: HttpRequest, run_id: int, start: float = Query(0.0, ge=0, allow_inf_nan=False, alias="from")
 ) -> HttpResponse:
     """Which pod of a run in time was in which part of the queue (or waiting, bound, gone) from when."""
-    return answer(lanes.moves(find(Run, run_id), start))
+    return answer(queue_timeline.moves(find(Run, run_id), start))
 
 
 @router.get("/runs/{int:run_id}/lanes/overview", response={200: Overview, **REFUSALS}, by_alias=True)
@@ -163,13 +163,13 @@ def overview(
     end: float | None = Query(None, ge=0, allow_inf_nan=False, alias="to"),
 ) -> HttpResponse:
     """How large the lanes were over time, and what happened to nodes and by the scenario, in `bins` parts of it."""
-    return answer(lanes.overview(find(Run, run_id), bins, start, end))
+    return answer(queue_timeline.overview(find(Run, run_id), bins, start, end))
 
 
 @router.get("/runs/{int:run_id}/lanes/stretch", response={200: Stretch, **REFUSALS}, by_alias=True)
 def stretch(request: HttpRequest, run_id: int, t: float = SECOND) -> HttpResponse:
     """Every move of a stretch of time around `t`, and who was where when it began."""
-    return answer(lanes.stretch(find(Run, run_id), t))
+    return answer(queue_timeline.stretch(find(Run, run_id), t))
 
 
 @router.get("/runs/{int:run_id}/moment", response={200: Moment, **REFUSALS}, by_alias=True)
@@ -181,4 +181,4 @@ def what_happened(
     limit: int = Query(200, ge=1, le=MAX_TOLD),
 ) -> HttpResponse:
     """What happened at the last moment until `t`, in order, each with what led to it."""
-    return answer(moment.at(find(Run, run_id), t, since, limit))
+    return answer(events_at.at(find(Run, run_id), t, since, limit))

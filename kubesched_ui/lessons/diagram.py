@@ -11,7 +11,7 @@ from kubesched_ui.lessons.formatting import Amount, Seconds, shown
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.object_flow import STAGES, walks
 from kubesched_ui.lessons.runner import Attempted
-from kubesched_ui.reading import cycleview, vessels
+from kubesched_ui.presenters import capacity_bars, cycle_presenter
 from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
 from scheduler_core.provenance.tree import Tree
@@ -34,8 +34,8 @@ def given(facts: Facts) -> dict[str, Any]:
     there = list(state.nodes().values())
     picture: dict[str, Any] = {"nodes": [_node(facts, found, moment) for found in there[:MAX_NODES]]}
     picture["more"] = max(0, len(there) - MAX_NODES)
-    asks = vessels.asked_of(state, facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
-    picture["shelf"] = vessels.shelf(vessels.nodes_of(state)[:MAX_NODES], asks)
+    asks = capacity_bars.asked_of(state, facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
+    picture["shelf"] = capacity_bars.shelf(capacity_bars.nodes_of(state)[:MAX_NODES], asks)
     picture["extended"] = sorted({name for node in picture["nodes"] for name in node["extended"]})
     if facts.focus.pod:
         key = facts.pod_key(facts.focus.pod)
@@ -76,20 +76,20 @@ def revealed(facts: Facts) -> dict[str, Any]:
         one._replace(answered=to_yaml(one.answered)) for one in facts.run.exchanges if one.pod == _bare(cycle.pod)
     ]
     if focus.point == "filter":
-        picture["matrix"] = cycleview.matrix(told, cycle.nodes)
+        picture["matrix"] = cycle_presenter.matrix(told, cycle.nodes)
     elif focus.point == "postfilter":
         priorities = {
             pod: facts.info(pod).priority
             for node in facts.run.state(facts.moment()).nodes().values()
             for pod in node["pods"]
         }
-        picture["preemption"] = cycleview.preemption(told, priorities)
+        picture["preemption"] = cycle_presenter.preemption(told, priorities)
     elif focus.point == "walk":
         picture |= {"walk": walks(facts), "stages": STAGES}
     elif focus.point == "queue":
         picture["way"] = way(facts, whole=True)
     elif focus.point:
-        picture["scores"] = cycleview.score_rows(told)
+        picture["scores"] = cycle_presenter.score_rows(told)
     if tree := _tree(facts, cycle):
         picture["tree"] = {"text": tree.text, "lines": list(_lines(tree))[:MAX_LINES]}
     return picture

@@ -18,8 +18,8 @@ import msgspec
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.lessons.fake_extender import Exchange, answering
 from kubesched_ui.lessons.parser import Settings
+from kubesched_ui.presenters.cycle_rows import cycle_dict
 from kubesched_ui.queries.queue_times import rules, way
-from kubesched_ui.reading.recorded import cycle_dict
 from kubesched_ui.recording.chronicle import Chronicle
 from kubesched_ui.recording.events import Event
 from kubesched_ui.recording.sentences import sentence

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubesched_ui.models import Cycle, GroupCycle, Run
+from kubesched_ui.presenters import cycle_rows, explanations
 from kubesched_ui.queries.shortfalls import room_of
-from kubesched_ui.reading import recorded, why
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
@@ -30,13 +30,13 @@ def sentence_of(run: Run, group: GroupCycle) -> str:
 def what_keeps_out(run: Run, row: Cycle, domain: str = "") -> str:
     """`lacks 2 cpu on every node`: why a member fits nowhere; "" if that was not for the nodes. Raises InputError."""
     row.run = run
-    trace, nodes = recorded.trace_of(row), row.nodes
+    trace, nodes = cycle_rows.trace_of(row), row.nodes
     if trace.prefilter is not None:
         return f"is refused by {trace.prefilter.plugin or 'PreFilter'} ({said(trace.prefilter)})"
     if trace.reserve is not None:
         return f"is refused by {trace.reserve.plugin} once {trace.node} was chosen ({said(trace.reserve)})"
     room = None if run.active else room_of(run, row, trace)
-    answer = why.answer(trace, nodes, room)
+    answer = explanations.answer(trace, nodes, room)
     inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]
     names = [name for group in inside for name in group.nodes]
     everywhere = ""
@@ -48,7 +48,7 @@ def what_keeps_out(run: Run, row: Cycle, domain: str = "") -> str:
 def note_of(run: Run, row: Cycle) -> str:
     """What is to be said of remedies for a member of a group: they are tried for the pod alone; "" for other pods."""
     row.run = run
-    trace = recorded.trace_of(row)
+    trace = cycle_rows.trace_of(row)
     if trace.preenqueue is not None and trace.preenqueue.plugin == GANG:
         return "The pod waits until its pod group exists and has enough pods. Changing nodes does not help."
     if not trace.group or trace.result == "scheduled":

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.presenters import pod_timeline
+from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.remedies import configuration_of, maker
-from kubesched_ui.reading import history
-from kubesched_ui.reading.moment import causes_of
 from kubesched_ui.recording.events import Event
 from kubesched_ui.recording.sentences import sentence
 from scheduler_core.config import Configuration
@@ -44,7 +44,7 @@ def ends(run: Run, namespace: str, name: str) -> dict[int, float]:
 
 def _of(run: Run, namespace: str, name: str, with_causes: bool = True) -> QueueTimes:
     pod = f"{namespace}/{name}"
-    events = list(history.events_of(run, pod))
+    events = list(pod_timeline.events_of(run, pod))
     asked = {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"} if with_causes else set()
     causes = {seq: _cause(run, pod, event) for seq, event in causes_of(run, asked).items()}
     return QueueTimes(pod, list(way(_numbers(run, namespace, name), events, causes)), _rules(run))
@@ -53,11 +53,11 @@ def _of(run: Run, namespace: str, name: str, with_causes: bool = True) -> QueueT
 def _finished(run: Run, cycle: Cycle) -> int:
     """The event by which a cycle ended."""
     pod = f"{cycle.namespace}/{cycle.name}"
-    groups = list(history.cycles(list(history.events_of(run, pod))))
+    groups = list(pod_timeline.cycles(list(pod_timeline.events_of(run, pod))))
     numbers = _numbers(run, cycle.namespace, cycle.name)
     place = numbers.index(cycle.number)
     if place >= len(groups):
-        raise NotThere("attempt", "", f"is beyond the first {history.MAX_EVENTS:,} events of the pod")
+        raise NotThere("attempt", "", f"is beyond the first {pod_timeline.MAX_EVENTS:,} events of the pod")
     seq: int = groups[place][-1]["seq"]
     return seq
 
@@ -87,7 +87,7 @@ def way(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, Cau
             case "cycle.finished":
                 number = next(numbers, 0)
                 if data["result"] not in ("scheduled", "waiting"):
-                    plugins = history.rejectors(group) or ([""] if data["result"] == "unschedulable" else [])
+                    plugins = pod_timeline.rejectors(group) or ([""] if data["result"] == "unschedulable" else [])
                     yield _failed(event, number, plugins if data["result"] != "error" else [])
             case "permit.rejected":
                 yield _failed(event, number, data["plugins"] or [""])

@@ -12,9 +12,9 @@ from django.http import Http404
 
 from kubesched_ui.beside.routes import LARGE
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import key_of, recording_of
-from kubesched_ui.reading import recorded
 from kubesched_ui.runs.simulations import unknown_of
 from scheduler_core.config import Configuration
 from scheduler_core.debugger.restore import rewind
@@ -73,13 +73,13 @@ def explained(run: Run, row: Cycle) -> Answer:
     def ask() -> Answer:
         simulation = _before(run, row)
         pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
-        return explain(recorded.trace_of(row), simulation, pod, names=row.nodes)
+        return explain(cycle_rows.trace_of(row), simulation, pod, names=row.nodes)
 
     return _remembered((key_of(run), row.number, "explained"), ask)
 
 
 def _before(run: Run, row: Cycle) -> Simulation:
-    start = recorded.trace_of(row).start_index
+    start = cycle_rows.trace_of(row).start_index
     return _at(run, recording_of(run).before_cycle(row.number), start)
 
 

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
 
+from kubesched_ui.exports import slides
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, verdict_amounts
+from kubesched_ui.presenters.capacity_bars import Amounts, Node, Shelf
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.queries.shortfalls import room_of
-from kubesched_ui.reading import cycleview, numbers, recorded, slides, vessels
-from kubesched_ui.reading.vessels import Amounts, Node, Shelf
 from kubesched_ui.rooms.places import Place, moment_of, place_of
 from scheduler_core.api.duration import clock
 from scheduler_core.debugger.cluster_state import State
@@ -49,9 +50,9 @@ class Verdicts(NamedTuple):
 
     found: list[slides.Slide]
     at: int
-    matrix: cycleview.Matrix
+    matrix: cycle_presenter.Matrix
     cycle: Mapping[str, Any]
-    preemption: cycleview.Preemption | None
+    preemption: cycle_presenter.Preemption | None
 
     def on(self, shelf: Shelf) -> Shelf:
         """The nodes with it."""
@@ -76,7 +77,9 @@ def card(run: Run, address: str) -> str:
         recording = recording_of(run)
         moment = recording.before_cycle(row.number) if row else moment_of(run, place.query)
         state = State(recording, moment)
-        context = _of_attempt(run, place, row, state) if row else {"shelf": drawn(vessels.nodes_of(state), None, None)}
+        context = (
+            _of_attempt(run, place, row, state) if row else {"shelf": drawn(capacity_bars.nodes_of(state), None, None)}
+        )
     except (InputError, ValueError):
         return ""
     t = recording.time_of_cycle(row.number) if row else recording.time_of(moment)
@@ -88,18 +91,18 @@ def card(run: Run, address: str) -> str:
 def _of_attempt(run: Run, place: Place, row: Cycle, state: State) -> dict[str, Any]:
     pod = f"{row.namespace}/{row.name}"
     verdicts = _verdicts(run, row, place)
-    shelf = drawn(vessels.nodes_of(state), vessels.asked_of(state, pod), verdicts)
+    shelf = drawn(capacity_bars.nodes_of(state), capacity_bars.asked_of(state, pod), verdicts)
     return {"shelf": shelf, "pod": row.name, "slide": verdicts.found[verdicts.at]}
 
 
 def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
     """Of a pod's page at the point that is open; elsewhere what the attempt came to."""
-    trace = recorded.trace_of(row)
-    cycle = recorded.cycle_dict(trace, row.nodes)
-    matrix = cycleview.matrix(cycle, row.nodes)
+    trace = cycle_rows.trace_of(row)
+    cycle = cycle_rows.cycle_dict(trace, row.nodes)
+    matrix = cycle_presenter.matrix(cycle, row.nodes)
     if (room := room_of(run, row, trace)) is not None:
-        numbers.put_in(matrix, room)
-    preemption = cycleview.preemption(cycle, {})
+        verdict_amounts.put_in(matrix, room)
+    preemption = cycle_presenter.preemption(cycle, {})
     found = slides.of_cycle(cycle, matrix, preemption)
     at = slides.at(found, place.query.get("point", ""), place.query.get("plugin", "")) if place.page == "pod" else 0
     if found[at].point in slides.WITHOUT_NODES or found[at].point == "nodes":
@@ -109,12 +112,12 @@ def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
 
 def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> Shelf:
     """The nodes with what is said of them; more than are drawn one by one by zone and verdict."""
-    many = len(nodes) > vessels.NAMED
+    many = len(nodes) > capacity_bars.NAMED
     kept = verdicts.victims if verdicts else set()
     nodes = [_packed(node, kept, 0 if many else PODS) for node in nodes]
-    if len(nodes) > vessels.DRAWN:
+    if len(nodes) > capacity_bars.DRAWN:
         return _together(nodes, asks, verdicts)
-    shelf = vessels.shelf(nodes, asks)
+    shelf = capacity_bars.shelf(nodes, asks)
     return verdicts.on(shelf) if verdicts else shelf
 
 
@@ -134,8 +137,8 @@ def _sum(amounts: Sequence[Amounts]) -> Amounts:
 
 def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> Shelf:
     """Nodes of a zone of which the same is said as one vessel; of all zones together if those were too many."""
-    single = [vessels.Vessel(node.name, node.zone, (), False, 0, [], "") for node in nodes]
-    shelf = vessels.Shelf("", single)
+    single = [capacity_bars.Vessel(node.name, node.zone, (), False, 0, [], "") for node in nodes]
+    shelf = capacity_bars.Shelf("", single)
     said = {v.name: (v.mark, v.said) for v in (verdicts.on(shelf) if verdicts else shelf).vessels}
     groups: dict[tuple[str, str], list[Node]] = {}
     for zones in (True, False):
@@ -145,7 +148,7 @@ def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | 
         if len(groups) <= TOGETHER:
             break
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], list(WORDS).index(group[0][1])))
-    found = vessels.shelf([_as_one(zone, members) for (zone, _), members in ordered], asks)
+    found = capacity_bars.shelf([_as_one(zone, members) for (zone, _), members in ordered], asks)
     marked = [
         replace(vessel, mark=mark, said=_most_said(mark, [said[node.name][1] for node in members]))
         for vessel, ((_, mark), members) in zip(found.vessels, ordered, strict=True)

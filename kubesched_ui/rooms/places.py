@@ -14,8 +14,8 @@ from django.http import QueryDict
 from django.urls import resolve
 
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.presenters.attempts import chosen
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
-from kubesched_ui.reading.attempts import chosen
 from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 

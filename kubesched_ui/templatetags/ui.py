@@ -52,7 +52,7 @@ def said(point: str, cycle: dict[str, Any]) -> dict[str, Any] | None:
 
 @register.filter
 def glyph(mark: str) -> str:
-    """The sign of what a step says of a node (reading/vessels.py)."""
+    """The sign of what a step says of a node (presenters/capacity_bars.py)."""
     return {"chosen": "★", "fits": "✓", "refused": "✕", "unseen": "–", "made": "⇢"}.get(mark, "")
 
 

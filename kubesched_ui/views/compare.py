@@ -18,11 +18,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.presenters import sankey
 from kubesched_ui.queries import comparisons
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.queries.search_client import Busy
-from kubesched_ui.reading import flows
 from kubesched_ui.runs import forking, pairs
 from kubesched_ui.views import compare_maps, run_context
 from kubesched_ui.views.errors import readable
@@ -168,7 +168,7 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
         "changes": [(change, comparison.summary[change]) for change in CHANGES],
         "groups": groups(pods, asked["group"]),
         "flows": drawn[:LABELS],
-        "picture": flows.picture(drawn),
+        "picture": sankey.picture(drawn),
         "by": label,
         "labels": labels_of(comparison),
         "kept": [(key, asked[key]) for key in ("owner", "cause", "sort", "by", "pod") if asked[key]],

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from kubesched_ui.models import ClusterObject, Run, Scenario
-from kubesched_ui.reading import vessels
-from kubesched_ui.reading.recorded import on_node
-from kubesched_ui.reading.vessels import Shelf
+from kubesched_ui.presenters import capacity_bars
+from kubesched_ui.presenters.capacity_bars import Shelf
+from kubesched_ui.presenters.cycle_rows import on_node
 from kubesched_ui.runs import simulations
 from kubesched_ui.scenarios.cluster_overview import ClusterView, cluster_view
 from scheduler_core.api.objects import Pod
@@ -56,11 +56,11 @@ def of(sample_id: int) -> dict[str, Any] | None:
 
 def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str], said: str) -> dict[str, Any]:
     state = State(recording, recording.before_cycle(number))
-    nodes, asks = vessels.nodes_of(state), vessels.asked_of(state, trace.pod)
-    short = vessels.short_of(nodes, asks)
+    nodes, asks = capacity_bars.nodes_of(state), capacity_bars.asked_of(state, trace.pod)
+    short = capacity_bars.short_of(nodes, asks)
     marks = {name: mark_of(on_node(trace, row), short.get(name, "")) for row, name in enumerate(names)}
     namespace, _, name = trace.pod.partition("/")
-    shelf = vessels.shelf(nodes, asks).marked(marks)
+    shelf = capacity_bars.shelf(nodes, asks).marked(marks)
     told = {"namespace": namespace, "name": name, "result": trace.result, "node": trace.node}
     return told | {"sentence": said, "shelf": shelf}
 
@@ -88,7 +88,9 @@ def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, tuple[Shelf, i
     for number, data in rows.values_list("scenario_id", "data"):
         objects[number].append(data)
     views = {number: cluster_view(found) for number, found in objects.items()}
-    return {number: (vessels.shelf(vessels.nodes_in(view)), _waiting(view)) for number, view in views.items()}
+    return {
+        number: (capacity_bars.shelf(capacity_bars.nodes_in(view)), _waiting(view)) for number, view in views.items()
+    }
 
 
 def _waiting(view: ClusterView) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 from django.core.paginator import Paginator
 
 from kubesched_ui.models import ClusterObject, Cycle, Run
+from kubesched_ui.presenters import cycle_rows, occupancy, queue_timeline
 from kubesched_ui.queries import nodes
 from kubesched_ui.queries.nodes import Fullness, NodeThen
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.queries.shortfalls import reasons_on
-from kubesched_ui.reading import lanes, occupancy, recorded
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import NodeLine, Use
 from scheduler_core.api.duration import clock
@@ -35,8 +35,8 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
     verdicts = []
     for cycle in page.object_list:
         if (row := rows.get(cycle.nodes_version)) is not None:
-            trace = recorded.trace_of(cycle)
-            verdicts.append({"cycle": cycle, **recorded.on_node(trace, row)})
+            trace = cycle_rows.trace_of(cycle)
+            verdicts.append({"cycle": cycle, **cycle_rows.on_node(trace, row)})
             if known is not None and verdicts[-1]["kind"] == "refused":
                 verdicts[-1]["reasons"] = reasons_on(run, known.history, cycle, trace, row)
     return then | {
@@ -77,7 +77,7 @@ def story(run: Run, then: NodeThen) -> list[dict[str, Any]]:
     recording = recording_of(run)
     told: list[dict[str, Any]] = [
         {"seq": mark.seq, "t": mark.t, "kind": mark.kind, "said": mark.text, "pod": ""}
-        for mark in lanes.recording_of(run).marks
+        for mark in queue_timeline.recording_of(run).marks
         if mark.node == then.line.name
     ]
     for at, pod, came in then.history.arrivals:

@@ -12,12 +12,17 @@ from django.core.paginator import Paginator
 
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
-from kubesched_ui.queries import claims
-from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
-from kubesched_ui.queries.shortfalls import room_of
-from kubesched_ui.reading import attempts, figures, history, numbers, plugin_notes, recorded, why
-from kubesched_ui.reading.attempts import Attempt, Place, chosen
-from kubesched_ui.reading.cycleview import (
+from kubesched_ui.presenters import (
+    attempts,
+    charts,
+    cycle_rows,
+    explanations,
+    plugin_notes,
+    pod_timeline,
+    verdict_amounts,
+)
+from kubesched_ui.presenters.attempts import Attempt, Place, chosen
+from kubesched_ui.presenters.cycle_presenter import (
     OLD_POINTS,
     POINTS,
     Matrix,
@@ -29,6 +34,9 @@ from kubesched_ui.reading.cycleview import (
     score_rows,
     steps,
 )
+from kubesched_ui.queries import claims
+from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
+from kubesched_ui.queries.shortfalls import room_of
 from kubesched_ui.runs import simulations
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.views import pod_group_context
@@ -79,7 +87,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         return None
     at = chosen(rows, query)
     pod = pod or created_pod(run, key, rows[at].number)
-    events = list(history.events_of(run, key))
+    events = list(pod_timeline.events_of(run, key))
     groups = attempts.grouped(events)
     came_to = [attempts.attempt_of(group) for group in groups]
     came_to += [Attempt(row.result) for row in rows[len(came_to) :]]  # beyond the events that are looked at
@@ -99,7 +107,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         return page | {"point": ""}
     group = groups[at] if at < len(groups) else []
     page |= about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group)
-    page |= pod_group_context.of_member(run, rows[at], recorded.trace_of(rows[at]), pod)
+    page |= pod_group_context.of_member(run, rows[at], cycle_rows.trace_of(rows[at]), pod)
     if page["claims"] and pod is not None:
         given = given_devices(run, rows[at], pod, came_to[at])
         page["facts"] |= {point: [*page["facts"].get(point, []), *given] for point in ("reserve", "prebind") if given}
@@ -208,12 +216,12 @@ def about_cycle(
 ) -> dict[str, Any]:
     """The answer and the panels of one attempt."""
     nodes = row.nodes
-    trace = recorded.trace_of(row)
-    cycle = recorded.cycle_dict(trace, nodes)
+    trace = cycle_rows.trace_of(row)
+    cycle = cycle_rows.cycle_dict(trace, nodes)
     verdicts, tie = matrix(cycle, nodes), run.tie_break
     room = room_of(run, row, trace)
     if room is not None:
-        numbers.put_in(verdicts, room)
+        verdict_amounts.put_in(verdicts, room)
     wanted, after = query.get("point", ""), came_to.points
     wanted = PANELS.get(wanted, wanted)
     old = get_release(run.release).predicates
@@ -223,7 +231,7 @@ def about_cycle(
         "cycle_at": clock(trace.time),
         "landed": cycle.get("selected") or (cycle.get("postfilter") or {}).get("nominated_node"),
         "tone": TONES.get(came_to.result, ""),
-        "answer": answer(why.answer(trace, nodes, room).sentence, trace.node, came_to),
+        "answer": answer(explanations.answer(trace, nodes, room).sentence, trace.node, came_to),
         "old": old,
         "steps": steps(cycle, row.result, len(nodes), after, points),
         "point": wanted if wanted in points else decisive_point(cycle, row.result, after),
@@ -349,7 +357,7 @@ def about_scores(rows: list[ScoreRow], query: Mapping[str, str]) -> dict[str, An
         "score_head": rows[0].cells,
         "score_query": query.get("q", ""),
         "score_page": Paginator(found, SCORES_SHOWN).get_page(query.get("page")),
-        "score_chart": figures.score_bars(rows),
+        "score_chart": charts.score_bars(rows),
         "duel": match,
         "duel_totals": (totals[match.node], totals[match.other]) if match else (),
         "asked": [(key, query[key]) for key in ("cycle", "attempt", "node") if query.get(key)],

@@ -13,12 +13,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from kubesched_ui.exports import slides
+from kubesched_ui.exports.slides import Slide
 from kubesched_ui.models import Cycle, PodResult, Run
+from kubesched_ui.presenters import capacity_bars, charts, pod_timeline
+from kubesched_ui.presenters.cycle_presenter import score_rows
+from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
-from kubesched_ui.reading import figures, history, slides, vessels
-from kubesched_ui.reading.cycleview import score_rows
-from kubesched_ui.reading.moment import causes_of
-from kubesched_ui.reading.slides import Slide
 from kubesched_ui.recording.sentences import sentence
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.views import pod_context, run_context
@@ -111,12 +112,12 @@ def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict
     context |= ways(run, number, found, at, hide)
     shown = found[: at + 1] if hide else found
     context["rail"] = [(one, address(number, one, hide), one is slide) for one in shown]
-    nodes = vessels.nodes_of(state) if state is not None else None
+    nodes = capacity_bars.nodes_of(state) if state is not None else None
     key = f"{row.namespace}/{row.name}"
-    asks = vessels.asked_of(state, key) if state is not None else {}
+    asks = capacity_bars.asked_of(state, key) if state is not None else {}
     context["leave"] = f"{reverse('pod', args=[run.pk, row.namespace, row.name])}?cycle={number}"
     if nodes is not None and slide.point not in slides.WITHOUT_NODES:
-        shelf = vessels.shelf(nodes, asks)
+        shelf = capacity_bars.shelf(nodes, asks)
         context["shelf"] = slides.coloured(shelf, found, at, verdicts, cycle, page["preemption"])
     return context | told(run, row, page, found, at, asks)
 
@@ -184,7 +185,7 @@ def told(
                 "scored": len(rows),
             }
         case "total":
-            return {"score_chart": figures.score_bars(slides.undecided(score_rows(page["cycle"])))}
+            return {"score_chart": charts.score_bars(slides.undecided(score_rows(page["cycle"])))}
         case "candidates" | "victims":
             preemption = page["preemption"]
             chosen = next((one for one in preemption.candidates if one.chosen), None)
@@ -231,7 +232,7 @@ def because(run: Run, row: Cycle) -> str:
     """What brought the pod to the front of the queue, as far as it is known."""
     mine = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name, number__lt=row.number)
     cause, left = 0, mine.count()
-    for event in history.events_of(run, f"{row.namespace}/{row.name}"):
+    for event in pod_timeline.events_of(run, f"{row.namespace}/{row.name}"):
         if event["type"] == "cycle.started":
             if not left:
                 break

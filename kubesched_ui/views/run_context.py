@@ -11,9 +11,9 @@ from django.db.models import Count
 from django.urls import reverse
 
 from kubesched_ui.models import PodResult, Run
+from kubesched_ui.presenters import charts, occupancy
 from kubesched_ui.queries import remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.reading import figures, occupancy
 from kubesched_ui.runs import dispatch
 from kubesched_ui.runs.lifecycle import own_release
 from kubesched_ui.scenarios import cluster_overview
@@ -46,7 +46,7 @@ def outcome_counts(run: Run) -> list[dict[str, Any]]:
     found = PodResult.objects.filter(run=run).order_by().values_list("result").annotate(Count("pk"))
     counted = Counter(dict(found))
     dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "held", "error": "odd", "waiting": ""}
-    return [{"result": r, "label": figures.NAMES[r], "dot": dots[r], "count": counted[r]} for r in figures.NAMES]
+    return [{"result": r, "label": charts.NAMES[r], "dot": dots[r], "count": counted[r]} for r in charts.NAMES]
 
 
 def progress(run: Run) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def reasons(run: Run) -> list[tuple[str, str, int]]:
     return [(plugin, reason, pods) for (plugin, reason), pods in ordered]
 
 
-def utilisation(run: Run) -> figures.Figure | None:
+def utilisation(run: Run) -> charts.Figure | None:
     """The heatmap of nodes before and after the run; None for a cluster without nodes.
 
     None in time, too, where the map shows it at every moment.
@@ -118,7 +118,7 @@ def utilisation(run: Run) -> figures.Figure | None:
     moments = (("before", before), ("after", after))
     rows = [(f"{r} {when}", percents(used, names, r)) for r in resources for when, used in moments]
     base = reverse("run", args=[run.pk])
-    return figures.utilisation(names, rows, lambda name: f"{base}nodes/{quote(name)}/")
+    return charts.utilisation(names, rows, lambda name: f"{base}nodes/{quote(name)}/")
 
 
 def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:

@@ -12,12 +12,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from kubesched_ui.exports import parquet
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import Cycle, Run, Scenario
+from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries import groups, provenance, recording_cache, remedies
 from kubesched_ui.queries.nodes import WrongMoment
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.reading import parquet, recorded
 from kubesched_ui.runs import forking, lifecycle, startform
 from kubesched_ui.views import errors, node_context, object_context, pod_context, pod_group_context, run_context
 from kubesched_ui.views.errors import readable
@@ -54,8 +55,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
             "reasons": run_context.reasons(found),
             "old": run_context.is_old(found),
         },
-        **{"waits": run_context.waits(found), "warnings": toned(recorded.warnings_of(found))},
-        **{"left": recorded.left_of(found), "kept": recording_cache.is_asked(found), "ends": retention.ends(found)},
+        **{"waits": run_context.waits(found), "warnings": toned(cycle_rows.warnings_of(found))},
+        **{"left": cycle_rows.left_of(found), "kept": recording_cache.is_asked(found), "ends": retention.ends(found)},
         "fork_changes": indented(found.changes),
         "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
     }

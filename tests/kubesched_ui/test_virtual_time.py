@@ -480,7 +480,7 @@ def test_what_happened_is_told_in_portions(client: Client) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_moment_is_told_whole(client: Client, name: str) -> None:
     """Going from moment to moment tells every event that can be told, each once."""
-    from kubesched_ui.reading.moment import TOLD
+    from kubesched_ui.presenters.events_at import TOLD
 
     run = sample(client, name)
     expected = [e["seq"] for e in events(client, run) if e["type"] in TOLD]

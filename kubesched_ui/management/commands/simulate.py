@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.models import PodResult, Run, Scenario
-from kubesched_ui.reading.recorded import warnings_of
+from kubesched_ui.presenters.cycle_rows import warnings_of
 from kubesched_ui.runs import lifecycle, simulations
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads

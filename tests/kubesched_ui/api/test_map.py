@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from kubesched_ui.exports import run_export
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.queries.search_client import FINDER
-from kubesched_ui.reading import export
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import taught
@@ -119,7 +119,7 @@ def test_breakpoints_are_kept_with_the_run(client: Client, run: Run) -> None:
     second = post(client, run, {"where": "tied > 1"})
     assert (first["name"], second["name"]) == ("preempts", "tied > 1")
     assert ask(client, run, "breakpoints") == [first, second]
-    head = json.loads(next(export.jsonl_lines(run)))
+    head = json.loads(next(run_export.jsonl_lines(run)))
     assert head["breakpoints"] == [{k: one[k] for k in ("name", "where")} for one in (first, second)]
     assert client.delete(f"{run.url}/breakpoints/{first['id']}").status_code == 204
     assert client.delete(f"{run.url}/breakpoints/{first['id']}").status_code == 404

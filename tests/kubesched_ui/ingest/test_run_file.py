@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_ui.exports import run_file
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run
-from kubesched_ui.reading import run_file
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.ingest.test_real_clusters import FILES
 

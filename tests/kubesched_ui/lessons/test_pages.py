@@ -11,7 +11,7 @@ from django.urls import reverse
 from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, parser, questions
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.reading import recorded
+from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs import tasks
 
 pytestmark = pytest.mark.django_db
@@ -153,7 +153,7 @@ def test_the_run_opens_in_the_product_and_is_the_same(client: Client) -> None:
     assert client.post(reverse("lesson-open", args=[name, 2])).headers["Location"] == opened.headers["Location"]
     tasks.execute_run(run.pk)
     played = lesson.runs["run"]
-    stored = [recorded.trace_of(cycle) for cycle in Cycle.objects.filter(run=run).order_by("number")]
+    stored = [cycle_rows.trace_of(cycle) for cycle in Cycle.objects.filter(run=run).order_by("number")]
     assert [(trace.pod, trace.node) for trace in stored] == [(c.pod, c.trace.node) for c in played.cycles]
     assert client.get(opened.headers["Location"]).status_code == 200
 

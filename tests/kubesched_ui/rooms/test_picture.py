@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from kubesched_ui.reading import vessels
-from kubesched_ui.reading.cycleview import matrix
-from kubesched_ui.reading.slides import of_cycle
+from kubesched_ui.exports.slides import of_cycle
+from kubesched_ui.presenters import capacity_bars
+from kubesched_ui.presenters.cycle_presenter import matrix
 from kubesched_ui.rooms import picture
 from kubesched_ui.rooms.picture import Verdicts, card, counts, drawn
 from scheduler_core.cluster.resources import CPU, MEMORY
@@ -16,14 +16,15 @@ from tests.kubesched_ui.recordings import node, pod, ran, scenario
 GI = 2**30
 
 
-def cluster(number: int, zones: int = 2, pods: int = 3) -> list[vessels.Node]:
+def cluster(number: int, zones: int = 2, pods: int = 3) -> list[capacity_bars.Node]:
     on = [(f"a/p{one}", {CPU: 100, MEMORY: GI}) for one in range(pods)]
     return [
-        vessels.Node(f"n{one}", f"z{one % zones}", (), False, {CPU: 4000, MEMORY: 8 * GI}, on) for one in range(number)
+        capacity_bars.Node(f"n{one}", f"z{one % zones}", (), False, {CPU: 4000, MEMORY: 8 * GI}, on)
+        for one in range(number)
     ]
 
 
-def verdicts(nodes: list[vessels.Node]) -> Verdicts:
+def verdicts(nodes: list[capacity_bars.Node]) -> Verdicts:
     """Every other node refuses the pod, n1 is chosen."""
     refused = {"code": "Unschedulable", "plugin": "NodeAffinity", "reasons": ["<b>no</b>"]}
     cycle = {

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.reading.recorded import warnings_of
+from kubesched_ui.presenters.cycle_rows import warnings_of
 from kubesched_ui.runs.tasks import execute_run
 from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import node, pod

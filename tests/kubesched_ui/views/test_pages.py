@@ -18,7 +18,7 @@ from django.urls import reverse
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.reading import recorded
+from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs.lifecycle import defaults
 from kubesched_ui.scenarios.samples import load_samples
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
@@ -376,7 +376,7 @@ def test_scenario_pages_search_and_sort(client: Client, small: Scenario) -> None
 def test_remarks_on_the_configuration_are_shown(client: Client, small: Scenario) -> None:
     config = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
     found = ran(small, config=config)
-    [warning] = recorded.warnings_of(found)
+    [warning] = cycle_rows.warnings_of(found)
     assert "v1beta3 is read by kube-scheduler" in warning
     assert html.escape(warning) in get(client, f"/runs/{found.pk}/").source
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kubesched_ui.reading.figures import SERIES
+from kubesched_ui.presenters.charts import SERIES
 
 MOST = 9  # groups a side; what is beyond them is told together
 NOWHERE, OTHERS = "no node", "other groups"

@@ -10,7 +10,7 @@ import numpy as np
 
 from kubesched_ui.fields import unpack
 from kubesched_ui.models import EventBlock, Run
-from kubesched_ui.reading.lanes import Recording, recording_of
+from kubesched_ui.presenters.queue_timeline import Recording, recording_of
 from kubesched_ui.recording.eventlog import read_blocks
 from kubesched_ui.recording.events import Event
 from kubesched_ui.recording.lanes import LANE

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from asgiref.sync import sync_to_async
 
+from kubesched_ui.exports import parquet as tables
+from kubesched_ui.exports import run_file as carried
 from kubesched_ui.ingest.formats import LIST_SAYS, OUR_GROUP
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.reading import parquet as tables
-from kubesched_ui.reading import recorded
-from kubesched_ui.reading import run_file as carried
+from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.recording.decided import traces
 from kubesched_ui.runs.simulations import added_pods, pod_key, pods_named
 
@@ -108,7 +108,7 @@ def simulator_text(run: Run) -> Iterator[bytes]:
         for key, number in some:
             stored = Cycle.objects.get(run=run, number=number)
             nodes = run.nodes_at(stored.nodes_version)
-            cycle = recorded.trace_of(stored).golden(nodes)
+            cycle = cycle_rows.trace_of(stored).golden(nodes)
             yield before + encode(annotated(pods.get(key) or bare(key), cycle, nodes))
             before = b",\n"
     yield b"]}"

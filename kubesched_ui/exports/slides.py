@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kubesched_ui.reading.cycleview import Group, Matrix, Preemption, ScoreRow
-from kubesched_ui.reading.vessels import Shelf
+from kubesched_ui.presenters.capacity_bars import Shelf
+from kubesched_ui.presenters.cycle_presenter import Group, Matrix, Preemption, ScoreRow
 
 ROWS = 8  # of scores on a slide
 # Points of a pod's page (and of trees of numbers) -> the slide that shows most of it.

@@ -9,9 +9,9 @@ import msgspec
 
 from kubesched_ui.fields import unpack
 from kubesched_ui.models import EventBlock, PodResult, Run
-from kubesched_ui.reading import attempts as attempted
-from kubesched_ui.reading import lanes
-from kubesched_ui.reading.moment import causes_of
+from kubesched_ui.presenters import attempts as attempted
+from kubesched_ui.presenters import queue_timeline
+from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.recording.events import Event
 from kubesched_ui.recording.lanes import LANE
 from kubesched_ui.recording.sentences import sentence
@@ -37,8 +37,8 @@ HAPPENED = {
 
 def occupants(run: Run, start: dict[str, str]) -> dict[str, str]:
     """pod -> node as far as the run has come; `start`: the same when it began."""
-    columns = lanes.recording_of(run).columns
-    last = dict(zip(columns.names, lanes.state(columns, len(columns.t))[0].tolist(), strict=True))
+    columns = queue_timeline.recording_of(run).columns
+    last = dict(zip(columns.names, queue_timeline.state(columns, len(columns.t))[0].tolist(), strict=True))
     rows = PodResult.objects.filter(run=run).exclude(node="").values_list("namespace", "name", "node")
     places = start | {f"{namespace}/{name}": node for namespace, name, node in rows}
     return {pod: node for pod, node in places.items() if last.get(pod) == LANE["bound"]}

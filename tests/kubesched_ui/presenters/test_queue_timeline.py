@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesched_ui.models import Run
-from kubesched_ui.reading import lanes
+from kubesched_ui.presenters import queue_timeline
 from kubesched_ui.recording.lanes import LANE, LANES, NOWHERE, Columns, Move, decode, encode
 from kubesched_ui.recording.marks import KINDS, TRACK, Mark
 
@@ -23,7 +23,7 @@ LENGTH = 20.0
 
 
 @st.composite
-def recordings(draw: Any) -> lanes.Recording:
+def recordings(draw: Any) -> queue_timeline.Recording:
     """Some pods that are bound before the run begins, then moves of a few pods at few moments, and marks."""
     begun = draw(st.integers(0, 6))
     steps = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(0, len(LANES) - 1)), max_size=60))
@@ -55,7 +55,7 @@ def recordings(draw: Any) -> lanes.Recording:
     kinds = draw(st.lists(st.tuples(st.integers(0, 160), st.sampled_from(KINDS)), max_size=12))
     marks = [Mark(eighths / 8, kind, "", "", n, kind) for n, (eighths, kind) in enumerate(sorted(kinds))]
     moments = np.unique([0.0, *columns.t.tolist(), *(mark.t for mark in marks)])
-    return lanes.Recording(columns, begun, marks, moments, max(LENGTH, float(moments[-1])))
+    return queue_timeline.Recording(columns, begun, marks, moments, max(LENGTH, float(moments[-1])))
 
 
 def walked(columns: Columns, done: int) -> dict[str, str]:
@@ -66,12 +66,12 @@ def walked(columns: Columns, done: int) -> dict[str, str]:
     return found
 
 
-def given_to(recording: lanes.Recording) -> Any:
-    return mock.patch.object(lanes, "recording_of", return_value=recording)
+def given_to(recording: queue_timeline.Recording) -> Any:
+    return mock.patch.object(queue_timeline, "recording_of", return_value=recording)
 
 
 @given(recordings())
-def test_what_is_encoded_comes_back(recording: lanes.Recording) -> None:
+def test_what_is_encoded_comes_back(recording: queue_timeline.Recording) -> None:
     columns = recording.columns
     assert len(columns.names) == len({*columns.pod.tolist()})
     where: dict[int, int] = {}
@@ -84,10 +84,12 @@ def test_what_is_encoded_comes_back(recording: lanes.Recording) -> None:
 
 @settings(deadline=None)
 @given(recordings(), st.integers(1, 30), st.floats(0, 25), st.floats(0, 25))
-def test_sizes_are_the_largest_of_each_part(recording: lanes.Recording, bins: int, one: float, other: float) -> None:
+def test_sizes_are_the_largest_of_each_part(
+    recording: queue_timeline.Recording, bins: int, one: float, other: float
+) -> None:
     start, end = sorted((one, other))
     with given_to(recording):
-        found = lanes.overview(Run(), bins, start, end)
+        found = queue_timeline.overview(Run(), bins, start, end)
     edges = np.linspace(found["from"], found["to"], bins + 1).tolist()
     t = recording.columns.t.tolist()
     for part in range(bins):
@@ -103,11 +105,15 @@ def test_sizes_are_the_largest_of_each_part(recording: lanes.Recording, bins: in
 
 @settings(deadline=None)
 @given(recordings(), st.integers(1, 20), st.integers(1, 4))
-def test_every_stretch_is_exact(recording: lanes.Recording, size: int, most: int) -> None:
-    with given_to(recording), mock.patch.object(lanes, "STRETCH", size), mock.patch.object(lanes, "NEWEST", most):
+def test_every_stretch_is_exact(recording: queue_timeline.Recording, size: int, most: int) -> None:
+    with (
+        given_to(recording),
+        mock.patch.object(queue_timeline, "STRETCH", size),
+        mock.patch.object(queue_timeline, "NEWEST", most),
+    ):
         t, seen, moments, parts = 0.0, recording.begun, [], 0
         while True:
-            found = lanes.stretch(Run(), t)
+            found = queue_timeline.stretch(Run(), t)
             assert found["from"] == t
             moves = found["moves"]
             count = len(moves["t"])
@@ -123,13 +129,13 @@ def test_every_stretch_is_exact(recording: lanes.Recording, size: int, most: int
             seen, t, parts = seen + count, found["to"], parts + 1
             if t == recording.until:
                 break
-            assert lanes.stretch(Run(), t - 1e-6)["from"] == found["from"]
+            assert queue_timeline.stretch(Run(), t - 1e-6)["from"] == found["from"]
         assert seen == len(recording.columns.t)
         assert parts <= 1 + (seen - recording.begun) / size
         assert moments == [*(m for m in recording.moments.tolist() if m < recording.until), recording.until]
 
 
-def check_beginning(recording: lanes.Recording, done: int, found: dict[str, Any], most: int) -> None:
+def check_beginning(recording: queue_timeline.Recording, done: int, found: dict[str, Any], most: int) -> None:
     """Counts are of all pods; of those that stay where they are, the newest are there, in order."""
     where = walked(recording.columns, done)
     counts = Counter(where.values())
@@ -145,9 +151,9 @@ def check_beginning(recording: lanes.Recording, done: int, found: dict[str, Any]
 
 
 @given(recordings(), st.integers(1, 30))
-def test_no_mark_is_lost(recording: lanes.Recording, bins: int) -> None:
+def test_no_mark_is_lost(recording: queue_timeline.Recording, bins: int) -> None:
     with given_to(recording):
-        rows = lanes.overview(Run(), bins)["track"]
+        rows = queue_timeline.overview(Run(), bins)["track"]
     assert [row["row"] for row in rows] == list(TRACK)
     counted: Counter[str] = Counter()
     for row in rows:
@@ -175,6 +181,6 @@ def test_a_run_that_has_not_begun_has_empty_lanes() -> None:
     from kubesched_ui.models import Scenario
 
     run = Run.objects.create(scenario=Scenario.objects.create(name="s"), in_time=True, until=60)
-    assert lanes.overview(run, 10)["to"] == 0
-    assert lanes.stretch(run, 5)["moves"]["t"] == []
-    assert lanes.moves(run, 0)["moves"] == []
+    assert queue_timeline.overview(run, 10)["to"] == 0
+    assert queue_timeline.stretch(run, 5)["moves"]["t"] == []
+    assert queue_timeline.moves(run, 0)["moves"] == []

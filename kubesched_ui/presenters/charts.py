@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kubesched_ui.reading.cycleview import ScoreCell, ScoreRow
+from kubesched_ui.presenters.cycle_presenter import ScoreCell, ScoreRow
 
 Figure = dict[str, Any]  # Plotly's: data, layout
 

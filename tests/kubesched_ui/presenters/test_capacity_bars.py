@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_ui.reading.vessels import DRAWN, Node, shelf, short_of
+from kubesched_ui.presenters.capacity_bars import DRAWN, Node, shelf, short_of
 
 GIB = 2**30
 

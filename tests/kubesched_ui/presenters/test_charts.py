@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.reading import figures
-from kubesched_ui.reading.cycleview import score_rows
+from kubesched_ui.presenters import charts
+from kubesched_ui.presenters.cycle_presenter import score_rows
 
 
 def test_score_bars_stack_to_the_totals_best_on_top() -> None:
     scored = {"P": {"weight": 2, "raw": {"a": 3, "b": 4}, "normalized": {"a": 30, "b": 40}}}
     scored["Q"] = {"weight": 1, "raw": {"a": 0, "b": 0}, "normalized": {"a": 60, "b": 0}}
-    figure = figures.score_bars(score_rows({"score": scored, "total": {"a": 120, "b": 80}, "selected": "a"}))
+    figure = charts.score_bars(score_rows({"score": scored, "total": {"a": 120, "b": 80}, "selected": "a"}))
     assert [(row["node"], row["total"], row["chosen"]) for row in figure["rows"]] == [
         ("a", 120, True),
         ("b", 80, False),
@@ -27,18 +27,18 @@ def test_nodes_with_long_names_of_one_beginning_have_a_bar_each_and_labels_that_
     names = [f"gke-production-europe-west1-pool-standard-{i}" for i in range(3)]
     part = {"weight": 1, "raw": dict.fromkeys(names, 5), "normalized": dict.fromkeys(names, 50)}
     rows = score_rows({"score": {"P": part}, "total": dict.fromkeys(names, 50), "selected": names[0]})
-    figure = figures.score_bars(rows)
+    figure = charts.score_bars(rows)
     assert len({row["label"] for row in figure["rows"]}) == 3
     assert {row["node"] for row in figure["rows"]} == set(names)
 
 
 def test_score_bars_of_nothing() -> None:
-    assert figures.score_bars([]) == {"plugins": [], "left_out": [], "rows": []}
+    assert charts.score_bars([]) == {"plugins": [], "left_out": [], "rows": []}
 
 
 def test_utilisation_merges_columns_beyond_its_bound() -> None:
     names = [f"n{i}" for i in range(2500)]
-    figure = figures.utilisation(names, [("cpu", [50.0] * 2500), ("pods", [10.0] * 2500)], lambda name: f"/n/{name}")
+    figure = charts.utilisation(names, [("cpu", [50.0] * 2500), ("pods", [10.0] * 2500)], lambda name: f"/n/{name}")
     heat = figure["data"][0]
     assert len(heat["x"]) <= 1000
     assert {value for row in heat["z"] for value in row} == {50.0, 10.0}
@@ -46,7 +46,7 @@ def test_utilisation_merges_columns_beyond_its_bound() -> None:
 
 
 def test_figures_are_json() -> None:
-    figure = figures.utilisation(["a"], [("cpu", [1])], str)
+    figure = charts.utilisation(["a"], [("cpu", [1])], str)
     assert json.loads(json.dumps(figure)) == figure
 
 
@@ -56,9 +56,9 @@ def test_points_that_are_the_same_everywhere_and_dwarf_the_others_are_not_drawn(
 
     scored = {"Avoid": of(10, 10, 10000), "Least": of(4, 2), "Same": of(3, 3)}
     totals = {"a": 100007, "b": 100005}
-    figure = figures.score_bars(score_rows({"score": scored, "total": totals, "selected": "a"}))
+    figure = charts.score_bars(score_rows({"score": scored, "total": totals, "selected": "a"}))
     assert figure["left_out"] == [("Avoid", 100000)]
     assert [name for name, _ in figure["plugins"]] == ["Least", "Same"]
     assert [round(sum(part["width"] for part in row["parts"])) for row in figure["rows"]] == [100, 71]
-    one = figures.score_bars(score_rows({"score": scored, "total": totals | {"b": 50}, "selected": "a"})[:1])
+    one = charts.score_bars(score_rows({"score": scored, "total": totals | {"b": 50}, "selected": "a"})[:1])
     assert one["left_out"] == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.reading.cycleview import (
+from kubesched_ui.presenters.cycle_presenter import (
     ALSO,
     HOT,
     LATE,

@@ -8,7 +8,7 @@ import msgspec
 from django.db.models import Q
 
 from kubesched_ui.models import Cycle, PodResult, Run
-from kubesched_ui.reading import history
+from kubesched_ui.presenters import pod_timeline
 from kubesched_ui.recording.eventlog import read_blocks
 from kubesched_ui.runs import simulations
 from kubesched_ui.scenarios import cluster_overview
@@ -38,7 +38,7 @@ def occupants(run: Run, view: ClusterView) -> tuple[dict[str, str], dict[str, st
     again = set(run.unbind) | set(run.pods or [])
     start = {key: pod.node for key, pod in view.pods.items() if pod.state == "bound" and key not in again}
     if run.in_time:
-        return start, history.occupants(run, start)
+        return start, pod_timeline.occupants(run, start)
     gone = evicted(run)
     now = {key: node for key, node in start.items() if key not in gone}
     placed = PodResult.objects.filter(run=run, result=PodResult.Result.SCHEDULED).values_list(

@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from kubesched_ui.exports import run_file
 from kubesched_ui.ingest.formats import OUR_API, TABLES_KIND
 from kubesched_ui.models import Run
-from kubesched_ui.reading import lanes, run_file
+from kubesched_ui.presenters import queue_timeline
 from kubesched_ui.recording.decided import Fingerprints, traces
 from kubesched_ui.recording.lanes import LANES, NOWHERE
 from scheduler_core.debugger.export_tables import CYCLES, SCORES, VERDICTS, Block, Columns, cycle_row
@@ -131,7 +132,7 @@ def _columns(types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> Colum
 def _moves(run: Run) -> Columns:
     if not run.in_time:
         return _columns(MOVES, [])
-    columns = lanes.recording_of(run).columns
+    columns = queue_timeline.recording_of(run).columns
     lane = np.full(NOWHERE + 1, None, object)
     lane[: len(LANES)] = LANES
     pods = np.array(columns.names, object)[columns.pod] if columns.names else np.zeros(0, object)

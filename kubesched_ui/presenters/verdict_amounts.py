@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubesched_ui.reading.cycleview import Matrix
+from kubesched_ui.presenters.cycle_presenter import Matrix
 from scheduler_core.debugger.headroom import TOLD, Room
 
 

@@ -13,8 +13,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from kubesched_ui.exports import parquet
 from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.reading import parquet
 from kubesched_ui.scenarios.samples import load_samples
 from scheduler_core.cycle.trace import CycleTrace
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
