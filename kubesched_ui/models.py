@@ -584,7 +584,7 @@ class NodeList(models.Model):
 
 
 class Moves(models.Model):
-    """Which pod came into which lane when, a batch of a run in time, in columns (recording/lanes.py)."""
+    """Which pod came into which lane when, a batch of a run in time, in columns (event_log/queue_sizes.py)."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="moves")
     first_seq = models.PositiveBigIntegerField()
@@ -600,7 +600,9 @@ class Marks(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="marks")
     first_seq = models.PositiveBigIntegerField()
-    data = PackedJSONField(help_text="[[t, kind, pod, node, seq, text], ...], as recording/marks.py has them")
+    data = PackedJSONField(
+        help_text="[[t, kind, pod, node, seq, text], ...], as event_log/timeline_markers.py has them"
+    )
 
     class Meta:
         ordering = ["run", "first_seq"]

@@ -126,7 +126,7 @@ REDIS_URL = env.text("REDIS_URL", f"unix://{BROKER_SOCKET}")
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        # No socket timeout: a websocket may stay idle for hours. Notices are short-lived (recording/notices.py).
+        # No socket timeout: a websocket may stay idle for hours. Notices are short-lived (websockets/subscriber.py).
         "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "capacity": 20, "expiry": 10},
     }
 }

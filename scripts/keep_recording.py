@@ -2,7 +2,7 @@
 
     python scripts/keep_recording.py NAME [FOLDER]
 
-Run it whenever tests/kubesched_ui/recording/test_kept.py says that the format has another shape, and commit the two
+Run it whenever tests/kubesched_ui/event_log/test_kept.py says that the format has another shape, and commit the two
 files it writes: a database with small runs (in one pass, in time, with volumes, devices, a group, a fork), and what the
 API tells of them. NAME sorts after those that are there, as 12-what-is-new.
 """
@@ -66,7 +66,7 @@ def runs() -> list[Any]:
 
 
 def told(run: Any) -> dict[str, Any]:
-    """As tests/kubesched_ui/recording/kept_runs.py has it."""
+    """As tests/kubesched_ui/event_log/stored_runs.py has it."""
     from django.test import Client
 
     from tests.kubesched_ui.task_headers import exported
@@ -90,7 +90,7 @@ def main(name: str, folder: Path) -> None:
     from django.db import connection
 
     from kubesched_ui.runs import lifecycle, tasks
-    from tests.kubesched_ui.recording.shape import shape
+    from tests.kubesched_ui.event_log.shape import shape
     from tests.scheduler_core.cycle.test_trace import full_trace
 
     logging.disable(logging.CRITICAL)

@@ -58,7 +58,7 @@ def carried(name: str) -> bool:
     from django.db import connection
     from django.test import Client
 
-    from tests.kubesched_ui.recording.kept_runs import KEPT, told
+    from tests.kubesched_ui.event_log.stored_runs import KEPT, told
 
     with connection.cursor() as cursor:
         cursor.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
@@ -90,7 +90,7 @@ def main(names: list[str]) -> int:
 
         django.setup()
         logging.disable(logging.CRITICAL)
-        from tests.kubesched_ui.recording.kept_runs import NAMES
+        from tests.kubesched_ui.event_log.stored_runs import NAMES
 
         return 1 if [name for name in names or NAMES if not carried(name)] else 0
 

@@ -35,7 +35,7 @@ FLOORS = {
         ("models",),
         ("seeing", "backup", "beside"),
         ("accounts",),
-        ("admin", "ingest", "recording"),
+        ("admin", "ingest", "event_log", "websockets"),
         ("housekeeping",),
         ("scenarios",),
         ("runs",),

@@ -23,7 +23,7 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 class Doors:
     """Reads the cookies of a websocket. Who may see what it is about is asked where it is answered
-    (recording/rights.py): before anything is sent, and every second from then on."""
+    (websockets/permissions.py): before anything is sent, and every second from then on."""
 
     def __init__(self, application: Application) -> None:
         self.application = application

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Text, find
+from kubesched_ui.event_log.log import join, read_blocks
 from kubesched_ui.models import Run
-from kubesched_ui.recording.eventlog import join, read_blocks
 
 SCANNED = 10_000  # blocks that one answer looks through for events of a type
 

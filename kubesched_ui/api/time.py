@@ -43,7 +43,9 @@ class Lanes(Schema):
 
 
 class Mark(Schema):
-    kind: str = Field(description="step, created, deleted, cordon, taint, allocatable, ...: recording/marks.py")
+    kind: str = Field(
+        description="step, created, deleted, cordon, taint, allocatable, ...: event_log/timeline_markers.py"
+    )
     t: float = Field(description="Of the first.")
     to: float = Field(description="Of the last.")
     count: int = Field(description="Marks of a kind in one part of the time are told as one.")

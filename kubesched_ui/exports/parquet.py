@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from kubesched_ui.event_log.fingerprints import Fingerprints, traces
+from kubesched_ui.event_log.queue_sizes import LANES, NOWHERE
 from kubesched_ui.exports import run_file
 from kubesched_ui.ingest.formats import OUR_API, TABLES_KIND
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import queue_timeline
-from kubesched_ui.recording.decided import Fingerprints, traces
-from kubesched_ui.recording.lanes import LANES, NOWHERE
 from scheduler_core.debugger.export_tables import CYCLES, SCORES, VERDICTS, Block, Columns, cycle_row
 
 MOVES = {"seq": "BIGINT", "t": "DOUBLE", "pod": "VARCHAR", "from": "VARCHAR", "to": "VARCHAR"}

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 from asgiref.sync import sync_to_async
 
+from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.exports import parquet as tables
 from kubesched_ui.exports import run_file as carried
 from kubesched_ui.ingest.formats import LIST_SAYS, OUR_GROUP
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.presenters import cycle_rows
-from kubesched_ui.recording.decided import traces
 from kubesched_ui.runs.simulations import added_pods, pod_key, pods_named
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io"

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from django.conf import settings
 
+from kubesched_ui.event_log.fingerprints import Fingerprints, traces
 from kubesched_ui.ingest.formats import OUR_API, RUN_KIND
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Run
-from kubesched_ui.recording.decided import Fingerprints, traces
 from kubesched_ui.runs import forking
 from kubesched_ui.runs.lifecycle import settings_of
 from scheduler_core.debugger.fingerprint import SIZE

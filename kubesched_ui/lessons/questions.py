@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kubesched_ui.event_log.event_text import sentence
 from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import Amount, Seconds, same, shown
 from kubesched_ui.lessons.functions import NOWHERE, Facts, woke
 from kubesched_ui.lessons.functions import rule as rule_of
 from kubesched_ui.lessons.parser import Ask, Focus
-from kubesched_ui.recording.sentences import sentence
 from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds
 from scheduler_core.preemption.pick_one_node import RULES

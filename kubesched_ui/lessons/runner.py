@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.events import Event
+from kubesched_ui.event_log.timeline_recorder import Chronicle
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.lessons.fake_extender import Exchange, answering
 from kubesched_ui.lessons.parser import Settings
 from kubesched_ui.presenters.cycle_rows import cycle_dict
 from kubesched_ui.queries.queue_times import rules, way
-from kubesched_ui.recording.chronicle import Chronicle
-from kubesched_ui.recording.events import Event
-from kubesched_ui.recording.sentences import sentence
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace

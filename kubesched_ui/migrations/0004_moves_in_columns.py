@@ -13,7 +13,7 @@ NOWHERE = 255
 def to_columns(apps: Any, schema_editor: Any) -> None:
     """Moves were lists of [t, ns/name, lane, seq]; each run's become one batch of columns."""
     from kubesched_ui.fields import unpack
-    from kubesched_ui.recording.lanes import Move, encode
+    from kubesched_ui.event_log.queue_sizes import Move, encode
 
     moves = apps.get_model("kubesched_ui", "Moves").objects.using(schema_editor.connection.alias)
     for run in moves.order_by().values_list("run", flat=True).distinct():
@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
                 (
                     "data",
                     kubesched_ui.fields.PackedJSONField(
-                        help_text="[[t, kind, pod, node, seq, text], ...], as recording/marks.py has them"
+                        help_text="[[t, kind, pod, node, seq, text], ...], as event_log/timeline_markers.py has them"
                     ),
                 ),
                 (

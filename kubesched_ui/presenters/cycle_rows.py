@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.recording.eventlog import read_blocks
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import Status
 

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from kubesched_ui.event_log.event_text import parts
+from kubesched_ui.event_log.events import Event
+from kubesched_ui.event_log.log import read_blocks
+from kubesched_ui.event_log.queue_sizes import LANE
 from kubesched_ui.fields import unpack
 from kubesched_ui.models import EventBlock, Run
 from kubesched_ui.presenters.queue_timeline import Recording, recording_of
-from kubesched_ui.recording.eventlog import read_blocks
-from kubesched_ui.recording.events import Event
-from kubesched_ui.recording.lanes import LANE
-from kubesched_ui.recording.sentences import parts
 
 SAME = 1e-9  # seconds; moments that are closer are one
 DEEPEST = 6

@@ -7,9 +7,9 @@ from collections import Counter
 import msgspec
 from django.db.models import Q
 
+from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.models import Cycle, PodResult, Run
 from kubesched_ui.presenters import pod_timeline
-from kubesched_ui.recording.eventlog import read_blocks
 from kubesched_ui.runs import simulations
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import ClusterView

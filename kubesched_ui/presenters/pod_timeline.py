@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
+from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.events import Event
+from kubesched_ui.event_log.queue_sizes import LANE
 from kubesched_ui.fields import unpack
 from kubesched_ui.models import EventBlock, PodResult, Run
 from kubesched_ui.presenters import attempts as attempted
 from kubesched_ui.presenters import queue_timeline
 from kubesched_ui.presenters.events_at import causes_of
-from kubesched_ui.recording.events import Event
-from kubesched_ui.recording.lanes import LANE
-from kubesched_ui.recording.sentences import sentence
 from scheduler_core.api.duration import span
 from scheduler_core.queue.scheduling_queue import leftover_seconds
 from scheduler_core.releases import Release, get_release

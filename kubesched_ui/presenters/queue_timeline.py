@@ -1,6 +1,6 @@
 """The lanes of a run in time, read back: their sizes over time, and every move of a stretch of it.
 
-Computed from columns over the run's moves (recording/lanes.py). Whatever its length, a page gets an overview of a run
+Computed from columns over the run's moves (event_log/queue_sizes.py). Whatever its length, a page gets an overview of a run
 in as many steps as it can draw, and stretches that it can hold, each exact.
 """
 
@@ -16,10 +16,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from kubesched_ui.event_log.queue_sizes import LANE, LANES, NOWHERE, Columns, decode
+from kubesched_ui.event_log.timeline_markers import TRACK, Mark, mark_of
 from kubesched_ui.fields import unpack
 from kubesched_ui.models import EventBlock, Marks, Moves, RecordingBlock, Run
-from kubesched_ui.recording.lanes import LANE, LANES, NOWHERE, Columns, decode
-from kubesched_ui.recording.marks import TRACK, Mark, mark_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.events import Event
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import pod_timeline
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.remedies import configuration_of, maker
-from kubesched_ui.recording.events import Event
-from kubesched_ui.recording.sentences import sentence
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotThere

@@ -13,10 +13,13 @@ from urllib.parse import parse_qs
 from django.conf import settings
 from django.http import parse_cookie
 
-from kubesched_ui.recording import counted
-from kubesched_ui.recording.feed import in_thread
-from kubesched_ui.recording.rights import Scope
-from kubesched_ui.recording.sockets import (
+from kubesched_ui.rooms import joining, opening
+from kubesched_ui.rooms.removing import REMOVED
+from kubesched_ui.rooms.watching import Lookout, Viewer, Words
+from kubesched_ui.websockets import socket_metrics
+from kubesched_ui.websockets.message_cache import in_thread
+from kubesched_ui.websockets.permissions import Scope
+from kubesched_ui.websockets.websocket_base import (
     FAILED,
     FRAMES,
     LATER,
@@ -28,9 +31,6 @@ from kubesched_ui.recording.sockets import (
     attended,
     close,
 )
-from kubesched_ui.rooms import joining, opening
-from kubesched_ui.rooms.removing import REMOVED
-from kubesched_ui.rooms.watching import Lookout, Viewer, Words
 
 logger = logging.getLogger(__name__)
 
@@ -56,15 +56,15 @@ def who(scope: Scope) -> tuple[int, int | None] | None:
 
 async def serve(scope: Scope, send: Send) -> None:
     """Sends what there is to send. Whatever ends it ends the socket."""
-    if len(counted.sockets) >= settings.SOCKETS_MAX:
-        counted.refused += 1
+    if len(socket_metrics.sockets) >= settings.SOCKETS_MAX:
+        socket_metrics.refused += 1
         await close(send, Ending(LATER, CROWDED))
         return
     here, window = Lookout.here(), scope.get("extensions", {}).get(FRAMES)
     version = parse_qs(scope["query_string"].decode("utf-8", "replace")).get("version", ["0"])[0]
     known = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
     viewer: Viewer | None = None
-    counted.sockets.add(waiting := Waiting())
+    socket_metrics.sockets.add(waiting := Waiting())
     try:
         found = await in_thread(who, scope)
         if found is None:
@@ -81,7 +81,7 @@ async def serve(scope: Scope, send: Send) -> None:
         logger.exception("The websocket of a room failed")
         ending = Ending(FAILED)
     finally:
-        counted.sockets.discard(waiting)
+        socket_metrics.sockets.discard(waiting)
         if viewer is not None:
             here.leave(viewer.watch, viewer)
     await close(send, ending)
@@ -127,5 +127,5 @@ async def tell(viewer: Viewer, send: Send, words: Words) -> None:
         await send({"type": "websocket.send", "text": made[0].decode()})
     else:
         await send({"type": "websocket.send", "frames": made})
-    counted.messages += 1
-    counted.octets += sum(map(len, made))
+    socket_metrics.messages += 1
+    socket_metrics.octets += sum(map(len, made))

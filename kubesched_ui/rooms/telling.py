@@ -15,7 +15,7 @@ from functools import partial
 from channels.layers import get_channel_layer
 from django.db import transaction
 
-from kubesched_ui.recording.notify import group
+from kubesched_ui.websockets.publisher import group
 
 logger = logging.getLogger(__name__)
 

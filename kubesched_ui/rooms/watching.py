@@ -1,4 +1,4 @@
-"""The rooms that sockets of this process watch (recording/lookout.py): each is read once, for all of its sockets.
+"""The rooms that sockets of this process watch (websockets/hub.py): each is read once, for all of its sockets.
 
 What a look finds is put into messages once; each socket takes the newest ones, whatever it missed.
 """
@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kubesched_ui.recording import lookout
-from kubesched_ui.recording.feed import Form, in_thread
-from kubesched_ui.recording.frames import frames
 from kubesched_ui.rooms import seen, telling
 from kubesched_ui.rooms.errors import Refused
 from kubesched_ui.rooms.models import Room
 from kubesched_ui.rooms.moving import OVER
+from kubesched_ui.websockets import hub
+from kubesched_ui.websockets.message_cache import Form, in_thread
+from kubesched_ui.websockets.ws_frames import frames
 
 
 class Words:
@@ -85,7 +85,7 @@ def read(room: Room, question: Question) -> Seen:
 
 
 @dataclass(eq=False)
-class Viewer(lookout.Viewer):
+class Viewer(hub.Viewer):
     """A socket. `student`: whose it is, None of whoever teaches. `version`, `counts`: what it was sent last."""
 
     watch: Watch
@@ -98,14 +98,14 @@ class Viewer(lookout.Viewer):
 
 
 @dataclass(eq=False)
-class Watch(lookout.Watch):
+class Watch(hub.Watch):
     """A room that is watched, as it was when it was last looked at; `gone`: it is not there any more."""
 
     seen: Seen | None = None
     gone: bool = False
 
 
-class Lookout(lookout.Lookout[Watch]):
+class Lookout(hub.Lookout[Watch]):
     """All watches of an event loop. Pages of this process tell it directly."""
 
     of = telling.OF

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from kubesched_ui.event_log.fork_copy import adopt_in_time, adopt_once
+from kubesched_ui.event_log.log import RunLog
+from kubesched_ui.event_log.timeline_recorder import Chronicle
 from kubesched_ui.models import Cycle, GroupCycle, PodResult, RecordingBlock, Run
-from kubesched_ui.recording.adopting import adopt_in_time, adopt_once
-from kubesched_ui.recording.chronicle import Chronicle
-from kubesched_ui.recording.eventlog import RunLog
 from kubesched_ui.runs import forking, simulations
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.prefix import (

@@ -19,10 +19,10 @@ import msgspec
 from django.db import transaction
 from msgspec import Meta
 
+from kubesched_ui.event_log.fingerprints import Fingerprints, traces
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Breakpoint, Run, Scenario
-from kubesched_ui.recording.decided import Fingerprints, traces
 from kubesched_ui.runs import configuring
 from kubesched_ui.runs.forking import FORKED, MOST_STAGES, chosen
 from kubesched_ui.runs.lifecycle import RunSettings, create_run, enqueue, settings_of, validate

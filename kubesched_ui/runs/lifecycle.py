@@ -15,9 +15,9 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
+from kubesched_ui.event_log.log import LostClaim, RunLog
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import ClusterObject, Run, Scenario
-from kubesched_ui.recording.eventlog import LostClaim, RunLog
 from kubesched_ui.runs import configuring, estimate, template, typed
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios import podgroups, virtual_time

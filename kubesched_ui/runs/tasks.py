@@ -14,19 +14,19 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from kubesched_ui.event_log.events import Event, cycle_events, event
+from kubesched_ui.event_log.log import Cancelled, LostClaim, OutOfTime, RunLog, read_blocks
+from kubesched_ui.event_log.pod_result import pod_result
+from kubesched_ui.event_log.rows import CycleRow
+from kubesched_ui.event_log.timeline_recorder import Chronicle
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, RecordingBlock, Run
 from kubesched_ui.outages import DATABASE, FULL, trouble_of
-from kubesched_ui.recording.chronicle import Chronicle
-from kubesched_ui.recording.eventlog import Cancelled, LostClaim, OutOfTime, RunLog, read_blocks
-from kubesched_ui.recording.events import Event, cycle_events, event
-from kubesched_ui.recording.notify import Notifier
-from kubesched_ui.recording.outcome import pod_result
-from kubesched_ui.recording.rows import CycleRow
 from kubesched_ui.runs import dispatch, forked, forking, holding, importing, lifecycle, simulations
 from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.seeing.logs import REQUEST_ID, RUN_ID
+from kubesched_ui.websockets.publisher import Notifier
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
 from scheduler_core.debugger.recording import MOVES_PART, Recorder

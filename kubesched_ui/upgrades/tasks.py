@@ -15,11 +15,11 @@ from django.db.models.functions import Now
 from django.dispatch import receiver
 from django.utils import timezone
 
+from kubesched_ui.event_log.log import Cancelled, LostClaim
 from kubesched_ui.models import Run, Upgrade
 from kubesched_ui.outages import DATABASE
 from kubesched_ui.queries.comparisons import inputs_of
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.recording.eventlog import Cancelled, LostClaim
 from kubesched_ui.runs import holding, lifecycle
 from kubesched_ui.runs.tasks import Heartbeat
 from kubesched_ui.upgrades import life

@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from kubesched_ui.event_log.event_text import sentence
 from kubesched_ui.exports import slides
 from kubesched_ui.exports.slides import Slide
 from kubesched_ui.models import Cycle, PodResult, Run
@@ -20,7 +21,6 @@ from kubesched_ui.presenters import capacity_bars, charts, pod_timeline
 from kubesched_ui.presenters.cycle_presenter import score_rows
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
-from kubesched_ui.recording.sentences import sentence
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.views import pod_context, run_context
 from kubesched_ui.views.errors import readable

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.recording.eventlog import RunLog
 from kubesched_ui.runs.tasks import record, record_in_time
 
 

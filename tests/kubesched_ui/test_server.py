@@ -24,7 +24,7 @@ APPLICATION = """
     import pathlib
     import random
     import __main__
-    from kubesched_ui.recording.frames import frames
+    from kubesched_ui.websockets.ws_frames import frames
     FRAME = "x" * 100_000
     __main__.READER_S = 4
     accepted = []

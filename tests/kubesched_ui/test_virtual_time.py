@@ -14,9 +14,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from kubesched_ui.event_log.queue_sizes import LANES
 from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.recording.lanes import LANES
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER

@@ -15,7 +15,7 @@ from kubesched_ui.accounts import tokens, websocket_auth
 from kubesched_ui.accounts.models import Share
 from kubesched_ui.asgi import application
 from kubesched_ui.models import Run
-from kubesched_ui.recording.sockets import NOT_YOURS
+from kubesched_ui.websockets.websocket_base import NOT_YOURS
 from tests.kubesched_ui.accounts.conftest import World, client_of
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -327,7 +327,7 @@ def test_a_run_taken_up_again_is_the_same_as_one_that_was_not(client: Client, mo
                 raise Killed
             yield trace
 
-    monkeypatch.setattr("kubesched_ui.recording.eventlog.settings.RUN_BATCH_CYCLES", 2)
+    monkeypatch.setattr("kubesched_ui.event_log.log.settings.RUN_BATCH_CYCLES", 2)
     monkeypatch.setattr(Simulation, "run", dies)
     with pytest.raises(Killed):
         execute_run(started["id"])

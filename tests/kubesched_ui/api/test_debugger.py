@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from kubesched_ui.event_log import log
 from kubesched_ui.models import EventBlock, RecordingBlock, Run, Scenario
 from kubesched_ui.queries import recording_cache
-from kubesched_ui.recording import eventlog
 from kubesched_ui.runs import simulations
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
@@ -270,12 +270,12 @@ def test_a_run_that_fails_keeps_no_more_than_its_cycles(
     def fails(self: Any, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError("made to fail")
 
-    original = eventlog.RunLog.add_cycle
+    original = log.RunLog.add_cycle
 
     def failing(self: Any, cycle: Any, *args: Any) -> None:
         (fails if cycle.number == 4 else original)(self, cycle, *args)
 
-    monkeypatch.setattr(eventlog.RunLog, "add_cycle", failing)
+    monkeypatch.setattr(log.RunLog, "add_cycle", failing)
     execute_run(run.pk)
     run.refresh_from_db()
     assert (run.state, run.cycles_done) == ("failed", 2)

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from django.test import Client
 
+from kubesched_ui.event_log import queue_sizes as stored_lanes
 from kubesched_ui.fields import unpack
 from kubesched_ui.models import Cycle, EventBlock, Marks, Moves, NodeList, PodResult, Run
 from kubesched_ui.queries.recording_cache import recording_of
-from kubesched_ui.recording import lanes as stored_lanes
 from kubesched_ui.runs import forking, lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER

@@ -13,8 +13,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 
+from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.recording.decided import traces
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.api.test_fork import cycles_of, decided, events_of, forked, marks_of, moves_of, without

@@ -11,10 +11,10 @@ from django.test import Client
 
 from kubesched_ui.editor import limits
 from kubesched_ui.editor.analysis import reading
+from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.recording.eventlog import RunLog
 from kubesched_ui.runs.tasks import record
 from kubesched_ui.scenarios.samples import load_samples
 from tests.kubesched_ui.editor.texts import MIXED

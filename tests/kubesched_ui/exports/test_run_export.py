@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
+from kubesched_ui.event_log import fingerprints
 from kubesched_ui.exports import run_export
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.recording import decided
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 FORMATS = {
@@ -40,7 +40,7 @@ def read(run: Run, form: str, gone: Any) -> bytes:
 @pytest.mark.parametrize("form", FORMATS)
 def test_one_of_a_run_that_is_deleted_meanwhile_breaks(form: str, which: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_export, "CHUNK", 1)
-    monkeypatch.setattr(decided, "AT_ONCE", 1)
+    monkeypatch.setattr(fingerprints, "AT_ONCE", 1)
     run = ran(scenario(node("n1"), *(pod(f"p{i}") for i in range(3))))
     assert read(run, form, None)
     with pytest.raises(Exception, match=r"was deleted|does not exist"):

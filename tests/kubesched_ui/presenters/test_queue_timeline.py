@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubesched_ui.event_log.queue_sizes import LANE, LANES, NOWHERE, Columns, Move, decode, encode
+from kubesched_ui.event_log.timeline_markers import KINDS, TRACK, Mark
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import queue_timeline
-from kubesched_ui.recording.lanes import LANE, LANES, NOWHERE, Columns, Move, decode, encode
-from kubesched_ui.recording.marks import KINDS, TRACK, Mark
 
 LENGTH = 20.0
 

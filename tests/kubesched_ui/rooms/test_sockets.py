@@ -15,12 +15,12 @@ from django.test import Client
 
 from kubesched_ui.asgi import application
 from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, questions, step_state
-from kubesched_ui.recording import counted, lookout
-from kubesched_ui.recording.notices import Notices
-from kubesched_ui.recording.notify import group
 from kubesched_ui.rooms import joining, parts, telling, watching
 from kubesched_ui.rooms.models import Room, Student
 from kubesched_ui.rooms.removing import REMOVED
+from kubesched_ui.websockets import hub, socket_metrics
+from kubesched_ui.websockets.publisher import group
+from kubesched_ui.websockets.subscriber import Notices
 from tests.kubesched_ui.rooms.conftest import Class, browser, opened
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -31,7 +31,7 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.CHANNEL_LAYERS = {
         "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
     }
-    monkeypatch.setattr(lookout, "POLL_S", 0.05)
+    monkeypatch.setattr(hub, "POLL_S", 0.05)
     monkeypatch.setattr(watching.Lookout, "spacing_s", 0.01)
 
 
@@ -163,7 +163,7 @@ async def test_who_has_not_joined_hears_nothing(settings: Any) -> None:
     socket = await connect(f"/ws/rooms/teach/{room.key}")
     await socket.receive_output(timeout=5)
     assert (await socket.receive_output(timeout=5))["code"] == 1013
-    assert not counted.sockets
+    assert not socket_metrics.sockets
 
 
 async def test_nothing_unrevealed_reaches_a_student(monkeypatch: pytest.MonkeyPatch) -> None:

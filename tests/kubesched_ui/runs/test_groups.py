@@ -15,7 +15,7 @@ from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import lifecycle, pairs
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list
-from tests.kubesched_ui.recording.test_events import messages
+from tests.kubesched_ui.event_log.test_events import messages
 from tests.scheduler_core.build import ZONE, node
 from tests.scheduler_core.pod_groups.test_groups import group, members
 

@@ -9,8 +9,8 @@ import pytest
 from django.db import InternalError, OperationalError
 from django.utils import timezone
 
+from kubesched_ui.event_log.log import LostClaim, RunLog
 from kubesched_ui.models import Run
-from kubesched_ui.recording.eventlog import LostClaim, RunLog
 from kubesched_ui.runs import holding, lifecycle, tasks
 from tests.kubesched_ui.recordings import node, pod, scenario
 

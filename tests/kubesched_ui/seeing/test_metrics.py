@@ -18,11 +18,11 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.recording import counted
 from kubesched_ui.scenarios import upload_metrics as uploads
 from kubesched_ui.scenarios.upload_pool import Readers
 from kubesched_ui.seeing import stored
 from kubesched_ui.seeing.bounded import Bounded
+from kubesched_ui.websockets import socket_metrics
 from tests.kubesched_ui.clusters import taught
 
 
@@ -84,8 +84,8 @@ def test_uploads_and_sockets_are_counted(client: Client, monkeypatch: pytest.Mon
     for body, status in ((taught(), 201), (b"{", 400)):
         answer = client.post("/api/scenarios", body, content_type="application/octet-stream")
         assert answer.status_code == status
-    monkeypatch.setattr(counted, "sockets", [SimpleNamespace(lag=3), SimpleNamespace(lag=40)])
-    monkeypatch.setattr(counted, "messages", 7)
+    monkeypatch.setattr(socket_metrics, "sockets", [SimpleNamespace(lag=3), SimpleNamespace(lag=40)])
+    monkeypatch.setattr(socket_metrics, "messages", 7)
     monkeypatch.setattr(uploads, "readers", SimpleNamespace(started=lambda: Readers()))
     found = read(client)
     for how, number in (("stored", 1), ("refused", 1), ("failed", 0)):

@@ -13,10 +13,11 @@ from urllib.parse import parse_qs
 
 from django.conf import settings
 
-from kubesched_ui.recording import counted
-from kubesched_ui.recording.feed import Message, Unreadable
-from kubesched_ui.recording.rights import Scope
-from kubesched_ui.recording.sockets import (
+from kubesched_ui.websockets import socket_metrics
+from kubesched_ui.websockets.message_cache import Message, Unreadable
+from kubesched_ui.websockets.permissions import Scope
+from kubesched_ui.websockets.run_hub import Lookout, Viewer
+from kubesched_ui.websockets.websocket_base import (
     BAD_REQUEST,
     FAILED,
     FRAMES,
@@ -30,7 +31,6 @@ from kubesched_ui.recording.sockets import (
     close,
     gone,
 )
-from kubesched_ui.recording.watching import Lookout, Viewer
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ async def serve(scope: Scope, send: Send) -> None:
     if not (since.isascii() and since.isdigit() and len(since) < 19):
         await close(send, Ending(BAD_REQUEST, "since must be a whole number, the last seq that was seen."))
         return
-    if len(counted.sockets) >= settings.SOCKETS_MAX:
-        counted.refused += 1
+    if len(socket_metrics.sockets) >= settings.SOCKETS_MAX:
+        socket_metrics.refused += 1
         await close(send, Ending(LATER, "Too many people watch runs on this server now."))
         return
     here, run_id = Lookout.here(), int(scope["url_route"]["kwargs"]["run_id"])
@@ -70,7 +70,7 @@ async def serve(scope: Scope, send: Send) -> None:
         watch=here.watch(run_id),
         task=asyncio.current_task(),
     )
-    counted.sockets.add(viewer)
+    socket_metrics.sockets.add(viewer)
     sending = Sending(send)
     try:
         await stream(here, viewer, sending)
@@ -85,7 +85,7 @@ async def serve(scope: Scope, send: Send) -> None:
         logger.exception("The websocket of run %s failed", run_id)
         ending = Ending(FAILED)
     finally:
-        counted.sockets.discard(viewer)
+        socket_metrics.sockets.discard(viewer)
         here.leave(viewer.watch, viewer)
     await close(send, ending._replace(says="") if sending.midway else ending)
 
@@ -121,5 +121,5 @@ class Sending:
         else:
             await self.send({"type": "websocket.send", "frames": message.frames})
         self.midway = False
-        counted.messages += 1
-        counted.octets += message.size
+        socket_metrics.messages += 1
+        socket_metrics.octets += message.size

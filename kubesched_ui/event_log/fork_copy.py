@@ -9,10 +9,10 @@ import msgspec
 from django.db import connection, transaction
 from django.db.models import Model
 
+from kubesched_ui.event_log.log import LostClaim, insert
+from kubesched_ui.event_log.rows import COUNTS, CycleRow, GroupRow, ResultRow
 from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, EventBlock, GroupCycle, NodeList, PodResult, RecordingBlock, Run
-from kubesched_ui.recording.eventlog import LostClaim, insert
-from kubesched_ui.recording.rows import COUNTS, CycleRow, GroupRow, ResultRow
 from scheduler_core.debugger.recording import Block
 from scheduler_core.errors import InputError
 

@@ -14,11 +14,11 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from kubesched_ui.asgi import application
+from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.models import Run
-from kubesched_ui.recording import consumers, counted, feed, watching
-from kubesched_ui.recording.eventlog import read_blocks
 from kubesched_ui.runtime.fair_scheduler import Turns
-from tests.kubesched_ui.recording.viewing import LAST, connect, frames, new_run, seqs, write_run, written
+from kubesched_ui.websockets import consumers, message_cache, run_hub, socket_metrics
+from tests.kubesched_ui.event_log.viewing import LAST, connect, frames, new_run, seqs, write_run, written
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -39,29 +39,29 @@ async def closed(socket: WebsocketCommunicator) -> tuple[int, str]:
 async def nobody_left() -> None:
     """Once all sockets are gone nothing goes on."""
     for _ in range(200):
-        if not counted.sockets:
+        if not socket_metrics.sockets:
             break
         await asyncio.sleep(0.01)
-    assert not counted.sockets
-    assert watching.Lookout.one is not None
-    assert not watching.Lookout.one.watches
-    assert watching.Lookout.one.following is None
-    assert watching.Lookout.one.feed.size == 0
+    assert not socket_metrics.sockets
+    assert run_hub.Lookout.one is not None
+    assert not run_hub.Lookout.one.watches
+    assert run_hub.Lookout.one.following is None
+    assert run_hub.Lookout.one.feed.size == 0
 
 
 async def test_one_reading_feeds_all() -> None:
     run = await written()
-    before = counted.readings
+    before = socket_metrics.readings
     assert await seqs(await connect(run)) == list(range(1, LAST + 1))
-    alone = counted.readings - before
+    alone = socket_metrics.readings - before
     got = await asyncio.gather(*(seqs(socket) for socket in [await connect(run) for _ in range(10)]))
     assert got == [list(range(1, LAST + 1))] * 10
-    assert counted.readings - before == 2 * alone  # ten read as often as one
+    assert socket_metrics.readings - before == 2 * alone  # ten read as often as one
     await nobody_left()
 
 
 async def test_who_came_in_elsewhere_meets_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "MEET", 100)
+    monkeypatch.setattr(message_cache, "MEET", 100)
     run = await written()
     ways = []
     for since in (0, 17, 41):
@@ -75,19 +75,19 @@ async def test_sockets_of_one_pod_do_not_read_what_is_not_theirs() -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run, more=f"&pod=ns/p{n}") for n in (3, 99)]
     await asyncio.sleep(0.2)
-    before = counted.readings
+    before = socket_metrics.readings
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.03))
     got = await asyncio.gather(*(seqs(socket) for socket in sockets))
     await writing
     assert got == [[1, *range(2 + 3 * (n - 1), 5 + 3 * (n - 1)), LAST] for n in (3, 99)]
-    assert counted.readings - before <= 8  # of two dozen batches
+    assert socket_metrics.readings - before <= 8  # of two dozen batches
 
 
 def fails(*_: Any) -> Any:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-@pytest.mark.parametrize("broken", [(watching, "look"), (feed, "read"), (watching, "may_see")])
+@pytest.mark.parametrize("broken", [(run_hub, "look"), (message_cache, "read"), (run_hub, "may_see")])
 async def test_a_database_that_is_away_ends_every_socket(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run) for _ in range(5)]
@@ -119,7 +119,7 @@ def nobody(run_id: int, scopes: Sequence[Any]) -> list[bool]:
 
 async def test_who_may_not_see_a_run_is_told_as_if_there_were_none(monkeypatch: pytest.MonkeyPatch) -> None:
     run = await written()
-    monkeypatch.setattr(watching, "may_see", nobody)
+    monkeypatch.setattr(run_hub, "may_see", nobody)
     socket = await connect(run)
     message = json.loads((await socket.receive_output(timeout=5))["text"])
     assert message == {"error": f"There is no run {run.pk}."}
@@ -134,7 +134,7 @@ async def test_a_right_that_is_taken_back_ends_the_socket(monkeypatch: pytest.Mo
         return [b"kept" in scope["query_string"] for scope in scopes]
 
     await asyncio.sleep(0.2)
-    monkeypatch.setattr(watching, "may_see", only_one)
+    monkeypatch.setattr(run_hub, "may_see", only_one)
     assert await closed(gone) == (4403, f"Run {run.pk} is not shared with you any more.")
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
     assert await seqs(stays) == list(range(1, LAST + 1))
@@ -166,8 +166,8 @@ async def test_a_reader_who_takes_nothing_holds_one_message_and_can_be_ended(mon
     task, sent, tell = await blocked(run)
     assert await seqs(await connect(run)) == list(range(1, LAST + 1))  # the others do not wait for it
     assert [message["type"] for message in sent] == ["websocket.accept", "websocket.send"]
-    assert counted.lags() == [LAST]
-    monkeypatch.setattr(watching, "may_see", nobody)
+    assert socket_metrics.lags() == [LAST]
+    monkeypatch.setattr(run_hub, "may_see", nobody)
     while sent[-1]["type"] != "websocket.close":
         await asyncio.sleep(0.01)
     assert sent[2:] == [{"type": "websocket.close", "code": 4403}]  # no sentence in the middle of a message
@@ -193,7 +193,7 @@ async def test_sockets_that_vanish_leave_nothing_behind() -> None:
 
 async def test_what_nobody_waits_for_any_more_is_not_kept() -> None:
     run = await written()
-    here = feed.Feed(Turns())
+    here = message_cache.Feed(Turns())
     gone = asyncio.create_task(here.after((run.pk, "", 0), None, LAST, ()))
     await asyncio.sleep(0)
     gone.cancel()

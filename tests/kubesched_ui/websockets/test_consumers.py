@@ -10,8 +10,8 @@ from channels.testing import WebsocketCommunicator
 
 from kubesched_ui.asgi import application
 from kubesched_ui.models import Run
-from kubesched_ui.recording import notices
-from tests.kubesched_ui.recording.viewing import LAST, connect, frames, new_run, seqs, write_run
+from kubesched_ui.websockets import subscriber
+from tests.kubesched_ui.event_log.viewing import LAST, connect, frames, new_run, seqs, write_run
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -105,7 +105,7 @@ class BrokenLayer:
 
 async def test_without_a_broker_events_still_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
     run = await database_sync_to_async(new_run)()
-    monkeypatch.setattr(notices, "get_channel_layer", BrokenLayer)
+    monkeypatch.setattr(subscriber, "get_channel_layer", BrokenLayer)
     socket = await connect(run)
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.0, 20))
     assert await seqs(socket) == list(range(1, 1 + 60 + 1 + 1))

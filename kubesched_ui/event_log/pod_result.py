@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.recording.events import Event
-from kubesched_ui.recording.rows import ResultRow
+from kubesched_ui.event_log.events import Event
+from kubesched_ui.event_log.rows import ResultRow
 
 MAX_REASONS = 20
 NONE: dict[str, Any] = {}

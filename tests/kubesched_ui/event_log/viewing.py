@@ -13,10 +13,10 @@ from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 
 from kubesched_ui.asgi import application
+from kubesched_ui.event_log.events import event
+from kubesched_ui.event_log.log import CycleRow, ResultRow, RunLog
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.recording.eventlog import CycleRow, ResultRow, RunLog
-from kubesched_ui.recording.events import event
-from kubesched_ui.recording.notify import group
+from kubesched_ui.websockets.publisher import group
 
 CYCLES = 120
 LAST = 1 + 3 * CYCLES + 1

@@ -12,7 +12,7 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from kubesched_ui.recording.notify import group
+from kubesched_ui.websockets.publisher import group
 
 logger = logging.getLogger(__name__)
 

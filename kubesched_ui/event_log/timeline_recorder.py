@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kubesched_ui.recording.events import cycle_events, event
-from kubesched_ui.recording.lanes import LANE, NOWHERE, Move
-from kubesched_ui.recording.marks import mark_of
-from kubesched_ui.recording.outcome import pod_result
-from kubesched_ui.recording.rows import COUNTS, CycleRow, Entry, NodeNames, ResultRow
+from kubesched_ui.event_log.events import cycle_events, event
+from kubesched_ui.event_log.pod_result import pod_result
+from kubesched_ui.event_log.queue_sizes import LANE, NOWHERE, Move
+from kubesched_ui.event_log.rows import COUNTS, CycleRow, Entry, NodeNames, ResultRow
+from kubesched_ui.event_log.timeline_markers import mark_of
 from scheduler_core.virtual_time.engine import Record
 
 

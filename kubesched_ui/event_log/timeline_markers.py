@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kubesched_ui.recording.events import Event
-from kubesched_ui.recording.sentences import sentence
+from kubesched_ui.event_log.event_text import sentence
+from kubesched_ui.event_log.events import Event
 
 # The rows of the track from top to bottom, and the kinds of marks in each.
 TRACK = {

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from kubesched_ui.outages import trouble_of
-from kubesched_ui.recording import counted
-from kubesched_ui.recording.notices import Notices
-from kubesched_ui.recording.sockets import FAILED, Ending
 from kubesched_ui.runtime.fair_scheduler import Turns
+from kubesched_ui.websockets import socket_metrics
+from kubesched_ui.websockets.subscriber import Notices
+from kubesched_ui.websockets.websocket_base import FAILED, Ending
 
 logger = logging.getLogger(__name__)
 
@@ -153,12 +153,12 @@ class Lookout(ABC, Generic[W]):
             try:
                 await self.look_at(due, everyone)
             except Exception as error:  # whatever it is: a socket that nobody looks after must not stay open
-                counted.failures += 1
+                socket_metrics.failures += 1
                 problem = error or "no answer"
                 logger.warning("No look at a %s: %s", self.of, problem, exc_info=not trouble_of(error))
                 for watch in due:
                     end(watch.viewers, Ending(FAILED))
-            spacing = self.spacing_s + SPACING_PER_SOCKET_S * len(counted.sockets)
+            spacing = self.spacing_s + SPACING_PER_SOCKET_S * len(socket_metrics.sockets)
             await asyncio.sleep(min(spacing, POLL_S))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.wake.wait(), max(0.0, self.round_at - self.loop.time()))

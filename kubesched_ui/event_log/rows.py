@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kubesched_ui.recording.events import Event
-from kubesched_ui.recording.lanes import Move
-from kubesched_ui.recording.marks import Mark
+from kubesched_ui.event_log.events import Event
+from kubesched_ui.event_log.queue_sizes import Move
+from kubesched_ui.event_log.timeline_markers import Mark
 
 # result of a pod -> the column of Run that counts it
 COUNTS = {

@@ -7,17 +7,9 @@ import msgspec
 import pytest
 from django.utils import timezone
 
+from kubesched_ui.event_log.events import event
+from kubesched_ui.event_log.log import Cancelled, CycleRow, LostClaim, ResultRow, RunLog, join, read_blocks
 from kubesched_ui.models import Cycle, EventBlock, PodResult, Run, Scenario
-from kubesched_ui.recording.eventlog import (
-    Cancelled,
-    CycleRow,
-    LostClaim,
-    ResultRow,
-    RunLog,
-    join,
-    read_blocks,
-)
-from kubesched_ui.recording.events import event
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubesched_ui.recording.events import Event
+from kubesched_ui.event_log.events import Event
 
 Part = str | dict[str, str]
 """Plain text, {"pod": "ns/name"} or {"node": name}: what a page may turn into a link."""

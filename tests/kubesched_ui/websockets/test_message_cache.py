@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kubesched_ui.models import Run
-from kubesched_ui.recording import counted, feed
 from kubesched_ui.runtime.fair_scheduler import AT_ONCE, Turns
-from tests.kubesched_ui.recording.viewing import LAST, written
+from kubesched_ui.websockets import message_cache, socket_metrics
+from tests.kubesched_ui.event_log.viewing import LAST, written
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 
-async def to_the_end(here: feed.Feed, run: Run) -> list[int]:
+async def to_the_end(here: message_cache.Feed, run: Run) -> list[int]:
     """The seqs that a reader gets who begins now."""
     since, got = 0, []
     while since < LAST:
@@ -31,14 +31,14 @@ async def to_the_end(here: feed.Feed, run: Run) -> list[int]:
 
 
 async def test_who_fell_behind_what_is_kept_reads_for_himself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "KEPT_BYTES", 8000)  # four messages
-    run, here = await written(), feed.Feed(Turns())
+    monkeypatch.setattr(message_cache, "KEPT_BYTES", 8000)  # four messages
+    run, here = await written(), message_cache.Feed(Turns())
     assert await to_the_end(here, run) == list(range(1, LAST + 1))
     assert 0 < here.size == sum(message.size for message in here.kept.values()) <= 8000
     assert (run.pk, "", 0) not in {place for place, _ in here.kept}
-    before = counted.readings
+    before = socket_metrics.readings
     assert await to_the_end(here, run) == list(range(1, LAST + 1))
-    assert counted.readings > before
+    assert socket_metrics.readings > before
     assert here.size <= 8000
 
 
@@ -46,18 +46,18 @@ async def test_a_message_is_read_once_and_packed_once_for_all_who_take_it_alike(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     packed: list[int] = []
-    pack = feed.frames
+    pack = message_cache.frames
 
     def counting(text: bytes, window: int) -> tuple[bytes, ...]:
         packed.append(window)
         return pack(text, window)
 
-    monkeypatch.setattr(feed, "frames", counting)
-    run, here, before = await written(), feed.Feed(Turns()), counted.readings
+    monkeypatch.setattr(message_cache, "frames", counting)
+    run, here, before = await written(), message_cache.Feed(Turns()), socket_metrics.readings
     place, windows = (run.pk, "", 0), [15] * 10 + [12] * 5
     got = await asyncio.gather(*(here.after(place, window, LAST, {12, 15}) for window in windows))
     got += [await here.after(place, window, LAST, {12, 15}) for window in windows]  # and who comes later
-    assert (counted.readings - before, sorted(packed)) == (1, [12, 15])
+    assert (socket_metrics.readings - before, sorted(packed)) == (1, [12, 15])
     assert len({id(message.frames[0]) for message in got}) == 2
 
 

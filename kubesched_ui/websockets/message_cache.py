@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from django.db import close_old_connections
 
+from kubesched_ui.event_log.log import join, read_blocks
 from kubesched_ui.outages import trouble_of
-from kubesched_ui.recording import counted
-from kubesched_ui.recording.eventlog import join, read_blocks
-from kubesched_ui.recording.frames import frames
 from kubesched_ui.runtime.fair_scheduler import Turns
+from kubesched_ui.websockets import socket_metrics
+from kubesched_ui.websockets.ws_frames import frames
 
 logger = logging.getLogger(__name__)
 
@@ -113,13 +113,13 @@ class Feed:
 
     async def fetch(self, place: Place, until: int, forms: Collection[Form]) -> None:
         """Reads once and answers everybody who waits at the place."""
-        counted.readings += 1
+        socket_metrics.readings += 1
         made: dict[Form, Message] = {}
         problem: Exception | None = None
         try:
             made = await in_thread(read, place, until, forms)
         except Exception as error:
-            counted.failures += 1
+            socket_metrics.failures += 1
             logger.warning("Run %s cannot be read: %s", place[0], error or "no answer", exc_info=not trouble_of(error))
             problem = Unreadable()
         waiting = self.waiting.pop(place)

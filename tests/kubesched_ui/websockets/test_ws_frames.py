@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from kubesched_ui.recording.frames import PART, frames
+from kubesched_ui.websockets.ws_frames import PART, frames
 
 dice = random.Random(5)
 NOISE = bytes(dice.randrange(32, 127) for _ in range(200_000))  # not to be compressed to less than a part

@@ -21,13 +21,13 @@ from django.db.models import Model
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from kubesched_ui.event_log import queue_sizes
+from kubesched_ui.event_log.events import Event, event, group_event
+from kubesched_ui.event_log.queue_sizes import Move
+from kubesched_ui.event_log.rows import COUNTS, CycleRow, Entry, GroupRow, ResultRow
+from kubesched_ui.event_log.timeline_markers import Mark
 from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, EventBlock, GroupCycle, Marks, Moves, NodeList, PodResult, RecordingBlock, Run
-from kubesched_ui.recording import lanes
-from kubesched_ui.recording.events import Event, event, group_event
-from kubesched_ui.recording.lanes import Move
-from kubesched_ui.recording.marks import Mark
-from kubesched_ui.recording.rows import COUNTS, CycleRow, Entry, GroupRow, ResultRow
 from scheduler_core.debugger.recording import Block, Recorder
 
 PROGRESS = [
@@ -190,7 +190,9 @@ class RunLog:
             insert(PodResult, ("run_id", *ResultRow._fields), results, unique=("run_id", "namespace", "name"))
             NodeList.objects.bulk_create(self.node_lists)
             if self.moves:
-                Moves.objects.create(run=run, first_seq=self.moves[0].seq, data=lanes.encode(self.moves, self.names))
+                Moves.objects.create(
+                    run=run, first_seq=self.moves[0].seq, data=queue_sizes.encode(self.moves, self.names)
+                )
             insert(RecordingBlock, ("run_id", *Block._fields), ((run.pk, *block) for block in recorded))
             if self.marks:
                 Marks.objects.create(run=run, first_seq=self.marks[0].seq, data=self.marks)

@@ -13,8 +13,8 @@ from asgiref.sync import async_to_sync
 from channels.testing import WebsocketCommunicator
 
 from kubesched_ui.asgi import application
+from kubesched_ui.event_log.events import MAX_RANGES, TOP, cycle_events, ranges, ranking
 from kubesched_ui.models import ClusterObject, Run, Scenario
-from kubesched_ui.recording.events import MAX_RANGES, TOP, cycle_events, ranges, ranking
 from kubesched_ui.runs import lifecycle
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads

@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from kubesched_ui.recording.rights import Scope
+from kubesched_ui.websockets.permissions import Scope
 
 OVER, LATER, BAD_REQUEST, NOT_YOURS, NOT_FOUND, FAILED = 1000, 1013, 4400, 4403, 4404, 1011
 FRAMES = "kubesched.frames"  # our server sends frames as they are; its extension tells a socket's window (server.py)

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubesched_ui.models import EventBlock, Run
-from kubesched_ui.recording import lookout
-from kubesched_ui.recording.feed import Feed, Form, in_thread
-from kubesched_ui.recording.lookout import end
-from kubesched_ui.recording.rights import Scope, may_see
-from kubesched_ui.recording.sockets import NOT_FOUND, NOT_YOURS, Ending
+from kubesched_ui.websockets import hub
+from kubesched_ui.websockets.hub import end
+from kubesched_ui.websockets.message_cache import Feed, Form, in_thread
+from kubesched_ui.websockets.permissions import Scope, may_see
+from kubesched_ui.websockets.websocket_base import NOT_FOUND, NOT_YOURS, Ending
 
 STRETCH_BLOCKS = 2000
 
 
 @dataclass(eq=False)
-class Viewer(lookout.Viewer):
+class Viewer(hub.Viewer):
     """A socket: what it asked for, and `since`, how far it is."""
 
     scope: Scope
@@ -49,7 +49,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(eq=False)
-class Watch(lookout.Watch):
+class Watch(hub.Watch):
     """A run that is watched, as it was when it was last looked at."""
 
     known: bool = False
@@ -105,7 +105,7 @@ def whose(run_id: int, since: int, until: int) -> Stretch | None:
     return Stretch(since, until, frozenset(pods)) if until > since and len(pods) <= STRETCH_BLOCKS else None
 
 
-class Lookout(lookout.Lookout[Watch]):
+class Lookout(hub.Lookout[Watch]):
     """All watches of an event loop, and the feed of their runs."""
 
     of = "run"

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from kubesched_ui.event_log import queue_sizes, timeline_markers
 from kubesched_ui.models import Cycle, EventBlock, GroupCycle, Marks, Moves, NodeList, PodResult, RecordingBlock
-from kubesched_ui.recording import lanes, marks
 from scheduler_core.cycle import trace
 from scheduler_core.debugger import cycle_index, recording
 
@@ -31,7 +31,7 @@ def shape(full: bytes) -> str:
         "trace": [trace.VERSION, shape_of(document)],
         "recording": [recording.VERSION, {name: dict(columns) for name, columns in recording.TABLES.items()}],
         "facts": dict(cycle_index.SCHEMA),
-        "lanes": [lanes.LANES, lanes._Stored.__struct_fields__, marks.Mark._fields],
+        "lanes": [queue_sizes.LANES, queue_sizes._Stored.__struct_fields__, timeline_markers.Mark._fields],
         "tables": {model.__name__: sorted(field.name for field in model._meta.fields) for model in TABLES},
     }
     return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -10,8 +10,8 @@ from django.test import Client
 
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.runs.tasks import execute_run
-from tests.kubesched_ui.recording.kept_runs import NAMES, opened, operations, pages, told
-from tests.kubesched_ui.recording.shape import shape
+from tests.kubesched_ui.event_log.shape import shape
+from tests.kubesched_ui.event_log.stored_runs import NAMES, opened, operations, pages, told
 from tests.kubesched_ui.task_headers import exported, sent
 from tests.scheduler_core.cycle.test_trace import full_trace
 

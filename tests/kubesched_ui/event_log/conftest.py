@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.recording import feed, lookout, watching
+from kubesched_ui.websockets import hub, message_cache, run_hub
 
 
 @pytest.fixture
@@ -14,6 +14,6 @@ def forgetful_layer(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.CHANNEL_LAYERS = {
         "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
     }
-    monkeypatch.setattr(lookout, "POLL_S", 0.05)
-    monkeypatch.setattr(watching.Lookout, "spacing_s", 0.01)
-    monkeypatch.setattr(feed, "MESSAGE_BYTES", 2000)  # many frames
+    monkeypatch.setattr(hub, "POLL_S", 0.05)
+    monkeypatch.setattr(run_hub.Lookout, "spacing_s", 0.01)
+    monkeypatch.setattr(message_cache, "MESSAGE_BYTES", 2000)  # many frames

@@ -1,0 +1,1 @@
+"""Websockets: consumers, fan-out to viewers, permissions."""
