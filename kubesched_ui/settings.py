@@ -40,7 +40,7 @@ INSTALLED_APPS = [
     "ninja",  # serves the API documentation's own assets instead of a CDN's
     "kubesched_ui",
     "kubesched_ui.accounts",
-    "kubesched_ui.rooms",
+    "kubesched_ui.live_classes",
 ]
 MIDDLEWARE = [
     "kubesched_ui.seeing.middleware.operators",

@@ -42,7 +42,7 @@ FLOORS = {
         ("presenters", "exports"),
         ("queries",),
         ("upgrades", "lessons", "editor"),
-        ("rooms",),
+        ("live_classes",),
         ("views", "api"),
         ("urls", "asgi", "management"),
     ),

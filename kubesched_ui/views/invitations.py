@@ -11,9 +11,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.client_ip import address_of
-from kubesched_ui.rooms import answering, codes, joining, seen
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Room, Student
+from kubesched_ui.live_classes import answers, codes, membership, serializers
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Room, Student
 from kubesched_ui.views.errors import too_many
 from kubesched_ui.views.live_classes import answer as answered
 from kubesched_ui.views.live_classes import refusal
@@ -41,7 +41,7 @@ def wrong(request: HttpRequest, code: str) -> HttpResponse:
 def room(request: HttpRequest, code: str) -> HttpResponse:
     """The room for who is in it; for others the form for a nickname."""
     code = codes.typed(code)
-    student = joining.student_of(code, request.COOKIES)
+    student = membership.student_of(code, request.COOKIES)
     if student is not None:
         return inside(request, student)
     if codes.TRIES.reached(address_of(request)):
@@ -58,9 +58,9 @@ def enter(request: HttpRequest, found: Room) -> HttpResponse:
     """Somebody comes in; a cookie says who they are from now on."""
     name = request.POST.get("name", "")
     try:
-        _, secret = joining.join(found, name)
+        _, secret = membership.join(found, name)
     except Refused as refused:
-        context = {"classroom": found, "problem": str(refused), "name": joining.nickname(name)}
+        context = {"classroom": found, "problem": str(refused), "name": membership.nickname(name)}
         return render(request, "room_name.html", context, status=refused.status)
     if found.share_id and found.opens_run:
         share_links.remember(request.session, found.share_id)
@@ -68,7 +68,7 @@ def enter(request: HttpRequest, found: Room) -> HttpResponse:
     secure = bool(settings.SESSION_COOKIE_SECURE)
     age = settings.ROOM_HOURS * 3600
     response.set_cookie(
-        joining.cookie_of(found.code), secret, max_age=age, httponly=True, samesite="Lax", secure=secure
+        membership.cookie_of(found.code), secret, max_age=age, httponly=True, samesite="Lax", secure=secure
     )
     return response
 
@@ -76,7 +76,7 @@ def enter(request: HttpRequest, found: Room) -> HttpResponse:
 def inside(request: HttpRequest, student: Student) -> HttpResponse:
     """What the class sees, or an earlier step of it."""
     try:
-        context = seen.by_student(student, request.GET.get("step", ""))
+        context = serializers.by_student(student, request.GET.get("step", ""))
     except Refused as refused:
         return refusal(request, refused)
     template = "room_student.html" if student.room.lesson else "room_run_student.html"
@@ -85,7 +85,7 @@ def inside(request: HttpRequest, student: Student) -> HttpResponse:
 
 def of_request(request: HttpRequest, code: str) -> Student:
     """Who asks. Raises Refused, the same for a room that is not there."""
-    student = joining.student_of(codes.typed(code), request.COOKIES)
+    student = membership.student_of(codes.typed(code), request.COOKIES)
     if student is None:
         raise Refused(COME_IN, 403)
     return student
@@ -95,7 +95,7 @@ def of_request(request: HttpRequest, code: str) -> Student:
 def part(request: HttpRequest, code: str) -> HttpResponse:
     """A step as JSON, for the page's script: the class's, or an earlier one."""
     try:
-        told: dict[str, Any] = seen.told(of_request(request, code), request.GET.get("step", ""))
+        told: dict[str, Any] = serializers.told(of_request(request, code), request.GET.get("step", ""))
     except Refused as refused:
         return JsonResponse({"error": str(refused)}, status=refused.status)
     return JsonResponse(told)
@@ -108,8 +108,8 @@ def answer(request: HttpRequest, code: str) -> HttpResponse:
         student = of_request(request, code)
         step = request.POST.get("step", "")
         number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
-        answering.take(student, number, request.POST.getlist("answer"))
+        answers.take(student, number, request.POST.getlist("answer"))
     except Refused as refused:
         return refusal(request, refused)
-    told = {"ok": True} | seen.own_of(student, number)
+    told = {"ok": True} | serializers.own_of(student, number)
     return answered(request, told, "join-room", student.room.code)

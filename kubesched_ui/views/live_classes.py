@@ -12,10 +12,18 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui.rooms import counting, focus, later, moving, opening, removing, seen
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Room
-from kubesched_ui.rooms.parts import lesson_of
+from kubesched_ui.live_classes import (
+    answer_counts,
+    async_parts,
+    removal,
+    serializers,
+    shared_page,
+    start,
+    teacher_actions,
+)
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.parts import lesson_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at
 from kubesched_ui.views.runs import find
 
@@ -24,7 +32,7 @@ GONE = "There is no such room, or it was deleted: rooms stay some days only."
 
 def room_of(key: str) -> Room:
     """The room of a teacher's key. Raises Http404."""
-    found = opening.by_key(key)
+    found = start.by_key(key)
     if found is None:
         raise Http404(GONE)
     return found
@@ -35,7 +43,7 @@ def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
     """A new room at a lesson's step."""
     lesson = lesson_at(name, step)
     try:
-        _, key = opening.on_lesson(lesson.name, step)
+        _, key = start.on_lesson(lesson.name, step)
     except Refused as refused:
         return refusal(request, refused)
     return redirect("room", key)
@@ -46,7 +54,7 @@ def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """A new room on a run, at the page that `address` names, else the run's own."""
     run = find(run_id)
     try:
-        _, key = opening.on_run(run, focus.start_of(run, request.POST.get("address", "")))
+        _, key = start.on_run(run, shared_page.start_of(run, request.POST.get("address", "")))
     except Refused as refused:
         return refusal(request, refused)
     return redirect("room", key)
@@ -59,7 +67,7 @@ def room(request: HttpRequest, key: str) -> HttpResponse:
     join = request.build_absolute_uri(reverse("join-room", args=[found.code]))
     context: dict[str, Any] = {"key": key, "join": join, "qr": qr(join)}
     try:
-        context |= seen.by_teacher(found)
+        context |= serializers.by_teacher(found)
     except Refused as refused:
         raise Http404(str(refused)) from None
     return render(request, "room.html" if found.lesson else "room_run.html", context)
@@ -78,15 +86,15 @@ def move(request: HttpRequest, key: str) -> HttpResponse:
     found, form = room_of(key), request.POST
     try:
         if "remove" in form:
-            removing.remove(found, form["remove"])
+            removal.remove(found, form["remove"])
         elif "close" in form:
-            moving.close(found)
+            teacher_actions.close(found)
         elif "reveal" in form:
-            moving.reveal(found, step_in(found, form["reveal"]))
+            teacher_actions.reveal(found, step_in(found, form["reveal"]))
         elif found.run and "address" in form:
-            moving.look_at(found, focus.address_in(found.run, form["address"]))
+            teacher_actions.look_at(found, shared_page.address_in(found.run, form["address"]))
         elif "step" in form:
-            moving.go(found, step_in(found, form["step"]))
+            teacher_actions.go(found, step_in(found, form["step"]))
     except Refused as refused:
         return refusal(request, refused)
     return answer(request, {"ok": True}, "room", key)
@@ -106,7 +114,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
     found = room_of(key)
     try:
         lesson = lesson_of(found.lesson)
-        context = {"classroom": found, "key": key, "lesson": lesson, "questions": counting.results(found, lesson)}
+        context = {"classroom": found, "key": key, "lesson": lesson, "questions": answer_counts.results(found, lesson)}
     except Refused as refused:
         raise Http404(str(refused)) from None
     return render(request, "room_results.html", context | {"students": found.students.there().count()})
@@ -117,7 +125,7 @@ def answers(request: HttpRequest, key: str) -> HttpResponse:
     """All answers as CSV."""
     found = room_of(key)
     try:
-        told = counting.table(found, lesson_of(found.lesson))
+        told = answer_counts.table(found, lesson_of(found.lesson))
     except Refused as refused:
         raise Http404(str(refused)) from None
     name = f"room-{found.code}-answers.csv"
@@ -131,7 +139,7 @@ def made(request: HttpRequest, token: str) -> HttpResponse:
     try:
         if settings.BESIDE:
             raise Refused("Nothing exists at this address.", 404)
-        return HttpResponse(later.by_token(token))
+        return HttpResponse(async_parts.by_token(token))
     except Refused as refused:
         raise Http404(str(refused)) from None
 

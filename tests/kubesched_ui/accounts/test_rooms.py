@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.models import Entry, Share
-from kubesched_ui.rooms import later
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.later import Job
+from kubesched_ui.live_classes import async_parts
+from kubesched_ui.live_classes.async_parts import Job
+from kubesched_ui.live_classes.errors import Refused
 from tests.kubesched_ui.accounts.conftest import World, client_of
-from tests.kubesched_ui.rooms.conftest import FIRST, Class
+from tests.kubesched_ui.live_classes.conftest import FIRST, Class
 
 pytestmark = pytest.mark.django_db
 
@@ -61,5 +61,5 @@ def test_a_room_on_a_run_is_opened_by_who_may_start_something_of_it(world: World
     assert "does not see the run any more" in room.page(student)
     job = Job(room.room.pk, room.room.address, "map", "")
     with pytest.raises(Refused, match="does not see the run any more"):
-        later.by_token(later.token_of(job))
+        async_parts.by_token(async_parts.token_of(job))
     assert set(room.part(student)["parts"]) == {"run"}, "nor its cluster"

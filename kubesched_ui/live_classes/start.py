@@ -12,10 +12,10 @@ from django.utils import timezone
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Share
+from kubesched_ui.live_classes import codes
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Room
 from kubesched_ui.models import Run
-from kubesched_ui.rooms import codes
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Room
 
 PER_PERSON = 20  # rooms that are open
 

@@ -23,7 +23,7 @@ from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.questions import Question, Verdict
 from kubesched_ui.lessons.step_state import State
-from kubesched_ui.rooms.errors import Refused
+from kubesched_ui.live_classes.errors import Refused
 
 KEPT = 3000  # of a lesson: its steps, and what was answered
 GONE = "This lesson is not there any more."

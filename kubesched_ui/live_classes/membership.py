@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models import F
 
 from kubesched_ui.accounts import token_hash
-from kubesched_ui.rooms import telling
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import MAX_NICKNAME, Room, Student
-from kubesched_ui.rooms.moving import OVER
+from kubesched_ui.live_classes import publisher
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import MAX_NICKNAME, Room, Student
+from kubesched_ui.live_classes.teacher_actions import OVER
 
 READ = 200  # characters of what was sent
 MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{2})"
@@ -55,7 +55,7 @@ def join(room: Room, name: str) -> tuple[Student, str]:
     secret = token_hash.new()
     student = Student.objects.create(room=now, name=distinct(name, names), digest=token_hash.digest(secret))
     Room.objects.filter(pk=now.pk).update(heard=F("heard") + 1)
-    telling.tell_after_commit(now.pk)
+    publisher.tell_after_commit(now.pk)
     return student, secret
 
 

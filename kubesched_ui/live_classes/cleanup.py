@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kubesched_ui.housekeeping import tasks
-from kubesched_ui.rooms.models import Room, RoomQuerySet
+from kubesched_ui.live_classes.models import Room, RoomQuerySet
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 100

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import F
 
-from kubesched_ui.rooms import telling
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Answer, Room, Student
-from kubesched_ui.rooms.moving import OVER
-from kubesched_ui.rooms.parts import Given, judged, lesson_of
-from kubesched_ui.rooms.removing import check, check_now
+from kubesched_ui.live_classes import publisher
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Answer, Room, Student
+from kubesched_ui.live_classes.parts import Given, judged, lesson_of
+from kubesched_ui.live_classes.removal import check, check_now
+from kubesched_ui.live_classes.teacher_actions import OVER
 
 TWICE = "You have answered this question already; the first answer counts."
 LATE = "The answer was shown before yours came."
@@ -51,5 +51,5 @@ def _store(student: Student, step: int, answer: Given) -> Given:
         raise Refused(LATE)
     Answer.objects.create(student=student, step=step, given=answer.given, right=answer.right)
     Room.objects.filter(pk=room.pk).update(heard=F("heard") + 1)
-    telling.tell_after_commit(room.pk)
+    publisher.tell_after_commit(room.pk)
     return answer

@@ -16,9 +16,9 @@ from django.utils import timezone
 from kubesched_ui.celery import app
 from kubesched_ui.housekeeping import tasks
 from kubesched_ui.lessons import catalog, lint
-from kubesched_ui.rooms import codes, counting, joining
-from kubesched_ui.rooms.models import Answer, Room, Student
-from tests.kubesched_ui.rooms.conftest import FIRST, Class, browser, opened
+from kubesched_ui.live_classes import answer_counts, codes, membership
+from kubesched_ui.live_classes.models import Answer, Room, Student
+from tests.kubesched_ui.live_classes.conftest import FIRST, Class, browser, opened
 
 pytestmark = pytest.mark.django_db
 
@@ -171,8 +171,8 @@ def test_hostile_nicknames(lesson_class: Class) -> None:
 
 @pytest.mark.parametrize("cell", ["=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1", "\uff1d1"])
 def test_no_cell_is_a_formula(cell: str) -> None:
-    assert counting.safe(cell).startswith("'")
-    assert counting.safe("n1 = 2") == "n1 = 2"
+    assert answer_counts.safe(cell).startswith("'")
+    assert answer_counts.safe("n1 = 2") == "n1 = 2"
 
 
 def test_names_are_made_distinct(lesson_class: Class) -> None:
@@ -221,8 +221,8 @@ def test_hostile_codes(client: Client, code: str, db: None) -> None:
 
 def test_a_cookie_of_another_room_opens_nothing(lesson_class: Class) -> None:
     ada, other = lesson_class.join("Ada"), opened()
-    secret = ada.cookies[joining.cookie_of(lesson_class.room.code)].value
-    ada.cookies[joining.cookie_of(other.room.code)] = secret
+    secret = ada.cookies[membership.cookie_of(lesson_class.room.code)].value
+    ada.cookies[membership.cookie_of(other.room.code)] = secret
     assert ada.get(f"/join/{other.room.code}/part/").status_code == 403
 
 
@@ -269,7 +269,7 @@ def test_which_questions_were_hard(lesson_class: Class) -> None:
         give = right(lesson_class, step) if number == 0 else wrong(lesson_class, step)
         assert lesson_class.answer(one, step, give).status_code == 200
     lesson_class.join("silent")
-    found = counting.results(lesson_class.room, lesson_class.lesson)
+    found = answer_counts.results(lesson_class.room, lesson_class.lesson)
     assert (found[0].step, found[0].answered, found[0].right, found[0].share) == (step, 4, 1, 25)
     assert found[0].wrong[0].number == 3
     page = lesson_class.teacher.get(reverse("room-results", args=[lesson_class.key])).content.decode()

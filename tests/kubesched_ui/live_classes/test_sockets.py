@@ -15,13 +15,14 @@ from django.test import Client
 
 from kubesched_ui.asgi import application
 from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, questions, step_state
-from kubesched_ui.rooms import joining, parts, telling, watching
-from kubesched_ui.rooms.models import Room, Student
-from kubesched_ui.rooms.removing import REMOVED
+from kubesched_ui.live_classes import hub as hub_module
+from kubesched_ui.live_classes import membership, parts, publisher
+from kubesched_ui.live_classes.models import Room, Student
+from kubesched_ui.live_classes.removal import REMOVED
 from kubesched_ui.websockets import hub, socket_metrics
 from kubesched_ui.websockets.publisher import group
 from kubesched_ui.websockets.subscriber import Notices
-from tests.kubesched_ui.rooms.conftest import Class, browser, opened
+from tests.kubesched_ui.live_classes.conftest import Class, browser, opened
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
@@ -32,7 +33,7 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
     }
     monkeypatch.setattr(hub, "POLL_S", 0.05)
-    monkeypatch.setattr(watching.Lookout, "spacing_s", 0.01)
+    monkeypatch.setattr(hub_module.Lookout, "spacing_s", 0.01)
 
 
 def kinds() -> dict[str, tuple[str, int]]:
@@ -100,7 +101,7 @@ async def test_everybody_follows_and_counts_come() -> None:
 
 
 async def test_without_a_notice_a_socket_hears_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "tell", lambda room_id: None)
+    monkeypatch.setattr(publisher, "tell", lambda room_id: None)
     room = await sync_to_async(opened)()
     _, socket = await joined(room, "Ada")
     await until(socket, "mine")
@@ -111,12 +112,12 @@ async def test_without_a_notice_a_socket_hears_at_the_next_look(monkeypatch: pyt
 
 async def test_other_processes_hear_through_the_channel_layer() -> None:
     layer, heard = get_channel_layer(), asyncio.get_running_loop().create_future()
-    notices = Notices(lambda number: heard.done() or heard.set_result(number), telling.OF)
+    notices = Notices(lambda number: heard.done() or heard.set_result(number), publisher.OF)
     notices.add(7)
     while notices.channel is None or not layer.groups:
         await asyncio.sleep(0.01)
     for _ in range(40):  # this layer loses half of them
-        await layer.group_send(group(7, telling.OF), {"type": "room.changed", telling.OF: 7})
+        await layer.group_send(group(7, publisher.OF), {"type": "room.changed", publisher.OF: 7})
     assert await asyncio.wait_for(heard, 5) == 7
     notices.stop()
 
@@ -128,8 +129,8 @@ async def test_what_is_told_goes_to_the_group_of_the_room(monkeypatch: pytest.Mo
         async def group_send(self, name: str, message: dict[str, Any]) -> None:
             sent.append((name, message))
 
-    monkeypatch.setattr(telling, "get_channel_layer", Layer)
-    telling.tell(7)
+    monkeypatch.setattr(publisher, "get_channel_layer", Layer)
+    publisher.tell(7)
     while not sent:
         await asyncio.sleep(0.01)
     assert sent == [("room-7", {"type": "room.changed", "room": 7})]
@@ -151,8 +152,8 @@ async def test_who_has_not_joined_hears_nothing(settings: Any) -> None:
     code = await code_of(room)
     other = await sync_to_async(opened)()
     stranger = browser()
-    secret = (await sync_to_async(other.join)("Eve")).cookies[joining.cookie_of(await code_of(other))].value
-    stranger.cookies[joining.cookie_of(code)] = secret
+    secret = (await sync_to_async(other.join)("Eve")).cookies[membership.cookie_of(await code_of(other))].value
+    stranger.cookies[membership.cookie_of(code)] = secret
     addresses = [f"/ws/rooms/{code}", "/ws/rooms/BBBBBBBB", f"/ws/rooms/teach/{'k' * 43}"]
     for address in addresses:
         for client in (None, stranger):

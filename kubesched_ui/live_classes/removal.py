@@ -6,9 +6,9 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from kubesched_ui.rooms import telling
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Answer, Room, Student
+from kubesched_ui.live_classes import publisher
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Answer, Room, Student
 
 REMOVED = "Whoever teaches has removed you from this room."
 NOBODY = "There is no such student in this room."
@@ -26,7 +26,7 @@ def remove(room: Room, student: str) -> None:
         return
     Answer.objects.filter(student=number).delete()
     Room.objects.filter(pk=room.pk).update(heard=F("heard") + 1)
-    telling.tell_after_commit(room.pk)
+    publisher.tell_after_commit(room.pk)
 
 
 def check(student: Student) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_ui.rooms import trimming
+from kubesched_ui.live_classes import read_only_html
 
 PAGE = """<main id="main">
   <section class="card answer-card bad" aria-label="Summary"><p>No node.</p></section>
@@ -20,7 +20,7 @@ PAGE = """<main id="main">
 
 
 def test_what_a_script_would_fetch_has_a_place() -> None:
-    made = trimming.within(PAGE.replace("{more}", ""), "/runs/1/pods/a/b/")
+    made = read_only_html.within(PAGE.replace("{more}", ""), "/runs/1/pods/a/b/")
     assert [(want.what, want.load) for want in made.wants] == [
         ("why", "/runs/1/pods/a/b/why/?attempt=1&x=2"),
         ("map", ""),
@@ -32,20 +32,20 @@ def test_what_a_script_would_fetch_has_a_place() -> None:
         assert never not in made.html
     assert '<span class="from">12</span>' in made.html
     assert 'href="/runs/1/pods/a/b/?point=filter"' in made.html
-    whole = trimming.filled(made.html, {"why": "<p>A node more</p>", "map": "<p>Nodes</p>"})
+    whole = read_only_html.filled(made.html, {"why": "<p>A node more</p>", "map": "<p>Nodes</p>"})
     assert 'data-part="why"><p>A node more</p></section>' in whole
     assert 'data-part="map"><p>Nodes</p></div>' in whole
 
 
 def test_no_text_of_a_page_makes_a_place() -> None:
     hostile = '<i title="\0map\0 x">\0why\0</i>' + "&lt;div class=&quot;stack-s&quot; data-part=&quot;map&quot;&gt;"
-    made = trimming.within(PAGE.replace("{more}", hostile), "/")
+    made = read_only_html.within(PAGE.replace("{more}", hostile), "/")
     assert made.html.count("data-part=") - made.html.count("data-part=&quot;") == 2
     assert '<i title="map x">why</i>' in made.html
     assert "\0" not in made.html
 
 
 def test_a_page_without_any() -> None:
-    assert trimming.within("<main><p>Nothing</p></main>", "/") == ("<p>Nothing</p>", ())
-    assert trimming.within("", "/") == ("", ())
-    assert trimming.inner(PAGE, "together", "/") == ""
+    assert read_only_html.within("<main><p>Nothing</p></main>", "/") == ("<p>Nothing</p>", ())
+    assert read_only_html.within("", "/") == ("", ())
+    assert read_only_html.inner(PAGE, "together", "/") == ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from kubesched_ui.live_classes.models import Room
 from kubesched_ui.models import Run
-from kubesched_ui.rooms.models import Room
+from tests.kubesched_ui.live_classes.conftest import Class, browser
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
-from tests.kubesched_ui.rooms.conftest import Class, browser
 
 pytestmark = pytest.mark.django_db
 

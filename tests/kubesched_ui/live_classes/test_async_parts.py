@@ -13,13 +13,13 @@ from django.urls import reverse
 
 from kubesched_ui.beside import client
 from kubesched_ui.beside.pool import EXPORTS, QUESTIONS, NoAnswer
+from kubesched_ui.live_classes import async_parts
+from kubesched_ui.live_classes.async_parts import Job
+from kubesched_ui.live_classes.models import Room
 from kubesched_ui.models import Run
-from kubesched_ui.rooms import later
-from kubesched_ui.rooms.later import Job
-from kubesched_ui.rooms.models import Room
+from tests.kubesched_ui.live_classes.conftest import Class
+from tests.kubesched_ui.live_classes.test_run_rooms import opened
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
-from tests.kubesched_ui.rooms.conftest import Class
-from tests.kubesched_ui.rooms.test_run_rooms import opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,7 +60,7 @@ def test_remedies_come_when_they_are_made(room: Class) -> None:
 
 
 def test_a_large_cluster_comes_when_it_is_drawn(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(later, "LARGE", 1)
+    monkeypatch.setattr(async_parts, "LARGE", 1)
     ada = room.join("Ada")
     assert "Drawing the cluster" in room.part(ada)["parts"]["map"]
     assert 'class="vessel out"' in until_there(room, "map", "t-room-map")
@@ -75,9 +75,9 @@ def test_a_room_that_has_gone_on_is_told_nothing(room: Class, monkeypatch: pytes
     asked = []
     monkeypatch.setattr(client, "ask", lambda *args: asked.append(args) or "")
     now = room.room
-    later.fetch(Job(now.pk, now.address + "?cycle=1", "why", "/runs/1/"))
+    async_parts.fetch(Job(now.pk, now.address + "?cycle=1", "why", "/runs/1/"))
     room.move(close=1)
-    later.fetch(Job(now.pk, now.address, "why", "/runs/1/"))
+    async_parts.fetch(Job(now.pk, now.address, "why", "/runs/1/"))
     assert asked == []
     assert room.room.version == now.version + 1, "of closing it"
 
@@ -85,7 +85,7 @@ def test_a_room_that_has_gone_on_is_told_nothing(room: Class, monkeypatch: pytes
 def test_the_address_is_for_our_own_processes_alone(room: Class, settings: Any) -> None:
     now = room.room
     job = Job(now.pk, now.address, "why", f"{now.address}why/?attempt=1")
-    address = reverse("room-made", args=[later.token_of(job)])
+    address = reverse("room-made", args=[async_parts.token_of(job)])
     ada = room.join("Ada")
     assert ada.get(address).status_code == 404, "not even with what is signed"
     settings.BESIDE = False
@@ -93,9 +93,9 @@ def test_the_address_is_for_our_own_processes_alone(room: Class, settings: Any) 
     for wrong in (
         "x",
         signing.dumps(list(job)),
-        signing.dumps([1], salt=later.SALT),
-        later.token_of(job._replace(address="/runs/1/")),
-        later.token_of(job)[:-1],
+        signing.dumps([1], salt=async_parts.SALT),
+        async_parts.token_of(job._replace(address="/runs/1/")),
+        async_parts.token_of(job)[:-1],
     ):
         assert ada.get(reverse("room-made", args=[wrong])).status_code == 404
     assert ada.post(address).status_code == 405
@@ -122,4 +122,4 @@ def test_many_that_ask_are_one_question(room: Class, monkeypatch: pytest.MonkeyP
 def test_a_run_that_goes_on_keeps_no_part_for_long(room: Class) -> None:
     Run.objects.update(state="running")
     found = Room.objects.select_related("run").get()
-    assert later.key_of(found, "why", "x") != later.key_of(found, "map", "x")
+    assert async_parts.key_of(found, "why", "x") != async_parts.key_of(found, "map", "x")

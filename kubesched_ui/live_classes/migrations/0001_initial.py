@@ -2,9 +2,10 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import kubesched_ui.current_viewer
 from django.conf import settings
 from django.db import migrations, models
+
+import kubesched_ui.current_viewer
 
 
 class Migration(migrations.Migration):

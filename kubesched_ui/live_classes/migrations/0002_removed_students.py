@@ -4,28 +4,29 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('rooms', '0001_initial'),
+        ("rooms", "0001_initial"),
     ]
 
     operations = [
         migrations.RemoveConstraint(
-            model_name='student',
-            name='name_once_per_room',
+            model_name="student",
+            name="name_once_per_room",
         ),
         migrations.AddField(
-            model_name='student',
-            name='removed_at',
+            model_name="student",
+            name="removed_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AlterField(
-            model_name='student',
-            name='name',
+            model_name="student",
+            name="name",
             field=models.CharField(blank=True, max_length=32),
         ),
         migrations.AddConstraint(
-            model_name='student',
-            constraint=models.UniqueConstraint(condition=models.Q(('removed_at', None)), fields=('room', 'name'), name='name_once_per_room'),
+            model_name="student",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("removed_at", None)), fields=("room", "name"), name="name_once_per_room"
+            ),
         ),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from kubesched_ui.accounts.rate_limits import Limit
-from kubesched_ui.rooms.models import CODE, Room
+from kubesched_ui.live_classes.models import CODE, Room
 
 LETTERS = "BCDFGHJKMNPQRSTVWXYZ23456789"  # nothing that looks like another, no vowels to make words of
 TRIES = Limit("room-codes", 100, 300)  # wrong ones of an address; a whole school may be behind one

@@ -8,12 +8,12 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from kubesched_ui.lessons.catalog import Lesson
-from kubesched_ui.rooms import counting, focus
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Answer, Room, Student
-from kubesched_ui.rooms.moving import OVER
-from kubesched_ui.rooms.parts import Given, lesson_of, mine, parts
-from kubesched_ui.rooms.removing import check
+from kubesched_ui.live_classes import answer_counts, shared_page
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Answer, Room, Student
+from kubesched_ui.live_classes.parts import Given, lesson_of, mine, parts
+from kubesched_ui.live_classes.removal import check
+from kubesched_ui.live_classes.teacher_actions import OVER
 
 CHANGED = "The lesson has changed since the room was opened; open another one."
 
@@ -22,7 +22,7 @@ def state(room: Room, at: int = 0) -> dict[str, Any]:
     """A step of the room's lesson, the class's where none is said, as everybody sees it; of a run's room the page that
     the class looks at. Raises Refused."""
     if room.run_id:
-        return focus.state(room)
+        return shared_page.state(room)
     lesson, step = _lesson(room), at or room.step
     revealed = step in room.revealed
     asks = lesson.steps[step - 1].ask is not None
@@ -75,7 +75,7 @@ def by_student(student: Student, step: str) -> dict[str, Any]:
     room = student.room
     found: dict[str, Any] = {"classroom": room, "student": student, "state": told(student, step)}
     if room.run_id:
-        return found | {"page": focus.whole(found["state"])}
+        return found | {"page": shared_page.whole(found["state"])}
     steps = range(1, room.step + 1)
     return found | {"lesson": _lesson(room), "steps": steps, "wanders": found["state"]["step"] != room.step}
 
@@ -86,7 +86,7 @@ def by_student(student: Student, step: str) -> dict[str, Any]:
 def by_teacher(room: Room) -> dict[str, Any]:
     """The context of the teacher's page: `state`, as the page's script has it, and `counts`. Raises Refused."""
     told: dict[str, Any] = {"classroom": room, "state": state(room)}
-    told |= {"lesson": _lesson(room)} if room.lesson else {"page": focus.whole(told["state"])}
+    told |= {"lesson": _lesson(room)} if room.lesson else {"page": shared_page.whole(told["state"])}
     return told | counts(room, answers_of(room))
 
 
@@ -114,7 +114,7 @@ def counts(room: Room, given: dict[int, Given]) -> dict[str, Any]:
         "answered": len(given),
         "names": [one for one in names if not (asks and one[0] in given)],
         "others": [one for one in names if asks and one[0] in given],
-        "bars": counting.bars(lesson, step, list(given.values()), step in room.revealed) if asks else [],
+        "bars": answer_counts.bars(lesson, step, list(given.values()), step in room.revealed) if asks else [],
     }
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from kubesched_ui.lessons import catalog, markdown, questions
 from kubesched_ui.lessons.catalog import Lesson
-from kubesched_ui.rooms.models import Answer, Room
-from kubesched_ui.rooms.parts import Given, option_text, told
+from kubesched_ui.live_classes.models import Answer, Room
+from kubesched_ui.live_classes.parts import Given, option_text, told
 
 MOST = 10  # different answers that are shown, the most common ones
 WRONG = 3

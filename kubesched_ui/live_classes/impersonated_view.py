@@ -14,9 +14,9 @@ from django.urls import resolve
 from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access
 from kubesched_ui.accounts.access import Viewer
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Room
 from kubesched_ui.models import Run
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Room
 
 
 class Onlooker(current_viewer.By):

@@ -27,11 +27,11 @@ from kubesched_ui import current_viewer
 from kubesched_ui.beside import client
 from kubesched_ui.beside.pool import NoAnswer
 from kubesched_ui.beside.routes import LARGE
+from kubesched_ui.live_classes import cluster_preview, impersonated_view, publisher, read_only_html
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.read_only_html import Want
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.rooms import onlooking, picture, telling, trimming
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Room
-from kubesched_ui.rooms.trimming import Want
 
 logger = logging.getLogger(__name__)
 
@@ -85,13 +85,13 @@ def key_of(room: Room, what: str, load: str) -> str:
 
 def make(room: Room, job: Job) -> str:
     """HTML of a part, made here and now for who is in the room. Raises Refused."""
-    who = onlooking.class_of(room)
+    who = impersonated_view.class_of(room)
     if not job.load:
         assert room.run is not None
         with current_viewer.looking(who), suppress(NotRecorded):
-            return picture.card(room.run, job.address)
+            return cluster_preview.card(room.run, job.address)
         return ""
-    made = trimming.inner(onlooking.page(job.load, who), job.what, urlsplit(job.load).path)
+    made = read_only_html.inner(impersonated_view.page(job.load, who), job.what, urlsplit(job.load).path)
     return made or says(job, "This could not be looked at.")
 
 
@@ -136,7 +136,7 @@ def fetch(job: Job) -> None:
         html, seconds = says(job, problem), AGAIN_S
     if cache.add(key, html, seconds):
         Room.objects.filter(pk=job.room, address=job.address).update(version=F("version") + 1)
-        telling.tell(job.room)
+        publisher.tell(job.room)
 
 
 class Makers:

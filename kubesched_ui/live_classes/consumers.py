@@ -13,9 +13,9 @@ from urllib.parse import parse_qs
 from django.conf import settings
 from django.http import parse_cookie
 
-from kubesched_ui.rooms import joining, opening
-from kubesched_ui.rooms.removing import REMOVED
-from kubesched_ui.rooms.watching import Lookout, Viewer, Words
+from kubesched_ui.live_classes import membership, start
+from kubesched_ui.live_classes.hub import Lookout, Viewer, Words
+from kubesched_ui.live_classes.removal import REMOVED
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.message_cache import in_thread
 from kubesched_ui.websockets.permissions import Scope
@@ -47,10 +47,10 @@ def who(scope: Scope) -> tuple[int, int | None] | None:
     """The room's number, and the student's, None of whoever teaches. None for nobody."""
     named = scope["url_route"]["kwargs"]
     if "key" in named:
-        room = opening.by_key(named["key"])
+        room = start.by_key(named["key"])
         return (room.pk, None) if room else None
     cookies = "; ".join(value.decode("latin1") for name, value in scope["headers"] if name == b"cookie")
-    student = joining.student_of(named["code"], parse_cookie(cookies))
+    student = membership.student_of(named["code"], parse_cookie(cookies))
     return (student.room_id, student.pk) if student else None
 
 

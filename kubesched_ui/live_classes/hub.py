@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kubesched_ui.rooms import seen, telling
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Room
-from kubesched_ui.rooms.moving import OVER
+from kubesched_ui.live_classes import publisher, serializers
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.teacher_actions import OVER
 from kubesched_ui.websockets import hub
 from kubesched_ui.websockets.message_cache import Form, in_thread
 from kubesched_ui.websockets.ws_frames import frames
@@ -72,14 +72,14 @@ def read(room: Room, question: Question) -> Seen:
         return known._replace(over=over)
     try:
         if known is None or known.version != room.version:
-            none = Words({"mine": seen.own(room, room.step, None)})
-            known = Seen(room.version, room.heard, over, Words({"room": seen.state(room)}), none)
-        answers = seen.answers_of(room)
+            none = Words({"mine": serializers.own(room, room.step, None)})
+            known = Seen(room.version, room.heard, over, Words({"room": serializers.state(room)}), none)
+        answers = serializers.answers_of(room)
         words = {msgspec.json.encode(one): one for one in answers.values()}  # the same answer is the same message
-        told = {key: Words({"mine": seen.own(room, room.step, one)}) for key, one in words.items()}
+        told = {key: Words({"mine": serializers.own(room, room.step, one)}) for key, one in words.items()}
         mine = {student: told[msgspec.json.encode(one)] for student, one in answers.items()}
-        counts = Words({"counts": seen.counted(room, answers)}) if question.teaches else None
-        return known._replace(heard=room.heard, over=over, mine=mine, counts=counts, removed=seen.removed(room))
+        counts = Words({"counts": serializers.counted(room, answers)}) if question.teaches else None
+        return known._replace(heard=room.heard, over=over, mine=mine, counts=counts, removed=serializers.removed(room))
     except Refused as refused:
         return Seen(room.version, room.heard, str(refused))
 
@@ -108,7 +108,7 @@ class Watch(hub.Watch):
 class Lookout(hub.Lookout[Watch]):
     """All watches of an event loop. Pages of this process tell it directly."""
 
-    of = telling.OF
+    of = publisher.OF
     spacing_s = 0.05
 
     def begun(self, number: int) -> Watch:
@@ -124,11 +124,11 @@ class Lookout(hub.Lookout[Watch]):
 
     def start(self) -> None:
         super().start()
-        telling.listeners.append(self.hear_from_thread)
+        publisher.listeners.append(self.hear_from_thread)
 
     def stop(self) -> None:
         super().stop()
-        telling.listeners.remove(self.hear_from_thread)
+        publisher.listeners.remove(self.hear_from_thread)
 
     def hear_from_thread(self, number: int) -> None:
         """A notice of a page's thread."""

@@ -18,12 +18,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from kubesched_ui.beside.routes import LARGE, OF_LARGE_RUNS
+from kubesched_ui.live_classes import async_parts, impersonated_view, read_only_html
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Room
+from kubesched_ui.live_classes.read_only_html import Trimmed
+from kubesched_ui.live_classes.run_position import place_of
 from kubesched_ui.models import Run
-from kubesched_ui.rooms import later, onlooking, trimming
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Room
-from kubesched_ui.rooms.places import place_of
-from kubesched_ui.rooms.trimming import Trimmed
 
 PAGES = frozenset({"run", "pod", "node", "group", "run-object"})
 MAX_ADDRESS = 2000
@@ -58,11 +58,11 @@ def shown(room: Room) -> Trimmed:
     """The page that the class looks at, without the parts that are made for themselves. Raises Refused."""
     run = room.run
     assert run is not None
-    who = onlooking.class_of(room)
+    who = impersonated_view.class_of(room)
     key = (room.pk, room.address, run.last_seq, run.state)
     with _lock:
         if key not in _kept:
-            _kept[key] = trimming.within(onlooking.page(room.address, who), urlsplit(room.address).path)
+            _kept[key] = read_only_html.within(impersonated_view.page(room.address, who), urlsplit(room.address).path)
         _kept.move_to_end(key)
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
@@ -72,7 +72,7 @@ def shown(room: Room) -> Trimmed:
 def title(room: Room) -> str:
     """What the run is called, to who may see it."""
     with suppress(Refused):
-        onlooking.class_of(room)
+        impersonated_view.class_of(room)
         return room.run.title if room.run else ""
     return "A run"
 
@@ -91,13 +91,13 @@ def state(room: Room) -> dict[str, Any]:
         return told | {"parts": {"run": format_html('<p class="notice">{}</p>', refused)}}
     if place is not None:
         told |= {"before": place.address(-1), "after": place.address(1), "at": place.sentence}
-    return told | {"parts": {"run": page.html} | {want.what: later.part(room, want) for want in page.wants}}
+    return told | {"parts": {"run": page.html} | {want.what: async_parts.part(room, want) for want in page.wants}}
 
 
 def whole(state: dict[str, Any]) -> SafeString:
     """The page of a state with its parts in their places."""
     parts = dict(state["parts"])
-    return trimming.filled(parts.pop("run"), parts)
+    return read_only_html.filled(parts.pop("run"), parts)
 
 
 def start_of(run: Run, asked: str) -> str:

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 
 from kubesched_ui.exports.slides import of_cycle
+from kubesched_ui.live_classes import cluster_preview
+from kubesched_ui.live_classes.cluster_preview import Verdicts, card, counts, drawn
 from kubesched_ui.presenters import capacity_bars
 from kubesched_ui.presenters.cycle_presenter import matrix
-from kubesched_ui.rooms import picture
-from kubesched_ui.rooms.picture import Verdicts, card, counts, drawn
 from scheduler_core.cluster.resources import CPU, MEMORY
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -42,7 +42,7 @@ def test_a_few_nodes_have_their_pods_and_words() -> None:
     nodes = cluster(4, pods=200)
     shelf = drawn(nodes, {CPU: 1000}, verdicts(nodes))
     assert shelf.named
-    assert {len(vessel.blocks) for vessel in shelf.vessels} == {picture.PODS + 1}
+    assert {len(vessel.blocks) for vessel in shelf.vessels} == {cluster_preview.PODS + 1}
     assert shelf.vessels[0].blocks[-1].pod == "160 pods"
     assert [(v.mark, v.said) for v in shelf.vessels][:2] == [("out", "NodeAffinity"), ("chosen", "chosen")]
 

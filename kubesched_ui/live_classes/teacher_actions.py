@@ -7,9 +7,9 @@ from collections.abc import Callable
 from django.db import transaction
 from django.utils import timezone
 
-from kubesched_ui.rooms import telling
-from kubesched_ui.rooms.errors import Refused
-from kubesched_ui.rooms.models import Room
+from kubesched_ui.live_classes import publisher
+from kubesched_ui.live_classes.errors import Refused
+from kubesched_ui.live_classes.models import Room
 
 OVER = "This room is closed."
 
@@ -57,4 +57,4 @@ def _change(room: Room, change: Callable[[Room], None]) -> None:
     if (now.step, now.revealed, now.address, now.closed_at) != before:
         now.version += 1
         now.save(update_fields=["step", "revealed", "address", "closed_at", "share", "version"])
-        telling.tell_after_commit(now.pk)
+        publisher.tell_after_commit(now.pk)

@@ -4,5 +4,5 @@ from django.apps import AppConfig
 
 
 class Rooms(AppConfig):
-    name = "kubesched_ui.rooms"
+    name = "kubesched_ui.live_classes"
     label = "rooms"

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from django.template.loader import render_to_string
 
 from kubesched_ui.exports import slides
+from kubesched_ui.live_classes.run_position import Place, moment_of, place_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, verdict_amounts
 from kubesched_ui.presenters.capacity_bars import Amounts, Node, Shelf
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.queries.shortfalls import room_of
-from kubesched_ui.rooms.places import Place, moment_of, place_of
 from scheduler_core.api.duration import clock
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from kubesched_ui.lessons import catalog
 from kubesched_ui.lessons.catalog import Lesson
-from kubesched_ui.rooms.models import Answer, Room, Student
+from kubesched_ui.live_classes.models import Answer, Room, Student
 
 FIRST = catalog.paths()[0].stem
 

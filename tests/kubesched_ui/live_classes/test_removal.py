@@ -9,11 +9,11 @@ from django.test import Client
 from django.urls import reverse
 
 from kubesched_ui.lessons import lint
-from kubesched_ui.rooms import joining
-from kubesched_ui.rooms.models import Answer, Student
-from kubesched_ui.rooms.removing import REMOVED
+from kubesched_ui.live_classes import membership
+from kubesched_ui.live_classes.models import Answer, Student
+from kubesched_ui.live_classes.removal import REMOVED
+from tests.kubesched_ui.live_classes.conftest import Class, browser
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
-from tests.kubesched_ui.rooms.conftest import Class, browser
 
 pytestmark = pytest.mark.django_db
 
@@ -62,16 +62,16 @@ def closed_to(room: Class, client: Client) -> None:
 
 
 def test_who_is_removed_while_answering_does_not_count(lesson_class: Class, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kubesched_ui.rooms import answering
+    from kubesched_ui.live_classes import answers
 
     step, ada = lesson_class.room.step, lesson_class.join("Ada")
-    judged = answering.judged
+    judged = answers.judged
 
     def meanwhile(*args: Any) -> Any:
         lesson_class.move(remove=number("Ada"))
         return judged(*args)
 
-    monkeypatch.setattr(answering, "judged", meanwhile)
+    monkeypatch.setattr(answers, "judged", meanwhile)
     assert lesson_class.answer(ada, step, answers_of(lesson_class)).status_code == 403
     assert Answer.objects.count() == 0
 
@@ -80,7 +80,7 @@ def test_nobody_but_who_teaches_removes(lesson_class: Class) -> None:
     eve = lesson_class.join("Eve")
     lesson_class.join("Ada")
     victim, code = number("Ada"), lesson_class.room.code
-    secret = eve.cookies[joining.cookie_of(code)].value
+    secret = eve.cookies[membership.cookie_of(code)].value
     for key in (code, secret, "k" * 43, lesson_class.room.digest):
         assert eve.post(f"/rooms/{key}/move/", {"remove": victim}).status_code == 404
     assert eve.post(reverse("join-room", args=[code]), {"remove": victim}).status_code == 200
