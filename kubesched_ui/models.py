@@ -320,7 +320,7 @@ class Run(Work):
         help_text="What to take claims for that pods name and the snapshot does not hold.",
     )
     notes = models.JSONField(default=list, blank=True, help_text="What was said of the settings when it was made.")
-    # How it waits (runs/dispatch.py)
+    # How it waits (runs/queue.py)
     lane = models.CharField(
         max_length=5, blank=True, editable=False, help_text="short or long; empty until it is queued."
     )

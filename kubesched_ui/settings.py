@@ -142,7 +142,7 @@ CACHES = {
 CELERY_BROKER_URL = (
     f"redis+socket://{REDIS_URL.removeprefix('unix://')}" if REDIS_URL.startswith("unix://") else REDIS_URL
 )
-# A queue for each lane of runs (kubesched_ui/runs/dispatch.py); what is in none of them may take long.
+# A queue for each lane of runs (kubesched_ui/runs/queue.py); what is in none of them may take long.
 CELERY_TASK_DEFAULT_QUEUE = "long"
 CELERY_TASK_ROUTES = {"kubesched.take_short": {"queue": "short"}, "kubesched.explain_upgrade": {"queue": "upgrades"}}
 CELERY_TASK_IGNORE_RESULT = True  # the database holds the result

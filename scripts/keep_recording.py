@@ -89,13 +89,13 @@ def main(name: str, folder: Path) -> None:
     from django.core.management import call_command
     from django.db import connection
 
-    from kubesched_ui.runs import lifecycle, tasks
+    from kubesched_ui.runs import services, tasks
     from tests.kubesched_ui.event_log.shape import shape
     from tests.scheduler_core.cycle.test_trace import full_trace
 
     logging.disable(logging.CRITICAL)
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-    lifecycle.app.send_task = lambda *args, **options: None
+    services.app.send_task = lambda *args, **options: None
     assert tasks  # the first import of Celery's tasks reads its settings
     call_command("migrate", verbosity=0)
     said = {"shape": shape(full_trace().encode()), "runs": {run.pk: told(run) for run in runs()}}

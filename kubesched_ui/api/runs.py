@@ -16,13 +16,13 @@ from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.presenters import cycle_rows
-from kubesched_ui.runs import dispatch, estimate, forking, lifecycle
+from kubesched_ui.runs import estimate, fork_create, queue, services
 from scheduler_core.config import Unknown
 from scheduler_core.releases import get_release, with_gates
 
 router = Router(tags=["runs"])
 
-Seed = Annotated[int, Field(ge=-lifecycle.MAX_SEED, le=lifecycle.MAX_SEED), NUMBER]
+Seed = Annotated[int, Field(ge=-services.MAX_SEED, le=services.MAX_SEED), NUMBER]
 Percentage = Annotated[int, Field(ge=0, le=100), NUMBER]
 Copies = Annotated[int, Field(ge=0), NUMBER]
 Until = Annotated[float, Field(gt=0), NUMBER]
@@ -152,8 +152,8 @@ class RunDetail(RunOut):
         return retention.ends(run)
 
     @staticmethod
-    def resolve_waits(run: Run) -> dispatch.Place | None:
-        return dispatch.place(run)
+    def resolve_waits(run: Run) -> queue.Place | None:
+        return queue.place(run)
 
     @staticmethod
     def resolve_warnings(run: Run) -> list[str]:
@@ -170,7 +170,7 @@ class RunDetail(RunOut):
     @staticmethod
     def resolve_settings(run: Run) -> dict[str, Any]:
         named = {"release": run.release_number, "feature_gates": run.feature_gates}
-        return asdict(lifecycle.settings_of(run)) | named | {"low": run.low}
+        return asdict(services.settings_of(run)) | named | {"low": run.low}
 
 
 @router.post("/scenarios/{int:scenario_id}/runs", response={202: RunStarted, **REFUSALS})
@@ -180,12 +180,12 @@ def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[R
     given = wanted.model_dump(exclude_unset=True)
     if wanted.release is None:
         given.pop("release", None)
-    values = wanted.model_dump() | lifecycle.defaults(scenario, given.pop("in_time", None)) | given
+    values = wanted.model_dump() | services.defaults(scenario, given.pop("in_time", None)) | given
     values["in_time"] = bool(values["in_time"])
     values["release"] = with_gates(get_release(values["release"]), values.pop("feature_gates")).name
     name, low = values.pop("name").strip(), values.pop("low")
     with transaction.atomic():
-        return Status(202, lifecycle.create_run(scenario, lifecycle.RunSettings(**values), name=name, low=low))
+        return Status(202, services.create_run(scenario, services.RunSettings(**values), name=name, low=low))
 
 
 class EstimateOut(Schema):
@@ -197,7 +197,7 @@ class EstimateOut(Schema):
 
     @staticmethod
     def resolve_told(expected: estimate.Estimate) -> str:
-        return dispatch.told(expected)
+        return queue.told(expected)
 
 
 PODS = Query(None, ge=0, le=MAX_ID, description="To be placed; by default all that wait.")
@@ -215,7 +215,7 @@ def estimate_run(
 ) -> estimate.Estimate:
     """How long a run would take, before it is started."""
     scenario = find(Scenario, scenario_id)
-    own = lifecycle.defaults(scenario, in_time)
+    own = services.defaults(scenario, in_time)
     wanted = get_release(release or own["release"]).name
     return estimate.before(scenario, wanted, bool(own.get("in_time")), pods)
 
@@ -259,7 +259,7 @@ def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
             release = get_release(get_release(settings.get("release", parent.release)).number)
             settings["release"] = with_gates(release, settings.pop("feature_gates")).name
         return Status(
-            202, forking.create_fork(parent, wanted.at, wanted.t, wanted.changes, settings, wanted.name.strip())
+            202, fork_create.create_fork(parent, wanted.at, wanted.t, wanted.changes, settings, wanted.name.strip())
         )
 
 
@@ -299,7 +299,7 @@ def delete_run(request: HttpRequest, run_id: int) -> Status[None]:
 def cancel_run(request: HttpRequest, run_id: int) -> Run:
     """Asks for the run to stop; one that is over stays as it is."""
     run = find(Run, run_id)
-    lifecycle.cancel(run)
+    services.cancel(run)
     return run
 
 

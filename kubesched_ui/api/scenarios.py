@@ -13,7 +13,7 @@ from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, find, s
 from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, Scenario
-from kubesched_ui.runs import importing
+from kubesched_ui.runs import import_run
 from kubesched_ui.scenarios import uploads
 
 router = Router(tags=["scenarios"])
@@ -83,7 +83,7 @@ def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length
     A run that was exported (`format=run` or `format=parquet`) is made again: `runs` has its number.
     """
     made = uploads.made_from_request(request, name, origin=Scenario.Origin.API)
-    importing.begin(made)
+    import_run.begin(made)
     return Status(201, made.scenario)
 
 

@@ -13,7 +13,7 @@ from ninja import Field, ModelSchema, Query, Router, Schema, Status
 from kubesched_ui.api.common import REFUSALS, Flag, Text, find
 from kubesched_ui.api.compare import CauseUnit
 from kubesched_ui.models import Scenario, Upgrade
-from kubesched_ui.upgrades import life, told
+from kubesched_ui.upgrades import presenters, services
 
 router = Router(tags=["upgrades"])
 
@@ -100,7 +100,7 @@ class UpgradeOut(ModelSchema):
 
     @staticmethod
     def resolve_runs(upgrade: Upgrade) -> list[dict[str, Any]]:
-        return told.progress(list(upgrade.run_of().values()))
+        return presenters.progress(list(upgrade.run_of().values()))
 
     @staticmethod
     def resolve_known(upgrade: Upgrade) -> int:
@@ -123,7 +123,7 @@ def start_upgrade(request: HttpRequest, scenario_id: int, wanted: UpgradeIn) -> 
     """Starts a run for each release, all else alike (runs that are there already are taken), and finds then, from each
     release to the next, the pods that come to something else, with the changes that do it."""
     with transaction.atomic():
-        return Status(202, life.create_upgrade(find(Scenario, scenario_id), wanted.releases, wanted.every))
+        return Status(202, services.create_upgrade(find(Scenario, scenario_id), wanted.releases, wanted.every))
 
 
 @router.get("/scenarios/{int:scenario_id}/upgrades", response={200: list[UpgradeOut], **REFUSALS})
@@ -143,7 +143,7 @@ def upgrade(request: HttpRequest, number: int, steps: Literal["true", "false"] =
 def cancel_upgrade(request: HttpRequest, number: int) -> Upgrade:
     """Asks for the preview to stop, and for the runs that it alone waits for; what is known stays."""
     found: Upgrade = find(Upgrade, number)
-    life.cancel(found)
+    services.cancel(found)
     return found
 
 

@@ -8,7 +8,7 @@ from kubesched_ui.editor.limits import MAX_BYTES
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Scenario
-from kubesched_ui.runs.lifecycle import own_release
+from kubesched_ui.runs.services import own_release
 from scheduler_core.errors import InputError
 
 BETWEEN = "---\n"

@@ -16,7 +16,7 @@ from django.db import transaction
 from kubesched_ui import current_viewer
 from kubesched_ui.editor import service
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults
+from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import uploads
 from scheduler_core.errors import InputError
 

@@ -17,7 +17,7 @@ from kubesched_ui.ingest.formats import LIST_SAYS, OUR_GROUP
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.presenters import cycle_rows
-from kubesched_ui.runs.simulations import added_pods, pod_key, pods_named
+from kubesched_ui.runs.build_simulation import added_pods, pod_key, pods_named
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io"
 PASSED, SUCCESS = "passed", "success"

@@ -1,5 +1,5 @@
 """A run as a file that makes it again: its scenario, its settings, its forks' changes, its breakpoints, and of each
-cycle the fingerprint of what was decided. `runs/importing.py` takes it in; docs/formats.md, Run, says what is in it."""
+cycle the fingerprint of what was decided. `runs/import_run.py` takes it in; docs/formats.md, Run, says what is in it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kubesched_ui.event_log.fingerprints import Fingerprints, traces
 from kubesched_ui.ingest.formats import OUR_API, RUN_KIND
 from kubesched_ui.ingest.scenario_document import scenario_document
 from kubesched_ui.models import Run
-from kubesched_ui.runs import forking
-from kubesched_ui.runs.lifecycle import settings_of
+from kubesched_ui.runs import fork_create
+from kubesched_ui.runs.services import settings_of
 from scheduler_core.debugger.fingerprint import SIZE
 
 OBJECTS_AT_ONCE = 1000
@@ -45,7 +45,7 @@ def spec(run: Run) -> dict[str, Any]:
     }
     if run.is_fork:
         found |= {"began": run.origin, "stages": run.stages}
-        found["fork"] = {"at": run.fork_at, "stage": forking.own_stage(run)}
+        found["fork"] = {"at": run.fork_at, "stage": fork_create.own_stage(run)}
     return found
 
 

@@ -1,6 +1,6 @@
 """A run file, our own `kind: Run`: what makes a run again, and what was decided in it (docs/formats.md, Run).
 
-Here it is only read, within limits; what it asks for is checked where runs are made (runs/importing.py).
+Here it is only read, within limits; what it asks for is checked where runs are made (runs/import_run.py).
 """
 
 from __future__ import annotations

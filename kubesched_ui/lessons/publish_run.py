@@ -15,8 +15,8 @@ from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.parser import Focus
 from kubesched_ui.lessons.runner import Played
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.lifecycle import RunSettings, create_run
-from kubesched_ui.runs.lifecycle import defaults as run_defaults
+from kubesched_ui.runs.services import RunSettings, create_run
+from kubesched_ui.runs.services import defaults as run_defaults
 from scheduler_core.errors import InputError
 
 # Points of a focus -> those of a pod's page.

@@ -10,7 +10,7 @@ from django.db.models import Q
 from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.models import Cycle, PodResult, Run
 from kubesched_ui.presenters import pod_timeline
-from kubesched_ui.runs import simulations
+from kubesched_ui.runs import build_simulation
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import ClusterView
 
@@ -56,7 +56,7 @@ def occupants(run: Run, view: ClusterView) -> tuple[dict[str, str], dict[str, st
 def requests_of(run: Run, view: ClusterView) -> dict[str, dict[str, int]]:
     """What each pod of the run asks for, those that the run adds included."""
     found = {key: pod.requests for key, pod in view.pods.items()}
-    added = cluster_overview.cluster_view(simulations.added_pods(run))
+    added = cluster_overview.cluster_view(build_simulation.added_pods(run))
     return found | {key: pod.requests for key, pod in added.pods.items()}
 
 

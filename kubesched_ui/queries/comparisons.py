@@ -15,9 +15,9 @@ from kubesched_ui.models import Cycle as StoredCycle
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.queries.recording_cache import blocks_of, key_of, recording_of
 from kubesched_ui.queries.search_client import Busy
-from kubesched_ui.runs import forking, simulations
-from kubesched_ui.runs.lifecycle import settings_of
-from kubesched_ui.runs.simulations import unknown_of
+from kubesched_ui.runs import build_simulation, fork_create
+from kubesched_ui.runs.build_simulation import unknown_of
+from kubesched_ui.runs.services import settings_of
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import Comparison
@@ -154,7 +154,7 @@ def inputs_of(run: Run, anew: bool = False) -> Inputs:
     made of the scenario again, instead of being taken from the recording. Raises NotRecorded, InputError."""
     if run.active:
         raise InputError("cause", "", f"run {run.pk} is still running")
-    first = forking.beginning_of(run) if run.is_fork else run
+    first = fork_create.beginning_of(run) if run.is_fork else run
     made: dict[str, Any] = {
         "release": get_release(first.release),
         "config": first.config or None,
@@ -162,22 +162,22 @@ def inputs_of(run: Run, anew: bool = False) -> Inputs:
         "tie_break": first.tie_break,
         "preemption": first.preemption,
         "percentage": first.percentage,
-        "unknown_plugins": simulations.unknown_of(first),
+        "unknown_plugins": build_simulation.unknown_of(first),
         "items": items_of(run.stages, read_changes),
     }
     if not first.in_time:
-        begun = simulations.begin(first) if anew or first.pods is not None else None
+        begun = build_simulation.begin(first) if anew or first.pods is not None else None
         pods = None if begun is None or first.pods is None else tuple(begun.simulation.pods)
         if begun is None or not anew:
             return Inputs(**made, objects=objects_of(side_of(run)), pods=pods)
         fresh = {(type(obj).__name__, obj.key): obj for obj in begun.prepared.objects}
         return Inputs(**made, objects=fresh, pods=pods)
-    objects, only = simulations.objects_in_time(first)
+    objects, only = build_simulation.objects_in_time(first)
     return Inputs(
         **made,
-        objects={(str(obj.get("kind")), simulations.pod_key(obj)): obj for obj in objects},
+        objects={(str(obj.get("kind")), build_simulation.pod_key(obj)): obj for obj in objects},
         time=run.scenario.time,
         until=first.until,
-        choices=simulations.choices_of(first),
+        choices=build_simulation.choices_of(first),
         only=None if only is None else tuple(only),
     )

@@ -15,7 +15,7 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import key_of, recording_of
-from kubesched_ui.runs.simulations import unknown_of
+from kubesched_ui.runs.build_simulation import unknown_of
 from scheduler_core.config import Configuration
 from scheduler_core.debugger.restore import rewind
 from scheduler_core.debugger.suggestions.pending import Together, together

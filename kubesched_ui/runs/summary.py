@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from kubesched_ui.runs import template
-from kubesched_ui.runs.digest import DEFAULT, digest
+from kubesched_ui.runs import pod_template
+from kubesched_ui.runs.config_summary import DEFAULT, digest
 from scheduler_core.api.duration import span
 from scheduler_core.config import Unknown
 from scheduler_core.explain.formatting import count
@@ -42,7 +42,7 @@ def which_pods(values: dict[str, Any]) -> list[str]:
     """The pods that were chosen; nothing for all pending ones."""
     told = []
     if values["template"]:
-        obj, copies = template.read(values["template"]), values["copies"]
+        obj, copies = pod_template.read(values["template"]), values["copies"]
         what = f"{copies:,} {'copy' if copies == 1 else 'copies'} of" if obj["kind"] == "Pod" else obj["kind"]
         told.append(f"{what} {obj['metadata']['name'][:60]}")
     if values["pods"]:

@@ -23,7 +23,7 @@ from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, RecordingBlock, Run
 from kubesched_ui.outages import DATABASE, FULL, trouble_of
-from kubesched_ui.runs import dispatch, forked, forking, holding, importing, lifecycle, simulations
+from kubesched_ui.runs import build_simulation, fork_create, fork_execution, import_run, leases, queue, services
 from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.seeing.logs import REQUEST_ID, RUN_ID
 from kubesched_ui.websockets.publisher import Notifier
@@ -40,13 +40,13 @@ logger = logging.getLogger(__name__)
 ROOM_S, LONG_ROOM_S = 5.0, 60.0  # until a run that met a full disk looks again
 
 
-@shared_task(name=lifecycle.TAKE["short"], acks_late=True)
+@shared_task(name=services.TAKE["short"], acks_late=True)
 def take_short(run_id: int) -> None:
     """Takes up the short run that is next, which need not be `run_id`, and brings it to an end."""
     take_next(Run.Lane.SHORT, run_id)
 
 
-@shared_task(name=lifecycle.TAKE["long"], acks_late=True)
+@shared_task(name=services.TAKE["long"], acks_late=True)
 def take_long(run_id: int) -> None:
     """The same for long ones."""
     take_next(Run.Lane.LONG, run_id)
@@ -55,7 +55,7 @@ def take_long(run_id: int) -> None:
 def take_next(lane: str, told: int = 0) -> None:
     """Plays the run of the lane that is next, if there is one, and says that it is over. `told`: the run that the
     message is about; what is logged of another one is not of its request."""
-    run = dispatch.take(lane, holding.token())
+    run = queue.take(lane, leases.token())
     if run is None:
         return
     RUN_ID.set(run.pk)
@@ -64,14 +64,14 @@ def take_next(lane: str, told: int = 0) -> None:
     try:
         carry_out(run)
     finally:
-        lifecycle.over.send(sender=Run, run_id=run.pk)
-        if following := next(dispatch.order(lane), None):  # its own message may have come when it was not its turn
-            lifecycle.tell(lane, following.pk)
+        services.over.send(sender=Run, run_id=run.pk)
+        if following := next(queue.order(lane), None):  # its own message may have come when it was not its turn
+            services.tell(lane, following.pk)
 
 
 def execute_run(run_id: int) -> None:
     """Takes up a run and brings it to an end. A run that another worker has, or that is over, is left alone."""
-    run = Run.objects.claim(run_id, holding.token())
+    run = Run.objects.claim(run_id, leases.token())
     if run is not None:
         carry_out(run)
 
@@ -94,7 +94,7 @@ def play(run: Run, notify: Notifier) -> Run | None:
         if trouble_of(error) is FULL:
             return once_there_is_room(run)
         logger.warning("Run %s cannot be written, and is taken up again later: %s", run.pk, error)
-        holding.wait_for_the_database(run)
+        leases.wait_for_the_database(run)
     return None
 
 
@@ -121,7 +121,7 @@ def out_of_time(run: Run, log: RunLog) -> None:
     """A run that is not short goes on elsewhere; one that takes too long ends."""
     if run.lane == Run.Lane.SHORT:
         logger.info("Run %s is not short: it goes on among the long ones", run.pk)
-        lifecycle.put_with_long(run, settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE)
+        services.put_with_long(run, settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE)
         return
     limit = settings.RUN_TIME_LIMIT_S
     log.deadline = math.inf
@@ -161,7 +161,7 @@ def record(run: Run, log: RunLog) -> None:
     first, changed = 1, 0
     if run.adopts:
         first = changed = run.fork_at or 1
-        simulation, log.recorder, recorded = forked.begin(run)
+        simulation, log.recorder, recorded = fork_execution.begin(run)
         position = {}
     else:
         simulation, recorded = begin(run, log)
@@ -223,8 +223,8 @@ def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] 
 def begin(run: Run, log: RunLog) -> tuple[Simulation, dict[str, str]]:
     """A run in one pass at its beginning, which is written if it is not yet; and what the real cluster said of pods.
     Raises InputError."""
-    beginning = forking.beginning_of(run)
-    begun = simulations.begin(beginning)
+    beginning = fork_create.beginning_of(run)
+    begun = build_simulation.begin(beginning)
     simulation = begun.simulation
     run.cycles_total = beginning.cycles_total = len(simulation.pods)
     log.recorder = recorder_of(run, simulation, run.cycles_done)
@@ -234,14 +234,14 @@ def begin(run: Run, log: RunLog) -> tuple[Simulation, dict[str, str]]:
         log.add_events([event("run.started", 0.0, data=data)])
         log.flush(node_names=nodes)
     if run.is_fork:
-        plan_once(simulation, forking.stages_of(run), 0)
+        plan_once(simulation, fork_create.stages_of(run), 0)
     return simulation, begun.recorded
 
 
 def record_in_time(run: Run, log: RunLog) -> None:
     """The same for a run in time: every record of the core becomes events, from the beginning or where it was left."""
-    beginning = forking.beginning_of(run)
-    in_time, recorded = simulations.begin_in_time(beginning)
+    beginning = fork_create.beginning_of(run)
+    in_time, recorded = build_simulation.begin_in_time(beginning)
     nodes = list(in_time.simulation.nodes)
     stored = run.last_seq
     chronicle = Chronicle(nodes, virtual_time.slow_binding(run), recorded, stored)
@@ -254,7 +254,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
         log.add_moves(bound)
         log.flush(node_names=nodes)
     logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
-    fork = forked.InTime(run, log, chronicle) if run.is_fork else None
+    fork = fork_execution.InTime(run, log, chronicle) if run.is_fork else None
     if fork is not None:
         fork.plan(in_time)
     cycle = None
@@ -323,7 +323,7 @@ def check_same(run: Run, number: int, pod: str, result: str) -> None:
 
 def finish(run: Run, log: RunLog, state: str, error: str = "") -> None:
     """Ends the run; an imported one is compared with its file."""
-    log.finish(state, error, **importing.compared(run, log.flush))
+    log.finish(state, error, **import_run.compared(run, log.flush))
 
 
 def fail(log: RunLog, error: str) -> None:
@@ -373,6 +373,6 @@ def sweep_safely() -> None:
     """`lifecycle.sweep`, and that of scenarios that nobody completes, for a timer, which must not fail."""
     try:
         chunked_store.sweep()
-        lifecycle.sweep()
+        services.sweep()
     except Exception as error:
         logger.warning("Could not look for what was lost: %s", error)

@@ -20,9 +20,9 @@ from kubesched_ui.models import Run, Upgrade
 from kubesched_ui.outages import DATABASE
 from kubesched_ui.queries.comparisons import inputs_of
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import holding, lifecycle
+from kubesched_ui.runs import leases, services
 from kubesched_ui.runs.tasks import Heartbeat
-from kubesched_ui.upgrades import life
+from kubesched_ui.upgrades import services as upgrade_services
 from scheduler_core.debugger.compare.upgrade import Watch, step
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
@@ -33,10 +33,10 @@ logger = logging.getLogger(__name__)
 TELL_EVERY_S = 0.5
 
 
-@shared_task(name=life.EXPLAIN, acks_late=True)
+@shared_task(name=upgrade_services.EXPLAIN, acks_late=True)
 def explain_upgrade(number: int) -> None:
     """Takes up a preview and brings it to an end. One that another worker has, or that is over, is left alone."""
-    upgrade = Upgrade.objects.claim(number, holding.token())
+    upgrade = Upgrade.objects.claim(number, leases.token())
     if upgrade is None:
         return
     with Heartbeat(Upgrade.objects.held(upgrade), f"upgrade-{number}"):
@@ -51,7 +51,7 @@ def explain_upgrade(number: int) -> None:
             logger.warning("Upgrade preview %s was taken over by another worker", number)
         except DATABASE as error:
             logger.warning("Upgrade preview %s cannot be written, and is taken up again later: %s", number, error)
-            holding.wait_for_the_database(upgrade)
+            leases.wait_for_the_database(upgrade)
         except Exception as error:
             logger.exception("Upgrade preview %s failed", number)
             told = f"An error inside KubeSched ({type(error).__name__}); the worker's log has the details."
@@ -118,10 +118,10 @@ def finish(upgrade: Upgrade, state: str, error: str = "") -> None:
     Upgrade.objects.held(upgrade).update(state=state, error=error, finished_at=timezone.now())
 
 
-@receiver(lifecycle.over)
+@receiver(services.over)
 def run_is_over(run_id: int, **_: Any) -> None:
     """Previews that waited for the run go on."""
-    life.run_is_over(run_id)
+    upgrade_services.run_is_over(run_id)
 
 
 @worker_ready.connect
@@ -134,7 +134,7 @@ def sweep_regularly(sender: Any, **_: Any) -> None:
 def sweep_safely() -> None:
     """`life.sweep` for a timer, which must not fail."""
     try:
-        life.sweep()
+        upgrade_services.sweep()
     except Exception as error:
         logger.warning("Could not look for lost upgrade previews: %s", error)
     connection.close()

@@ -23,7 +23,7 @@ from kubesched_ui.queries import comparisons
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.queries.search_client import Busy
-from kubesched_ui.runs import forking, pairs
+from kubesched_ui.runs import fork_create, suggested_comparisons
 from kubesched_ui.views import compare_maps, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in
@@ -254,7 +254,7 @@ def pair(request: HttpRequest, scenario_id: int) -> HttpResponse:
         raise Http404(f"There is no scenario {scenario_id}.")
     try:
         with transaction.atomic():
-            a, b = pairs.runs_of(scenario, request.POST)
+            a, b = suggested_comparisons.runs_of(scenario, request.POST)
     except InputError as error:
         messages.error(request, str(error))
         return redirect("scenario", scenario_id)
@@ -285,7 +285,7 @@ def forked(parent: Run, request: HttpRequest) -> Run:
     if not isinstance(settings, dict):
         raise InputError("Fork", "settings", "must be a JSON object")
     with transaction.atomic():
-        return forking.create_fork(parent, None if at is None else int(at), t, changes, settings, name_in(request))
+        return fork_create.create_fork(parent, None if at is None else int(at), t, changes, settings, name_in(request))
 
 
 def came_from(request: HttpRequest) -> str:

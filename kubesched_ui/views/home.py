@@ -12,8 +12,8 @@ from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.outages import Troubled
-from kubesched_ui.runs import importing
-from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults
+from kubesched_ui.runs import import_run
+from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
 from kubesched_ui.views import home_example
@@ -82,7 +82,7 @@ def upload(request: HttpRequest) -> HttpResponse:
         return redirect("home")
     try:
         made = uploads.made_from_request(request)
-        run = importing.begin(made)
+        run = import_run.begin(made)
     except (IngestError, InputError) as error:
         return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
     except Troubled as error:

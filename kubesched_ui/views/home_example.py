@@ -10,7 +10,7 @@ from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.presenters import capacity_bars
 from kubesched_ui.presenters.capacity_bars import Shelf
 from kubesched_ui.presenters.cycle_rows import on_node
-from kubesched_ui.runs import simulations
+from kubesched_ui.runs import build_simulation
 from kubesched_ui.scenarios.cluster_overview import ClusterView, cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
@@ -38,7 +38,7 @@ def of(sample_id: int) -> dict[str, Any] | None:
     sample = Scenario.objects.get(pk=sample_id)
     if not 0 < sample.counts.get("Node", 0) <= NODES or sample.time:
         return None
-    begun = simulations.begin(Run(scenario=sample, release=NEWEST))
+    begun = build_simulation.begin(Run(scenario=sample, release=NEWEST))
     simulation, pods = begun.simulation, {obj.key: obj for obj in begun.prepared.objects if isinstance(obj, Pod)}
     names, told, recorder = list(simulation.nodes), [], Recorder(simulation)
     for trace in simulation.run():

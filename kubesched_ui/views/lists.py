@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.digest import digest
+from kubesched_ui.runs.config_summary import digest
 from scheduler_core.releases import NEWEST
 
 ROWS = 50

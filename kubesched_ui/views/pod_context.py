@@ -37,7 +37,7 @@ from kubesched_ui.presenters.cycle_presenter import (
 from kubesched_ui.queries import claims
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from kubesched_ui.queries.shortfalls import room_of
-from kubesched_ui.runs import simulations
+from kubesched_ui.runs import build_simulation
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.views import pod_group_context
 from scheduler_core.api.duration import clock
@@ -155,7 +155,7 @@ def kept(query: Mapping[str, str]) -> str:
 
 def added_pod(run: Run, key: str) -> dict[str, Any] | None:
     """The pod of this name that the run added to its scenario's, if there is one."""
-    return next((pod for pod in simulations.added_pods(run) if simulations.pod_key(pod) == key), None)
+    return next((pod for pod in build_simulation.added_pods(run) if build_simulation.pod_key(pod) == key), None)
 
 
 def created_pod(run: Run, key: str, cycle: int) -> dict[str, Any] | None:

@@ -14,8 +14,8 @@ from kubesched_ui.models import PodResult, Run
 from kubesched_ui.presenters import charts, occupancy
 from kubesched_ui.queries import remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import dispatch
-from kubesched_ui.runs.lifecycle import own_release
+from kubesched_ui.runs import queue
+from kubesched_ui.runs.services import own_release
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
 from scheduler_core.api import duration
@@ -68,10 +68,10 @@ def progress(run: Run) -> dict[str, Any]:
 
 def waits(run: Run) -> str:
     """What a run waits for that is queued: `Waits behind 2 runs, about 40 s.`"""
-    at = dispatch.place(run)
+    at = queue.place(run)
     if at is None or not at.behind:
         return ""
-    told = dispatch.waits(at)
+    told = queue.waits(at)
     return f"{told[0].upper()}{told[1:]}{' (lower priority)' if run.low else ''}."
 
 

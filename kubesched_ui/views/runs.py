@@ -19,7 +19,7 @@ from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries import groups, provenance, recording_cache, remedies
 from kubesched_ui.queries.nodes import WrongMoment
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import forking, lifecycle, startform
+from kubesched_ui.runs import fork_create, forms, services
 from kubesched_ui.views import errors, node_context, object_context, pod_context, pod_group_context, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in, pinned
@@ -58,7 +58,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         **{"waits": run_context.waits(found), "warnings": toned(cycle_rows.warnings_of(found))},
         **{"left": cycle_rows.left_of(found), "kept": recording_cache.is_asked(found), "ends": retention.ends(found)},
         "fork_changes": indented(found.changes),
-        "other_stages": [(stage, indented(stage["changes"])) for stage in forking.other_stages(found)],
+        "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(found)],
     }
     return render(request, "run.html", context | pod_group_context.listed(found, request.GET.get("groups")))
 
@@ -243,12 +243,12 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """
     if request.method != "POST":
         return overview(request, scenario_id)
-    form = startform.StartForm(request.POST)
+    form = forms.StartForm(request.POST)
     if form.is_valid():
         try:
             with transaction.atomic():
                 name, low = form.cleaned_data["name"], form.cleaned_data["low"]
-                made = lifecycle.create_run(_scenario(scenario_id), form.settings(), name=name, low=low)
+                made = services.create_run(_scenario(scenario_id), form.settings(), name=name, low=low)
                 return redirect("run", made.pk)
         except InputError as error:
             form.refuse(error)
@@ -264,7 +264,7 @@ def _scenario(scenario_id: int) -> Scenario:
 
 @require_POST
 def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
-    lifecycle.cancel(find(run_id))
+    services.cancel(find(run_id))
     return redirect("run", run_id)
 
 

@@ -12,10 +12,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
-from kubesched_ui.runs import dispatch, estimate, pairs
-from kubesched_ui.runs.startform import StartForm
+from kubesched_ui.runs import estimate, queue, suggested_comparisons
+from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.scenarios import cluster_overview, edits
-from kubesched_ui.upgrades.told import choices
+from kubesched_ui.upgrades.presenters import choices
 from kubesched_ui.views.form_fields import name_in, pinned
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
@@ -44,7 +44,7 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
         "bound": [pod for pod in view.pods.values() if pod.state == "bound"][:2000],
         "totals": cluster_overview.totals(view),
         "runs": scenario.runs.listed()[:10],
-        "pairs": pairs.offered(scenario),
+        "pairs": suggested_comparisons.offered(scenario),
         "releases": choices(scenario),
         "upgrades": scenario.upgrades.defer("steps")[:5],
         "every": not any(pod.state in ("pending", "gated") for pod in view.pods.values()),
@@ -66,7 +66,7 @@ def expected(scenario: Scenario, form: StartForm) -> str:
         release = get_release(str(form["release"].value())).name
     except InputError:
         return ""
-    return dispatch.told(estimate.before(scenario, release, form["mode"].value() == "time", pods))
+    return queue.told(estimate.before(scenario, release, form["mode"].value() == "time", pods))
 
 
 def remarks(scenario: Scenario) -> dict[str, Any]:

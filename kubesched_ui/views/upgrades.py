@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.models import Upgrade
-from kubesched_ui.upgrades import life, told
+from kubesched_ui.upgrades import presenters, services
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.errors import InputError
 
@@ -30,16 +30,16 @@ def upgrade(request: HttpRequest, number: int) -> HttpResponse:
     """How far it is; each step with what did it; the pods across the releases."""
     found = find(number)
     asked = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in ("q", "show", "cause")}
-    asked["show"] = asked["show"] if asked["show"] in told.SHOWS else told.DECIDED
+    asked["show"] = asked["show"] if asked["show"] in presenters.SHOWS else presenters.DECIDED
     runs = found.run_of()
-    page = Paginator(told.rows(found, **asked), ROWS).get_page(request.GET.get("page"))
+    page = Paginator(presenters.rows(found, **asked), ROWS).get_page(request.GET.get("page"))
     context = {
         "upgrade": found,
         "scenario": found.scenario,
         "releases": [(release, runs.get(release)) for release in found.releases],
-        "waiting": told.progress(list(runs.values())) if found.active else [],
-        "steps": told.steps(found),
-        "shows": told.SHOWS.items(),
+        "waiting": presenters.progress(list(runs.values())) if found.active else [],
+        "steps": presenters.steps(found),
+        "shows": presenters.SHOWS.items(),
         "page": page,
     }
     return render(request, "upgrade.html", context | asked)
@@ -51,7 +51,9 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     scenario = find_scenario(scenario_id)
     try:
         with transaction.atomic():
-            made = life.create_upgrade(scenario, request.POST.getlist("release"), request.POST.get("which") == "every")
+            made = services.create_upgrade(
+                scenario, request.POST.getlist("release"), request.POST.get("which") == "every"
+            )
     except InputError as error:
         messages.error(request, f"The preview was not started. {error}")
         return redirect("scenario", scenario_id)
@@ -60,7 +62,7 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_POST
 def cancel(request: HttpRequest, number: int) -> HttpResponse:
-    life.cancel(find(number))
+    services.cancel(find(number))
     return redirect("upgrade", number)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 
 
 @pytest.fixture
@@ -15,4 +15,4 @@ def client() -> Client:
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs are executed by the tests themselves."""
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)

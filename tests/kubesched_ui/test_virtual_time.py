@@ -17,7 +17,7 @@ from django.test import Client
 from kubesched_ui.event_log.queue_sizes import LANES
 from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.releases import NEWEST
@@ -425,8 +425,8 @@ def test_only_what_unfolds_has_time() -> None:
 @pytest.mark.parametrize(("cluster", "release"), [("", NEWEST), ("v1.29.3", "1.29"), ("1.7", NEWEST)])
 def test_the_default_release_is_the_clusters_own(cluster: str, release: str) -> None:
     scenario = Scenario.objects.create(name="s", kubernetes=cluster)
-    assert lifecycle.defaults(scenario) == {"release": release}
-    assert lifecycle.defaults(scenario, True)["until"] == 600
+    assert services.defaults(scenario) == {"release": release}
+    assert services.defaults(scenario, True)["until"] == 600
 
 
 # ------------------------------------------------------------------------------------------------ asked of the time

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
 from kubesched_ui.ingest.path_hints import wanted
 from kubesched_ui.ingest.store import remarks, store
-from kubesched_ui.runs import importing
+from kubesched_ui.runs import import_run
 from kubesched_ui.scenarios.uploads import Made
 
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         if not dry_run:
             made = Made(store(result, name or result.name or files[0].name), result.run)
             try:
-                run = importing.begin(made)
+                run = import_run.begin(made)
             except IngestError as error:
                 raise CommandError(str(error)) from None
             self.stdout.write(f"Scenario {made.scenario.pk}: {made.scenario.name}")

@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.models import PodResult, Run, Scenario
 from kubesched_ui.presenters.cycle_rows import warnings_of
-from kubesched_ui.runs import lifecycle, simulations
+from kubesched_ui.runs import build_simulation, services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
 from kubesched_ui.scenarios.import_scenario import File
@@ -129,10 +129,10 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
             "absent_claims": options["absent_claims"],
         }
         chosen = {name: value for name, value in given.items() if value is not None}
-        wanted = lifecycle.RunSettings(**lifecycle.defaults(scenario, in_time) | chosen)
+        wanted = services.RunSettings(**services.defaults(scenario, in_time) | chosen)
         if gates := parse(options["feature_gates"] or ""):
             wanted = replace(wanted, release=with_gates(get_release(wanted.release), gates).name)
-        run = lifecycle.create_run(scenario, wanted, send=False)
+        run = services.create_run(scenario, wanted, send=False)
     except UnknownPlugins as error:
         way_out = "" if error.rest else "; --leave-out-unknown goes on without them"
         raise CommandError(f"{error}{way_out}", returncode=BAD_INPUT) from None
@@ -153,7 +153,7 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
 
 def print_time(run: Run) -> None:
     """A line for each thing that happens, as `python -m scheduler_core simulate` prints it, and a line of totals."""
-    for record in simulations.begin_in_time(run)[0].run():
+    for record in build_simulation.begin_in_time(run)[0].run():
         write_row(record, sys.stdout)
     print()
     print(totals(run))

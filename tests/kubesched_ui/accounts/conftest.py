@@ -13,7 +13,7 @@ from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario, Upgrade
-from kubesched_ui.runs.lifecycle import RunSettings, create_run
+from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.uploads import make_scenario
 from tests.kubesched_ui.clusters import as_list, node, pod

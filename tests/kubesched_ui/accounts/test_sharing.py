@@ -18,7 +18,7 @@ from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.access import OWN, SEE, START, Viewer, may, sees
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import forking
+from kubesched_ui.runs import fork_create
 from kubesched_ui.scenarios.samples import load_samples
 from tests.kubesched_ui.accounts.conftest import World, client_of
 
@@ -99,7 +99,7 @@ def test_nobody_shares_with_a_group_that_he_is_not_in(world: World) -> None:
 
 def test_a_fork_that_is_shared_says_nothing_of_its_parent(world: World) -> None:
     with current_viewer.looking(world.as_ada()):
-        fork = forking.create_fork(world.run, 1, None, [], {}, "the fork")
+        fork = fork_create.create_fork(world.run, 1, None, [], {}, "the fork")
     Run.objects.filter(pk=fork.pk).update(state="done")
     holder = world.holder(fork)
     said = holder.get(f"/runs/{fork.pk}/").content.decode()

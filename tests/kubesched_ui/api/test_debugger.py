@@ -13,7 +13,7 @@ from django.test import Client
 from kubesched_ui.event_log import log
 from kubesched_ui.models import EventBlock, RecordingBlock, Run, Scenario
 from kubesched_ui.queries import recording_cache
-from kubesched_ui.runs import simulations
+from kubesched_ui.runs import build_simulation
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.debugger.recording import Recording, facts_from, objects_from
@@ -74,10 +74,10 @@ def watched(run: Run) -> Watched:
     """The same run, played by the core alone and looked at before every cycle."""
     seen = Watched()
     if run.in_time:
-        in_time, _ = simulations.begin_in_time(run)
+        in_time, _ = build_simulation.begin_in_time(run)
         list(watch_time(in_time.timeline, in_time.until, seen))
     else:
-        simulation = simulations.begin(run).simulation
+        simulation = build_simulation.begin(run).simulation
         list(watch_once(simulation, seen))
     return seen
 
@@ -127,7 +127,7 @@ def real_clusters() -> list[Any]:
 def test_states_of_a_real_cluster(client: Client, path: Any) -> None:
     number = upload(client, path.read_bytes())
     pods = [o for o in Scenario.objects.get(pk=number).objects_of(["Pod"]) if o["spec"].get("nodeName")]
-    keys = [simulations.pod_key(obj) for obj in pods if obj.get("status", {}).get("phase") == "Running"]
+    keys = [build_simulation.pod_key(obj) for obj in pods if obj.get("status", {}).get("phase") == "Running"]
     run = start(client, number, unbind=keys[::2], unknown_plugins="leave_out")
     execute_run(run.pk)
     run.refresh_from_db()

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.api.test_fork import forked
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -31,7 +31,7 @@ def client() -> Client:
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
 
 
 def cluster() -> bytes:

@@ -14,7 +14,7 @@ from kubesched_ui.event_log import queue_sizes as stored_lanes
 from kubesched_ui.fields import unpack
 from kubesched_ui.models import Cycle, EventBlock, Marks, Moves, NodeList, PodResult, Run
 from kubesched_ui.queries.recording_cache import recording_of
-from kubesched_ui.runs import forking, lifecycle
+from kubesched_ui.runs import fork_create, services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.cycle.trace import CycleTrace
@@ -168,18 +168,18 @@ def test_after_a_second(client: Client) -> None:
 def test_a_worker_that_was_lost(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES = 1
     number = asked(client, small, at=2, changes=[{"cordon": "n1"}])["id"]
-    add, count = lifecycle.RunLog.add_cycle, iter(range(10))
+    add, count = services.RunLog.add_cycle, iter(range(10))
 
     def dying(log: Any, *args: Any) -> None:
         add(log, *args)
         if next(count) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(lifecycle.RunLog, "add_cycle", dying)
+    monkeypatch.setattr(services.RunLog, "add_cycle", dying)
     with pytest.raises(KeyboardInterrupt):
         execute_run(number)
     monkeypatch.undo()
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
     Run.objects.filter(pk=number).update(heartbeat_at=None)
     parent = small.pk
     whole = forked(client, small, at=2, changes=[{"cordon": "n1"}])
@@ -229,10 +229,10 @@ def test_a_change_that_cannot_be_done(client: Client, small: Run) -> None:
 
 
 def test_bounds(client: Client, small: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forking, "MOST_STAGES", 2)
+    monkeypatch.setattr(fork_create, "MOST_STAGES", 2)
     deep = forked(client, forked(client, small, at=2), at=3)
     assert "at the limit of" in asked(client, deep, 400, at=1)["error"]
-    monkeypatch.setattr(forking, "MOST_FORKS", 1)
+    monkeypatch.setattr(fork_create, "MOST_FORKS", 1)
     assert "delete some" in asked(client, small, 400, at=1)["error"]
     queued = Run.objects.create(scenario=small.scenario)
     assert "still running" in asked(client, queued, 400, at=1)["error"]

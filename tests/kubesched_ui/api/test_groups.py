@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.runs.test_groups import ran
@@ -30,7 +30,7 @@ QUESTIONS = (
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from django.test import Client
 
 from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.api.test_fork import cycles_of, decided, events_of, forked, marks_of, moves_of, without
 from tests.kubesched_ui.clusters import pod
@@ -77,7 +77,7 @@ def facts_of(run: Run) -> dict[str, Any]:
     names = ["placed", "unschedulable", "gated", "errors", "cycles_done", "cycles_total", "last_seq", "node_names"]
     names += ["name", "summary", "notes", "changes", "stages", "origin", "fork_at", "fork_t", "clock", "state", "error"]
     return {
-        "settings": lifecycle.settings_of(run),
+        "settings": services.settings_of(run),
         "row": {name: getattr(run, name) for name in names},
         "cycles": decided(cycles_of(run)),
         "events": events_of(run),
@@ -185,7 +185,7 @@ def test_a_worker_that_was_lost(client: Client, monkeypatch: pytest.MonkeyPatch,
     settings.RUN_BATCH_CYCLES = 1
     run = twice(client)
     (number,) = sent(client, exported(client, run))["runs"]
-    add, count = lifecycle.RunLog.add_cycle, iter(range(10))
+    add, count = services.RunLog.add_cycle, iter(range(10))
 
     def dying(log: Any, *args: Any) -> None:
         add(log, *args)
@@ -193,7 +193,7 @@ def test_a_worker_that_was_lost(client: Client, monkeypatch: pytest.MonkeyPatch,
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(lifecycle.RunLog, "add_cycle", dying)
+        patched.setattr(services.RunLog, "add_cycle", dying)
         with pytest.raises(KeyboardInterrupt):
             execute_run(number)
     Run.objects.filter(pk=number).update(heartbeat_at=None)

@@ -15,7 +15,7 @@ from channels.testing import WebsocketCommunicator
 from kubesched_ui.asgi import application
 from kubesched_ui.event_log.events import MAX_RANGES, TOP, cycle_events, ranges, ranking
 from kubesched_ui.models import ClusterObject, Run, Scenario
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
 from scheduler_core.cycle.trace import CycleTrace
@@ -126,9 +126,9 @@ def test_ranking_is_by_total_then_by_row_with_the_chosen_first(count: int) -> No
 def test_real_messages_are_as_the_schema_says(schema: jsonschema.Draft202012Validator, settings: Any) -> None:
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     scenario = uploads.make_scenario([("a.json", taught())])
-    done = lifecycle.create_run(scenario, lifecycle.RunSettings(), send=False)
+    done = services.create_run(scenario, services.RunSettings(), send=False)
     add_pod_of_another_scheduler(scenario)
-    failed = lifecycle.create_run(scenario, lifecycle.RunSettings(pods=["default/other"]), send=False)
+    failed = services.create_run(scenario, services.RunSettings(pods=["default/other"]), send=False)
     seen: set[str] = set()
     for run in (done, failed):
         execute_run(run.pk)

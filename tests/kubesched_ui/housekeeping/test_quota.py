@@ -14,9 +14,9 @@ from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import quota_settings, usage
 from kubesched_ui.housekeeping.quota import OverQuota
 from kubesched_ui.models import Quota, Run, Scenario
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.scenarios import uploads
-from kubesched_ui.upgrades.life import create_upgrade
+from kubesched_ui.upgrades.services import create_upgrade
 from tests.kubesched_ui.clusters import taught
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -91,7 +91,7 @@ def test_bytes_are_those_of_all_parts(settings: Any) -> None:
     with pytest.raises(
         OverQuota, match=rf"You store [\d.]+ kB of 2 kB\. .* the largest are run {run.pk} \([\d.]+ kB\)"
     ):
-        lifecycle.create_run(cluster, lifecycle.RunSettings())
+        services.create_run(cluster, services.RunSettings())
     run.delete()
     assert usage.size_of(None) < before
 
@@ -106,9 +106,9 @@ def test_a_person_has_limits_of_their_own(settings: Any) -> None:
     for person, most in ((ann, 2), (ben, 1)):
         with current_viewer.looking(current_viewer.By(person.pk)):  # type: ignore[abstract]
             for _ in range(most):
-                lifecycle.create_run(cluster, lifecycle.RunSettings())
+                services.create_run(cluster, services.RunSettings())
             with pytest.raises(OverQuota, match=f"You have {most} of {most} runs"):
-                lifecycle.create_run(cluster, lifecycle.RunSettings())
+                services.create_run(cluster, services.RunSettings())
 
 
 def test_nothing_is_limited_by_default() -> None:

@@ -12,7 +12,7 @@ from asgiref.sync import async_to_sync
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import lifecycle, pairs
+from kubesched_ui.runs import services, suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.event_log.test_events import messages
@@ -25,7 +25,7 @@ GATES = "1.36 GangScheduling=true,GenericWorkload=true"
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
 
 
 def cluster(at_least: int = 4, **spec: Any) -> bytes:
@@ -178,5 +178,5 @@ def test_both_kinds_of_pod_group_are_kept(client: Client) -> None:
 @pytest.mark.django_db
 def test_two_releases_compared_have_the_gates_that_they_know(client: Client) -> None:
     number = stored(client, cluster())
-    first, second = pairs.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": "1.36"})
+    first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": "1.36"})
     assert (first.release, second.release) == ("1.34", GATES)

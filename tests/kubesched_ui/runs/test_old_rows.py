@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import ClusterObject, Run, Scenario
-from kubesched_ui.runs.lifecycle import RunSettings, create_run
+from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import node, pod
 

@@ -19,7 +19,7 @@ POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostReq
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs are done where they are queued."""
-    monkeypatch.setattr("kubesched_ui.runs.lifecycle.enqueue", lambda pk: execute_run(pk))
+    monkeypatch.setattr("kubesched_ui.runs.services.enqueue", lambda pk: execute_run(pk))
 
 
 def started(client: Client, objects: list[dict[str, Any]], **settings: Any) -> Any:

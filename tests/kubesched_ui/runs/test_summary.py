@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.runs.digest import DEFAULT, digest
-from kubesched_ui.runs.lifecycle import RunSettings
+from kubesched_ui.runs.config_summary import DEFAULT, digest
+from kubesched_ui.runs.services import RunSettings
 from kubesched_ui.runs.summary import differences
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

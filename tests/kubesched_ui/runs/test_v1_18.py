@@ -22,7 +22,7 @@ profiles: [{schedulerName: default-scheduler, plugins: {score: {disabled: [{name
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs are done where they are queued."""
-    monkeypatch.setattr("kubesched_ui.runs.lifecycle.enqueue", lambda pk: execute_run(pk))
+    monkeypatch.setattr("kubesched_ui.runs.services.enqueue", lambda pk: execute_run(pk))
 
 
 @pytest.mark.parametrize("in_time", [False, True])

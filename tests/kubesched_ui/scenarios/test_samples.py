@@ -6,7 +6,7 @@ import pytest
 
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER, load_samples
 from kubesched_ui.scenarios.virtual_time import document
 from scheduler_core.cycle.trace import CycleTrace
@@ -96,7 +96,7 @@ def test_runs_of_a_sample_have_the_gates_that_it_needs() -> None:
     load_samples()
     for name, gates in GATES.items():
         scenario = Scenario.objects.get(name=sample(name).name)
-        assert lifecycle.defaults(scenario)["release"] == with_gates(RELEASE, gates).name
+        assert services.defaults(scenario)["release"] == with_gates(RELEASE, gates).name
 
 
 @pytest.mark.parametrize("name", THEN)

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Upgrade
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.upgrades.test_upgrades import work
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_what_groups_change_has_its_cause(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
     data = (FOLDER / "20-pod-group.yaml").read_bytes()
     number = client.post("/api/scenarios", data, content_type="application/octet-stream").json()["id"]
     wanted: Any = {"releases": ["1.35", "1.36"]}

@@ -10,9 +10,10 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run, Scenario, Upgrade
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
-from kubesched_ui.upgrades import life, told
+from kubesched_ui.upgrades import presenters
+from kubesched_ui.upgrades import services as upgrade_services
 from kubesched_ui.upgrades import tasks as module
 from kubesched_ui.upgrades.tasks import explain_upgrade
 from scheduler_core.errors import InputError
@@ -34,7 +35,7 @@ def client() -> Client:
 def sent(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any) -> list[tuple[str, int]]:
     """What was sent to workers."""
     messages: list[tuple[str, int]] = []
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: messages.append((name, *args)))
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: messages.append((name, *args)))
     return messages
 
 
@@ -53,7 +54,7 @@ def work(upgrade: Upgrade) -> Upgrade:
     """What the workers do."""
     for run in upgrade.runs.filter(state="queued"):
         execute_run(run.pk)
-        life.run_is_over(run.pk)
+        upgrade_services.run_is_over(run.pk)
     explain_upgrade(upgrade.pk)
     upgrade.refresh_from_db()
     return upgrade
@@ -76,12 +77,12 @@ def test_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> Non
     assert list(made["runs"]) == ["1.27", "1.34"]
     upgrade = Upgrade.objects.get(pk=made["id"])
     assert {run.tie_break for run in upgrade.runs.all()} == {"name"}
-    life.go_on(upgrade.pk)
-    assert life.EXPLAIN not in [name for name, *_ in sent], "its runs are not over yet"
+    upgrade_services.go_on(upgrade.pk)
+    assert upgrade_services.EXPLAIN not in [name for name, *_ in sent], "its runs are not over yet"
     before = client.get(made["url"]).json()
     assert (before["state"], before["known"], before["steps"]) == ("queued", 0, [])
     work(upgrade)
-    assert sent[-1] == (life.EXPLAIN, upgrade.pk)
+    assert sent[-1] == (upgrade_services.EXPLAIN, upgrade.pk)
     found = client.get(made["url"]).json()
     assert (found["state"], found["error"], found["known"]) == ("done", "", 1)
     assert found["done"] == found["steps"][0]["runs"]
@@ -103,7 +104,7 @@ def test_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> Non
 
 
 def test_what_is_told_is_what_the_runs_came_to(client: Client, cluster: Scenario) -> None:
-    upgrade = work(life.create_upgrade(cluster, list(RELEASES)))
+    upgrade = work(upgrade_services.create_upgrade(cluster, list(RELEASES)))
     assert upgrade.state == "done", upgrade.error
     assert [(step["a"], step["b"]) for step in upgrade.steps] == list(zip(RELEASES, list(RELEASES)[1:], strict=False))
     runs = upgrade.run_of()
@@ -118,8 +119,8 @@ def test_what_is_told_is_what_the_runs_came_to(client: Client, cluster: Scenario
 
 
 def test_runs_of_the_same_settings_are_taken(cluster: Scenario) -> None:
-    one = work(life.create_upgrade(cluster, ["1.27", "1.34"]))
-    other = life.create_upgrade(cluster, ["1.34", "1.33", "1.27"])
+    one = work(upgrade_services.create_upgrade(cluster, ["1.27", "1.34"]))
+    other = upgrade_services.create_upgrade(cluster, ["1.34", "1.33", "1.27"])
     assert other.releases == ["1.27", "1.33", "1.34"]
     assert cluster.runs.count() == 3
     assert set(one.runs.all()) < set(other.runs.all())
@@ -127,9 +128,9 @@ def test_runs_of_the_same_settings_are_taken(cluster: Scenario) -> None:
 
 def test_all_pods_placed_again(cluster: Scenario) -> None:
     other = scenario(node("n1"), pod("runs", nodeName="n1", status={"phase": "Running"}), pod("waits"))
-    upgrade = work(life.create_upgrade(other, ["1.27", "1.34"], every=True))
+    upgrade = work(upgrade_services.create_upgrade(other, ["1.27", "1.34"], every=True))
     assert upgrade.steps[0]["pods"] == 2
-    assert work(life.create_upgrade(other, ["1.27", "1.34"])).steps[0]["pods"] == 1
+    assert work(upgrade_services.create_upgrade(other, ["1.27", "1.34"])).steps[0]["pods"] == 1
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_refusals(client: Client, cluster: Scenario, body: Any, words: str, stat
 
 
 def test_cancelled_before_its_runs_are_over(client: Client, cluster: Scenario) -> None:
-    upgrade, other = (life.create_upgrade(cluster, names) for names in (["1.27", "1.34"], ["1.33", "1.34"]))
+    upgrade, other = (upgrade_services.create_upgrade(cluster, names) for names in (["1.27", "1.34"], ["1.33", "1.34"]))
     answer = client.post(f"/api/upgrades/{upgrade.pk}/cancel")
     assert answer.json()["state"] == "cancelled"
     assert upgrade.run_of()["1.27"].state == "cancelled"
@@ -161,7 +162,7 @@ def test_cancelled_before_its_runs_are_over(client: Client, cluster: Scenario) -
 
 
 def test_cancelled_amid_the_search(cluster: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    upgrade = life.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
+    upgrade = upgrade_services.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
     for run in upgrade.runs.all():
         execute_run(run.pk)
     monkeypatch.setattr(module, "TELL_EVERY_S", -1)
@@ -170,7 +171,7 @@ def test_cancelled_amid_the_search(cluster: Scenario, monkeypatch: pytest.Monkey
     def write(one: Upgrade, **values: Any) -> None:
         told_of(one, **values)
         if "steps" in values:
-            life.cancel(Upgrade.objects.get(pk=one.pk))
+            upgrade_services.cancel(Upgrade.objects.get(pk=one.pk))
 
     monkeypatch.setattr(module, "write", write)
     explain_upgrade(upgrade.pk)
@@ -180,10 +181,10 @@ def test_cancelled_amid_the_search(cluster: Scenario, monkeypatch: pytest.Monkey
 
 
 def test_a_run_that_fails_fails_it(cluster: Scenario) -> None:
-    upgrade = life.create_upgrade(cluster, ["1.27", "1.34"])
+    upgrade = upgrade_services.create_upgrade(cluster, ["1.27", "1.34"])
     Run.objects.filter(release="1.34").update(state="failed", error="no more memory")
     assert "with release 1.34, is failed: no more memory" in work(upgrade).error
-    gone = life.create_upgrade(cluster, ["1.27", "1.33"])
+    gone = upgrade_services.create_upgrade(cluster, ["1.27", "1.33"])
     Run.objects.filter(release="1.33").delete()
     assert "with release 1.33 is not there any more" in work(gone).error
 
@@ -191,17 +192,17 @@ def test_a_run_that_fails_fails_it(cluster: Scenario) -> None:
 def test_one_whose_worker_is_gone_is_taken_up_again(
     cluster: Scenario, sent: list[Any], monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    upgrade = life.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
+    upgrade = upgrade_services.create_upgrade(cluster, ["1.27", "1.34", "1.36"])
     for run in upgrade.runs.all():
         execute_run(run.pk)
-    life.sweep()
-    assert (life.EXPLAIN, upgrade.pk) in sent, "a message that was lost is sent again"
+    upgrade_services.sweep()
+    assert (upgrade_services.EXPLAIN, upgrade.pk) in sent, "a message that was lost is sent again"
     work(upgrade)
     first = upgrade.steps[:1]
     Upgrade.objects.filter(pk=upgrade.pk).update(state="running", steps=first, worker="gone", heartbeat_at=None)
     sent.clear()
-    life.sweep()
-    assert sent == [(life.EXPLAIN, upgrade.pk)]
+    upgrade_services.sweep()
+    assert sent == [(upgrade_services.EXPLAIN, upgrade.pk)]
     played: list[str] = []
     real = module.step
     monkeypatch.setattr(
@@ -210,7 +211,7 @@ def test_one_whose_worker_is_gone_is_taken_up_again(
     assert work(upgrade).state == "done"
     assert (len(upgrade.steps), played) == (2, ["1.36"]), "what is known is not looked for again"
     Upgrade.objects.filter(pk=upgrade.pk).update(state="running", starts=settings.RUN_MAX_STARTS, heartbeat_at=None)
-    life.sweep()
+    upgrade_services.sweep()
     upgrade.refresh_from_db()
     assert upgrade.state == "failed"
 
@@ -260,10 +261,10 @@ def test_a_pod_across_the_releases(cluster: Scenario) -> None:
 
     upgrade = Upgrade(releases=["1", "2", "3", "4"], scenario=cluster)
     upgrade.steps = [step("1", "2"), step("2", "3", ("moved", "n1", "n2")), step("3", "4", ("lost", "n2", ""))]
-    (row,) = told.rows(upgrade)
+    (row,) = presenters.rows(upgrade)
     assert row.cells == [("n1", "", ""), ("n1", "", ""), ("n2", "moved", "1.0"), ("no node", "lost", "2.0")]
-    assert told.rows(upgrade, cause="1.0") == told.rows(upgrade, q="N2") == [row]
-    assert told.rows(upgrade, cause="0.0") == told.rows(upgrade, show="words") == []
+    assert presenters.rows(upgrade, cause="1.0") == presenters.rows(upgrade, q="N2") == [row]
+    assert presenters.rows(upgrade, cause="0.0") == presenters.rows(upgrade, show="words") == []
 
 
 def test_the_chooser(cluster: Scenario) -> None:
@@ -271,18 +272,18 @@ def test_the_chooser(cluster: Scenario) -> None:
 
     def chosen(kubernetes: str) -> list[str]:
         cluster.kubernetes = kubernetes
-        return [one.name for one in told.choices(cluster) if one.chosen]
+        return [one.name for one in presenters.choices(cluster) if one.chosen]
 
     assert chosen("") == names[-2:]
     assert chosen("v1.27.3-eks-a5565ad") == ["1.27", names[-1]]
     assert chosen(f"v{names[-1]}.0+k3s1") == names[-2:]
-    assert [one.name for one in told.choices(cluster) if one.own] == [names[-1]]
+    assert [one.name for one in presenters.choices(cluster) if one.own] == [names[-1]]
 
 
 def test_every_patch_version_is_of_its_release() -> None:
     assert all(version.startswith(f"{release}.") for release, version in HELD_TO.items())
     with pytest.raises(InputError):
-        life.create_upgrade(Scenario(), ["1.34"])
+        upgrade_services.create_upgrade(Scenario(), ["1.34"])
 
 
 def test_in_time_with_the_gates_of_the_scenario(client: Client) -> None:
@@ -290,7 +291,7 @@ def test_in_time_with_the_gates_of_the_scenario(client: Client) -> None:
     text = (Path(__file__).parents[2] / "browser" / "story.yaml").read_text()
     text = text.replace("  until: 5m", "  until: 5m\n  featureGates: {SchedulerPopFromBackoffQ: false}")
     made = client.post("/api/scenarios", text, content_type="application/yaml").json()
-    upgrade = work(life.create_upgrade(Scenario.objects.get(pk=made["id"]), ["1.27", "1.34"]))
+    upgrade = work(upgrade_services.create_upgrade(Scenario.objects.get(pk=made["id"]), ["1.27", "1.34"]))
     assert upgrade.state == "done", upgrade.error
     assert [run.feature_gates for run in upgrade.run_of().values()] == [{}, {"SchedulerPopFromBackoffQ": False}]
     assert all(run.in_time for run in upgrade.runs.all())

@@ -11,7 +11,7 @@ from django.test import Client
 
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import sankey
-from kubesched_ui.runs import pairs
+from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -89,7 +89,7 @@ def test_two_runs_of_a_list(client: Client, run: Run) -> None:
 
 def test_pairs_of_a_scenario(client: Client, run: Run) -> None:
     text = page(client, f"/scenarios/{run.scenario_id}/")
-    offered = pairs.offered(run.scenario)
+    offered = suggested_comparisons.offered(run.scenario)
     assert offered["b"] == offered["releases"][-1] != offered["a"]
     assert all(f'value="{key}"' in text for key, _ in offered["configurations"])
     asked = [{"pair": key} for key, _ in offered["configurations"]] + [{"a": "1.27", "b": offered["b"]}]

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 from kubesched_ui.views.object_context import lines, steps_of
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
     return ran(Client(headers={"host": "localhost"}), as_list(node("n1"), node("n2"), pod("p")), config=CONFIG)
 
 

@@ -19,7 +19,7 @@ from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.presenters import cycle_rows
-from kubesched_ui.runs.lifecycle import defaults
+from kubesched_ui.runs.services import defaults
 from kubesched_ui.scenarios.samples import load_samples
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 

@@ -12,7 +12,7 @@ from django.test import Client
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run
-from kubesched_ui.runs.lifecycle import defaults
+from kubesched_ui.runs.services import defaults
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 

@@ -11,7 +11,7 @@ import msgspec
 from django.conf import settings
 
 from kubesched_ui.models import Run
-from kubesched_ui.runs import template
+from kubesched_ui.runs import pod_template
 from kubesched_ui.scenarios import virtual_time
 from scheduler_core.config import Unknown
 from scheduler_core.errors import InputError
@@ -67,11 +67,11 @@ def cluster_of(run: Run) -> Cluster:
         if obj.get("kind") == "Pod" and chosen and pod_key(obj) in chosen and (obj.get("spec") or {}).get("nodeName"):
             objects[index] = unbound(obj)
     if run.template:
-        added, workloads = template.objects_of(run.template, run.copies)
+        added, workloads = pod_template.objects_of(run.template, run.copies)
     else:
         added, workloads = [], []
     if taken := {title(obj) for obj in added} & {title(obj) for obj in objects}:
-        raise InputError(template.WHERE, "metadata.name", f"the cluster already has {min(taken)}")
+        raise InputError(pod_template.WHERE, "metadata.name", f"the cluster already has {min(taken)}")
     if run.pods is None:
         return Cluster(objects + added, None, None)
     copies = [pod_key(obj) for obj in added if obj["kind"] == "Pod"]
@@ -168,7 +168,7 @@ def _added_pods(run_id: int, created_at: datetime) -> list[dict[str, Any]]:
     # The time belongs to the key because a database may give the number of a deleted run to another.
     run = Run.objects.select_related("scenario").get(pk=run_id)
     try:
-        added = template.objects_of(run.template, run.copies)[0] if run.template else []
+        added = pod_template.objects_of(run.template, run.copies)[0] if run.template else []
         copies = [obj for obj in added if obj["kind"] == "Pod"]
         for copy in copies:
             defaults.fill(copy, get_release(run.release))

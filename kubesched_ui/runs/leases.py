@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from kubesched_ui.celery import app
 from kubesched_ui.models import Run, Upgrade, Work
-from kubesched_ui.runs import lifecycle
+from kubesched_ui.runs import services
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def hand_back() -> None:
             if let_go(work, heartbeat_at=None):
                 logger.info("%s is handed back", work)
                 if isinstance(work, Run):
-                    lifecycle.enqueue(work.pk)
+                    services.enqueue(work.pk)
 
 
 class HandBack(bootsteps.StartStopStep):

@@ -10,8 +10,8 @@ from django.db import transaction
 
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import MAX_NAME, RecordingBlock, Run
-from kubesched_ui.runs import configuring
-from kubesched_ui.runs.lifecycle import RunSettings, enqueue, settings_of, validate
+from kubesched_ui.runs import config_resolution
+from kubesched_ui.runs.services import RunSettings, enqueue, settings_of, validate
 from kubesched_ui.runs.summary import differences
 from scheduler_core.debugger.fork.reconfigure import SETTINGS
 from scheduler_core.debugger.fork.stages import Stage
@@ -126,7 +126,7 @@ def chosen(parent: Run, settings: Mapping[str, Any]) -> tuple[RunSettings, dict[
         wanted = replace(wanted, until=own.until)
     validate(parent.scenario, wanted)
     if "config" in settings or "release" in settings:
-        configuring.check(wanted.config or "", wanted.release, wanted.unknown_plugins)
+        config_resolution.check(wanted.config or "", wanted.release, wanted.unknown_plugins)
     given = {name: getattr(wanted, name) for name in FORKED if getattr(wanted, name) != getattr(own, name)}
     return wanted, given
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kubesched_ui import current_viewer
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.lifecycle import RunSettings, create_run, defaults, settings_of
+from kubesched_ui.runs.services import RunSettings, create_run, defaults, settings_of
 from kubesched_ui.scenarios import podgroups
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES

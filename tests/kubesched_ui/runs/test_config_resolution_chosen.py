@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_ui.models import Scenario
-from kubesched_ui.runs.configuring import CAME_WITH_IT, chosen
+from kubesched_ui.runs.config_resolution import CAME_WITH_IT, chosen
 from scheduler_core.errors import InputError
 
 GOOD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n"

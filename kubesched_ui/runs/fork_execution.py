@@ -9,7 +9,7 @@ from kubesched_ui.event_log.fork_copy import adopt_in_time, adopt_once
 from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.event_log.timeline_recorder import Chronicle
 from kubesched_ui.models import Cycle, GroupCycle, PodResult, RecordingBlock, Run
-from kubesched_ui.runs import forking, simulations
+from kubesched_ui.runs import build_simulation, fork_create
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.prefix import (
     Continuing,
@@ -44,12 +44,12 @@ def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
             raise InputError("Fork", "", GONE)
         adopt_once(run, parent, prefix_in(parent, run.fork_at or 1)[0].blocks, rest_of(parent, run.fork_at or 1))
     prefix, fetch = prefix_in(run, run.fork_at or 1, own=True)
-    settings = forking.settings_before(run)
+    settings = fork_create.settings_before(run)
     release = get_release(settings.release)
     make = partial(
         Simulation,
         release=release.name,
-        config=load(settings.config or None, release, unknown=simulations.unknown_of(run)),
+        config=load(settings.config or None, release, unknown=build_simulation.unknown_of(run)),
         seed=settings.seed,
         tie_break=settings.tie_break,
         preemption=settings.preemption,
@@ -62,7 +62,7 @@ def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     simulation = simulation_from(prefix, fetch, make, release, run.remaining, start)
     before = Cycle.objects.filter(run=run, number__lt=prefix.cycle).order_by("-number").iterator(chunk_size=20)
     resume_batching(simulation, (CycleTrace.decode(bytes(cycle.trace)) for cycle in before))
-    stages, own = forking.stages_of(run), forking.own_stage(run)
+    stages, own = fork_create.stages_of(run), fork_create.own_stage(run)
     tell_again(Edit(simulation), decisions(stages[:own]))
     recorder = Continuing(simulation, prefix, run.cycles_done)
     plan_once(simulation, stages, own)
@@ -91,7 +91,11 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
     for group in GroupCycle.objects.filter(run=parent, first__gte=cycle):  # its cycle begins with the pod popped
         rest.insert(rest.index(group.told["members"][0]["pod"]), group.told["popped"])
     if parent.state != Run.State.DONE:  # it was ended before its end
-        order = parent.remaining if parent.adopts else simulations.begin(forking.beginning_of(parent)).simulation.pods
+        order = (
+            parent.remaining
+            if parent.adopts
+            else build_simulation.begin(fork_create.beginning_of(parent)).simulation.pods
+        )
         known = {pod for _, pod in tried}
         rest += [pod for pod in order if pod not in known]
     return list(dict.fromkeys(rest))
@@ -112,13 +116,13 @@ class InTime:
 
     def plan(self, in_time: ScenarioRun) -> None:
         """Puts the stages where they belong."""
-        own = forking.own_stage(self.run)
+        own = fork_create.own_stage(self.run)
 
         def hear(number: int) -> None:
             if number == own:
                 self.at = in_time.timeline.seq
 
-        plan_in_time(in_time, forking.stages_of(self.run), hear)
+        plan_in_time(in_time, fork_create.stages_of(self.run), hear)
 
     def before(self, record: int | None) -> None:
         """Is told the number of each record before it is taken, None at the end."""

@@ -23,9 +23,9 @@ from kubesched_ui.event_log.fingerprints import Fingerprints, traces
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Breakpoint, Run, Scenario
-from kubesched_ui.runs import configuring
-from kubesched_ui.runs.forking import FORKED, MOST_STAGES, chosen
-from kubesched_ui.runs.lifecycle import RunSettings, create_run, enqueue, settings_of, validate
+from kubesched_ui.runs import config_resolution
+from kubesched_ui.runs.fork_create import FORKED, MOST_STAGES, chosen
+from kubesched_ui.runs.services import RunSettings, create_run, enqueue, settings_of, validate
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios.uploads import Made
 from scheduler_core.debugger import search
@@ -123,7 +123,7 @@ def _fork(file: RunFile, run: Run, spec: _Spec, fork: _Fork) -> None:
             if name not in FORKED and value != origin[name]:
                 raise InputError("", name, "must be the same as in spec.began; a fork does not change it")
         validate(run.scenario, wanted)
-        configuring.check(wanted.config or "", wanted.release, wanted.unknown_plugins)
+        config_resolution.check(wanted.config or "", wanted.release, wanted.unknown_plugins)
     mine = spec.stages[fork.stage]
     values = asdict(wanted) | {"config": wanted.config or "", "origin": origin, "changes": mine.changes}
     values |= {"stages": msgspec.to_builtins(spec.stages), "fork_at": mine.at or fork.at, "fork_t": mine.t}

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from kubesched_ui.event_log.log import LostClaim, RunLog
 from kubesched_ui.models import Run
-from kubesched_ui.runs import holding, lifecycle, tasks
+from kubesched_ui.runs import leases, services, tasks
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     numbers: list[int] = []
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: numbers.extend(args))
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: numbers.extend(args))
     return numbers
 
 
@@ -31,8 +31,8 @@ def claimed(token: str) -> Run:
 
 
 def test_a_worker_that_leaves_hands_back_what_is_its_own(sent: list[int]) -> None:
-    ours, others = claimed(holding.token()), claimed("another:1:2")
-    holding.hand_back()
+    ours, others = claimed(leases.token()), claimed("another:1:2")
+    leases.hand_back()
     assert sent == [ours.pk]
     with pytest.raises(LostClaim):
         RunLog(ours).flush()
@@ -67,7 +67,7 @@ def test_trouble_with_the_database_costs_a_run_no_start(
     assert (run.state, run.starts, run.worker) == (Run.State.RUNNING, 0, "")
     assert Run.objects.claim(run.pk, "too soon") is None
     Run.objects.update(heartbeat_at=None)
-    lifecycle.sweep()
+    services.sweep()
     assert sent == [run.pk]
     tasks.execute_run(run.pk)
     run.refresh_from_db()
@@ -83,9 +83,9 @@ def test_a_worker_whose_clock_is_wrong_takes_nothing_from_others_and_keeps_its_o
     with monkeypatch.context() as patch:
         patch.setattr(timezone, "now", lambda: wrong)
         assert Run.objects.claim(others.pk, "ours:1:2") is None
-        lifecycle.sweep()
+        services.sweep()
         ours = claimed("ours:1:2")
         RunLog(ours).flush()
-    lifecycle.sweep()
+    services.sweep()
     assert Run.objects.claim(ours.pk, "another:3:4") is None
     assert sent == []

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from kubesched_ui.models import ClusterObject, Scenario
-from kubesched_ui.runs.template import WHERE, objects_of, read
+from kubesched_ui.runs.pod_template import WHERE, objects_of, read
 from scheduler_core.api.fields import unknown_fields
 from scheduler_core.config import Unknown
 from scheduler_core.errors import InputError

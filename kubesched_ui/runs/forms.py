@@ -9,10 +9,10 @@ from django.http import QueryDict
 
 from kubesched_ui.ingest import preflight
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
-from kubesched_ui.runs import template
-from kubesched_ui.runs.configuring import translated
-from kubesched_ui.runs.lifecycle import MAX_SEED, RunSettings, own_release
-from kubesched_ui.runs.lifecycle import defaults as defaults_of
+from kubesched_ui.runs import pod_template
+from kubesched_ui.runs.config_resolution import translated
+from kubesched_ui.runs.services import MAX_SEED, RunSettings, own_release
+from kubesched_ui.runs.services import defaults as defaults_of
 from kubesched_ui.scenarios.cluster_overview import ClusterView
 from scheduler_core.api.duration import seconds
 from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
@@ -183,7 +183,7 @@ class StartForm(forms.Form):
     def number_of_copies(self) -> int:
         """Of a pod; a workload defines its own number of pods."""
         values = self.cleaned_data
-        return 1 if template.is_workload(values["template"]) else values["copies"] or 1
+        return 1 if pod_template.is_workload(values["template"]) else values["copies"] or 1
 
 
 def field_of(error: InputError) -> str | None:
@@ -191,7 +191,7 @@ def field_of(error: InputError) -> str | None:
     named = {name: name for name in ("unbind", "copies", "percentage", "seed", "until")} | {"pods": "unbind"}
     if error.where == feature_gates.WHERE:
         return "gates"
-    if error.where == template.WHERE:
+    if error.where == pod_template.WHERE:
         return "template"
     if error.where == "Run":
         return named.get(error.field.partition("[")[0])

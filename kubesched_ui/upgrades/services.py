@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from kubesched_ui.celery import app
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.models import Run, Scenario, Upgrade
-from kubesched_ui.runs import configuring, lifecycle, pairs
+from kubesched_ui.runs import config_resolution, services, suggested_comparisons
 from kubesched_ui.scenarios import cluster_overview, podgroups, virtual_time
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
@@ -43,7 +43,11 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
     with quota.as_one():
         for name in names:
             release = with_known_gates(get_release(name), gates).name
-            runs.append(pairs.run_with(scenario, alike | {"release": release, "config": config_of(scenario, release)}))
+            runs.append(
+                suggested_comparisons.run_with(
+                    scenario, alike | {"release": release, "config": config_of(scenario, release)}
+                )
+            )
     upgrade = Upgrade.objects.create(scenario=scenario, releases=names, every=every)
     upgrade.runs.set(runs)
     transaction.on_commit(lambda: go_on(upgrade.pk))
@@ -59,7 +63,7 @@ def bound(scenario: Scenario) -> list[str]:
 
 def config_of(scenario: Scenario, release: str) -> str:
     """The configuration that came with the scenario if the release can use it, else the release's default."""
-    return "" if configuring.refusal(scenario.config, release, "error") else scenario.config
+    return "" if config_resolution.refusal(scenario.config, release, "error") else scenario.config
 
 
 def go_on(number: int) -> None:
@@ -87,7 +91,7 @@ def cancel(upgrade: Upgrade) -> None:
     if waits.update(state=Upgrade.State.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
         for run in Run.objects.active().filter(upgrades=upgrade):
             if not run.upgrades.active().exists():
-                lifecycle.cancel(run)
+                services.cancel(run)
     else:
         Upgrade.objects.filter(pk=upgrade.pk, state=Upgrade.State.RUNNING).update(cancel_requested=True)
     upgrade.refresh_from_db()

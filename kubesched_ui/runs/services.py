@@ -18,7 +18,7 @@ from kubesched_ui.celery import app
 from kubesched_ui.event_log.log import LostClaim, RunLog
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import ClusterObject, Run, Scenario
-from kubesched_ui.runs import configuring, estimate, template, typed
+from kubesched_ui.runs import config_resolution, estimate, pod_template, pod_template_checks
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios import podgroups, virtual_time
 from scheduler_core.config import Unknown
@@ -112,11 +112,11 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     release = get_release(wanted.release).name
     if wanted.unknown_plugins not in CHOICES:
         raise InputError("Run", "unknown_plugins", f"must be one of {', '.join(CHOICES)}")
-    config, notes = configuring.chosen(scenario, wanted.config, release, wanted.unknown_plugins)
+    config, notes = config_resolution.chosen(scenario, wanted.config, release, wanted.unknown_plugins)
     validate(scenario, wanted)
     if wanted.template:
         copies, unknown = wanted.copies, wanted.unknown_plugins
-        notes += typed.remarks(scenario, wanted.template, copies, release, config, unknown)
+        notes += pod_template_checks.remarks(scenario, wanted.template, copies, release, config, unknown)
     notes += podgroups.remarks(scenario, release, wanted.in_time)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
     told = differences(replace(wanted, config=config, release=release), RunSettings())
@@ -137,7 +137,7 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
     if wanted.copies and not wanted.template:
         raise InputError("Run", "template", "is required for copies")
     if wanted.template:
-        template.check(wanted.template, wanted.copies)
+        pod_template.check(wanted.template, wanted.copies)
     Choices.of(wanted.other_schedulers, wanted.absent_claims)
     if wanted.in_time and get_release(wanted.release).pod_groups:
         raise InputError(

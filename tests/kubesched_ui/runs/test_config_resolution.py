@@ -32,7 +32,7 @@ OTHER = json.dumps(HEAD | {"profiles": [{"schedulerName": "default-scheduler"}]}
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs are done where they are queued."""
-    monkeypatch.setattr("kubesched_ui.runs.lifecycle.enqueue", lambda pk: execute_run(pk))
+    monkeypatch.setattr("kubesched_ui.runs.services.enqueue", lambda pk: execute_run(pk))
 
 
 def snapshot(config: dict[str, Any] | None) -> bytes:

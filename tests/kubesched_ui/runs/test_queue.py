@@ -15,8 +15,8 @@ from django.utils import timezone
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs import dispatch, estimate, lifecycle, tasks
-from kubesched_ui.runs.lifecycle import RunSettings
+from kubesched_ui.runs import estimate, queue, services, tasks
+from kubesched_ui.runs.services import RunSettings
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 SHORT, LONG = Run.Lane.SHORT, Run.Lane.LONG
@@ -26,7 +26,7 @@ SHORT, LONG = Run.Lane.SHORT, Run.Lane.LONG
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The messages that were sent."""
     messages: list[tuple[str, int]] = []
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args: messages.append((name, *args)))
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: messages.append((name, *args)))
     return messages
 
 
@@ -49,7 +49,7 @@ def people(db: None) -> list[User]:
 
 
 def names(lane: str = LONG) -> list[str]:
-    return [Run.objects.get(pk=run.pk).name for run in dispatch.order(lane)]
+    return [Run.objects.get(pk=run.pk).name for run in queue.order(lane)]
 
 
 def test_people_take_turns(people: list[User]) -> None:
@@ -79,12 +79,12 @@ def test_a_person_has_so_many_long_ones_at_once(people: list[User], settings: An
     scenario, (ada, bob, _) = small(), people
     settings.RUN_LONG_PER_PERSON = 1
     mine, mine_too, hers = (queued(scenario, owner=who) for who in (ada, ada, bob))
-    assert dispatch.take(LONG, "a") == mine
-    assert dispatch.take(LONG, "b") == hers
-    assert dispatch.take(LONG, "c") is None
-    assert dispatch.take(SHORT, "c") is None
+    assert queue.take(LONG, "a") == mine
+    assert queue.take(LONG, "b") == hers
+    assert queue.take(LONG, "c") is None
+    assert queue.take(SHORT, "c") is None
     Run.objects.filter(pk=mine.pk).update(state="done")
-    assert dispatch.take(LONG, "c") == mine_too
+    assert queue.take(LONG, "c") == mine_too
 
 
 def test_short_ones_have_no_such_bound_and_wait_for_no_long_one(people: list[User], settings: Any) -> None:
@@ -93,12 +93,12 @@ def test_short_ones_have_no_such_bound_and_wait_for_no_long_one(people: list[Use
     running(scenario, owner=ada)
     queued(scenario, owner=ada)
     some = [queued(scenario, SHORT, owner=ada) for _ in range(2)]
-    assert [dispatch.take(SHORT, "a"), dispatch.take(SHORT, "b")] == some
+    assert [queue.take(SHORT, "a"), queue.take(SHORT, "b")] == some
 
 
 def test_a_run_whose_worker_is_lost_is_taken_again(db: None) -> None:
     lost = running(small(), heartbeat_at=timezone.now() - timedelta(minutes=5), worker="gone")
-    taken = dispatch.take(LONG, "new")
+    taken = queue.take(LONG, "new")
     assert taken == lost
     assert taken is not None
     assert taken.worker == "new"
@@ -139,11 +139,11 @@ def test_a_short_run_is_played_while_a_long_one_is_held(told: Any, monkeypatch: 
 def test_a_message_means_that_there_is_one_not_which(told: list[tuple[str, int]], people: list[User]) -> None:
     scenario, (ada, bob, _) = small(), people
     over: list[int] = []
-    lifecycle.over.connect(lambda run_id, **_: over.append(run_id), weak=False, dispatch_uid="test")
+    services.over.connect(lambda run_id, **_: over.append(run_id), weak=False, dispatch_uid="test")
     running(scenario, owner=ada, starts=1)
     hers, his = queued(scenario, owner=ada), queued(scenario, owner=bob)
     tasks.take_long(hers.pk)
-    lifecycle.over.disconnect(dispatch_uid="test")
+    services.over.disconnect(dispatch_uid="test")
     hers.refresh_from_db()
     his.refresh_from_db()
     assert (hers.state, his.state, over) == ("queued", "done", [his.pk])
@@ -180,14 +180,14 @@ def test_a_run_has_a_time_limit(told: Any, settings: Any) -> None:
 def test_the_lane_is_chosen_by_the_estimate(db: None, told: list[tuple[str, int]], settings: Any) -> None:
     scenario = small()
     assert scenario.pending == 3
-    run = lifecycle.create_run(scenario, RunSettings(), low=True)
-    lifecycle.enqueue(run.pk)
+    run = services.create_run(scenario, RunSettings(), low=True)
+    services.enqueue(run.pk)
     run.refresh_from_db()
     assert (run.lane, run.low) == ("short", True)
     assert run.estimate_s is not None
     Scenario.objects.filter(pk=scenario.pk).update(counts={"Node": 5000, "Pod": 200_000}, pending=200_000)
-    huge = lifecycle.create_run(scenario, RunSettings())
-    lifecycle.enqueue(huge.pk)
+    huge = services.create_run(scenario, RunSettings())
+    services.enqueue(huge.pk)
     huge.refresh_from_db()
     assert huge.lane == "long"
     assert told == [("kubesched.take_short", run.pk), ("kubesched.take_long", huge.pk)]
@@ -235,7 +235,7 @@ def test_it_is_said_before_the_start_and_while_it_waits(client: Client, db: None
         client.post(f"/runs/{waits.pk}/yield/", {"low": low})
         waits.refresh_from_db()
         assert waits.low is (low == "1")
-    assert dispatch.figures()["long"] | {"oldest_s": 0} == {"waiting": 2, "running": 1, "oldest_s": 0}
+    assert queue.figures()["long"] | {"oldest_s": 0} == {"waiting": 2, "running": 1, "oldest_s": 0}
 
 
 def test_the_start_form_takes_a_lower_priority(client: Client, db: None) -> None:
