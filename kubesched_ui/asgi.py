@@ -37,9 +37,9 @@ http = Http()
 from kubesched_ui.accounts import bootstrap_admin  # noqa: E402
 from kubesched_ui.accounts.websocket_auth import Doors  # noqa: E402
 from kubesched_ui.live_classes.consumers import room_socket  # noqa: E402
+from kubesched_ui.observability.middleware import Identified  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
 from kubesched_ui.runtime import startup_lock  # noqa: E402
-from kubesched_ui.seeing.middleware import Identified  # noqa: E402
 from kubesched_ui.websockets.consumers import nothing_here, run_socket  # noqa: E402  (needs the apps loaded)
 
 sockets: dict[str, Any] = {

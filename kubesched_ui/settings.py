@@ -43,8 +43,8 @@ INSTALLED_APPS = [
     "kubesched_ui.live_classes",
 ]
 MIDDLEWARE = [
-    "kubesched_ui.seeing.middleware.operators",
-    "kubesched_ui.seeing.middleware.watched",
+    "kubesched_ui.observability.middleware.operators",
+    "kubesched_ui.observability.middleware.watched",
     "kubesched_ui.middleware.no_nul",
     "django.middleware.security.SecurityMiddleware",
     "kubesched_ui.static_files.StaticFiles",  # before what only pages need to be told
@@ -272,9 +272,9 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
-        "json": {"()": "kubesched_ui.seeing.logs.JsonLines"},
+        "json": {"()": "kubesched_ui.observability.logs.JsonLines"},
     },
-    "filters": {"addresses": {"()": "kubesched_ui.seeing.logs.Addresses"}},
+    "filters": {"addresses": {"()": "kubesched_ui.observability.logs.Addresses"}},
     "handlers": {
         "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["addresses"]},
     },

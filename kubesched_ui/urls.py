@@ -1,4 +1,4 @@
-"""Addresses: the API and the admin here, the pages in views/urls.py; an operator's in seeing/middleware.py."""
+"""Addresses: the API and the admin here, the pages in views/urls.py; an operator's in observability/middleware.py."""
 
 from django.apps import apps
 from django.contrib import admin

@@ -33,7 +33,7 @@ FLOORS = {
         ("request_bodies",),
         ("settings", "middleware", "supervisord_config", "server", "kubesched_ui", "templatetags"),
         ("models",),
-        ("seeing", "backup", "beside"),
+        ("observability", "backup", "beside"),
         ("accounts",),
         ("admin", "ingest", "event_log", "websockets"),
         ("housekeeping",),

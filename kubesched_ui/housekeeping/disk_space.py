@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 
+from kubesched_ui.observability.collectors import size_and_free
 from kubesched_ui.outages import FULL, Trouble, Troubled
-from kubesched_ui.seeing.stored import size_and_free
 
 LEAST = 32 * 1024 * 1024  # bytes; with less the disk counts as full
 WAITS = "waits-for-room"  # in the cache, while a worker waits: its disk may be none that a web process sees

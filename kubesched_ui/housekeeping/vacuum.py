@@ -10,7 +10,7 @@ from pathlib import Path
 from django.db import OperationalError, connection
 
 from kubesched_ui.models import Run
-from kubesched_ui.seeing.stored import size_and_free
+from kubesched_ui.observability.collectors import size_and_free
 
 logger = logging.getLogger(__name__)
 

@@ -22,10 +22,10 @@ from kubesched_ui.event_log.timeline_recorder import Chronicle
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, RecordingBlock, Run
+from kubesched_ui.observability.logs import REQUEST_ID, RUN_ID
 from kubesched_ui.outages import DATABASE, FULL, trouble_of
 from kubesched_ui.runs import build_simulation, fork_create, fork_execution, import_run, leases, queue, services
 from kubesched_ui.scenarios import virtual_time
-from kubesched_ui.seeing.logs import REQUEST_ID, RUN_ID
 from kubesched_ui.websockets.publisher import Notifier
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kubesched_ui.ingest import IngestError
+from kubesched_ui.observability.metric_sources import Sample, of_this_process
 from kubesched_ui.scenarios import upload_pool
-from kubesched_ui.seeing.sources import Sample, of_this_process
 
 ENDS = ("stored", "refused", "failed")
 

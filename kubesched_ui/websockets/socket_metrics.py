@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from kubesched_ui.seeing.sources import Sample, of_this_process
+from kubesched_ui.observability.metric_sources import Sample, of_this_process
 
 
 class Socket(Protocol):

@@ -17,7 +17,7 @@ from django.db import DatabaseError, connection
 from kubesched_ui.backup.format import NotReadable
 from kubesched_ui.backup.migrate import up_to_date
 from kubesched_ui.backup.restore import NotEmpty, check_rows, restore
-from kubesched_ui.seeing.health import ask_broker_and_worker
+from kubesched_ui.observability.health import ask_broker_and_worker
 from kubesched_ui.supervisord_config import CannotStart, lock
 
 RUNS = "Stop web and workers first: they would go on with what is replaced."

@@ -12,8 +12,8 @@ from channels.middleware import BaseMiddleware
 from django.http import HttpRequest, HttpResponse
 
 from kubesched_ui.log_redaction import hidden
-from kubesched_ui.seeing import carried as carried  # what is sent to a worker has the request's id
-from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, request_id
+from kubesched_ui.observability import task_correlation as carried  # what is sent to a worker has the request's id
+from kubesched_ui.observability.logs import HEADER, REQUEST_ID, RUN_ID, request_id
 
 logger = logging.getLogger("kubesched_ui.requests")
 
@@ -45,13 +45,13 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    from kubesched_ui.seeing import health
+    from kubesched_ui.observability import health
 
     return health.readyz(request)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    from kubesched_ui.seeing import metrics
+    from kubesched_ui.observability import metrics
 
     return metrics.metrics(request)
 
@@ -81,10 +81,10 @@ def about_run(request: HttpRequest, view: Any, args: Any, named: dict[str, Any])
 
 def tell(request: HttpRequest, status: int, seconds: float) -> None:
     """Counts an answered request, and logs it."""
-    from kubesched_ui.seeing import counters
+    from kubesched_ui.observability import http_metrics
 
-    counters.count_request(request, status, seconds)
-    about = {"method": request.method, "route": counters.route_of(request), "status": status}
+    http_metrics.count_request(request, status, seconds)
+    about = {"method": request.method, "route": http_metrics.route_of(request), "status": status}
     more = about | {"seconds": round(seconds, 4)}
     logger.info("%s %s %s", request.method, hidden(request.path[:500]), status, extra=more)
 

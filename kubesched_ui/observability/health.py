@@ -14,8 +14,8 @@ from django.db import connection
 from django.http import HttpRequest, JsonResponse
 
 from kubesched_ui.celery import app
+from kubesched_ui.observability.bounded_probe import Bounded
 from kubesched_ui.outages import trouble_of
-from kubesched_ui.seeing.bounded import Bounded
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import REGISTRY, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from kubesched_ui.seeing import counters as counters  # registers what it counts
-from kubesched_ui.seeing.stored import OfThisProcess, Stored
+from kubesched_ui.observability import http_metrics as counters  # registers what it counts
+from kubesched_ui.observability.collectors import OfThisProcess, Stored
 
 REGISTRY.register(Stored())
 REGISTRY.register(OfThisProcess())

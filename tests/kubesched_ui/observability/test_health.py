@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from kombu import Connection
 
 from kubesched_ui.celery import app
-from kubesched_ui.seeing import health
-from kubesched_ui.seeing.bounded import Bounded
+from kubesched_ui.observability import health
+from kubesched_ui.observability.bounded_probe import Bounded
 from tests.kubesched_ui.instance import REDIS, RedisServer
 
 

@@ -22,8 +22,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from kubesched_ui.models import Run, RunQuerySet, Scenario, Upgrade, UpgradeQuerySet, Work
-from kubesched_ui.seeing.bounded import Bounded
-from kubesched_ui.seeing.sources import Sample, of_this_process
+from kubesched_ui.observability.bounded_probe import Bounded
+from kubesched_ui.observability.metric_sources import Sample, of_this_process
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.seeing import carried
-from kubesched_ui.seeing.logs import HEADER, REQUEST_ID, RUN_ID, Addresses, JsonLines, request_id
+from kubesched_ui.observability import task_correlation
+from kubesched_ui.observability.logs import HEADER, REQUEST_ID, RUN_ID, Addresses, JsonLines, request_id
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +80,7 @@ def test_an_answer_says_the_id_that_its_lines_have(client: Client, caplog: pytes
 class Task:
     """As Celery hands it to signals."""
 
-    name = carried.TAKES[0]
+    name = task_correlation.TAKES[0]
 
     def __init__(self, headers: dict[str, Any]) -> None:
         self.request = type("Request", (), headers)()
@@ -89,13 +89,13 @@ class Task:
 def test_a_task_has_the_id_of_the_request_that_sent_it() -> None:
     headers: dict[str, Any] = {}
     REQUEST_ID.set("abc")
-    carried.send_along(headers=headers)
+    task_correlation.send_along(headers=headers)
     REQUEST_ID.set("")
-    carried.take_up(task=Task(headers), args=[7])
+    task_correlation.take_up(task=Task(headers), args=[7])
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("abc", 7)
-    carried.put_down()
+    task_correlation.put_down()
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
-    carried.take_up(task=Task({}), args=[])  # one that the sweep sends has none
+    task_correlation.take_up(task=Task({}), args=[])  # one that the sweep sends has none
     assert (REQUEST_ID.get(), RUN_ID.get()) == ("", None)
 
 
@@ -105,7 +105,7 @@ def test_secrets_of_addresses_are_not_logged(
     client: Client, settings: Any, caplog: pytest.LogCaptureFixture, begin: str
 ) -> None:
     for name, told in settings.LOGGING["filters"].items():
-        assert (name, told) == ("addresses", {"()": "kubesched_ui.seeing.logs.Addresses"})
+        assert (name, told) == ("addresses", {"()": "kubesched_ui.observability.logs.Addresses"})
     assert settings.LOGGING["handlers"]["console"]["filters"] == ["addresses"]
     with caplog.at_level(logging.INFO, "kubesched_ui.requests"):
         assert client.get(f"{begin}{'s3cret-' * 6}/").status_code in (404, 410)

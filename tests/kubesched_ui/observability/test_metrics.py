@@ -18,10 +18,10 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.observability import collectors
+from kubesched_ui.observability.bounded_probe import Bounded
 from kubesched_ui.scenarios import upload_metrics as uploads
 from kubesched_ui.scenarios.upload_pool import Readers
-from kubesched_ui.seeing import stored
-from kubesched_ui.seeing.bounded import Bounded
 from kubesched_ui.websockets import socket_metrics
 from tests.kubesched_ui.clusters import taught
 
@@ -38,8 +38,8 @@ def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
             return None
 
     monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.close", lambda self: None)
-    monkeypatch.setattr(stored, "ask_stored", Here(stored.samples, 5))
-    monkeypatch.setattr(stored, "ask_disk", Here(stored.disk, 5))
+    monkeypatch.setattr(collectors, "ask_stored", Here(collectors.samples, 5))
+    monkeypatch.setattr(collectors, "ask_disk", Here(collectors.disk, 5))
 
 
 def read(client: Client) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from celery.signals import before_task_publish, task_postrun, task_prerun
 
-from kubesched_ui.seeing.logs import REQUEST_ID, RUN_ID
+from kubesched_ui.observability.logs import REQUEST_ID, RUN_ID
 
 HEADER = "kubesched_request_id"
 TAKES = ("kubesched.take_short", "kubesched.take_long")
