@@ -1,4 +1,4 @@
-"""The cluster that a text describes, in the columns that the map draws (`static/js/map/world.js`)."""
+"""The cluster that a text describes, in the columns that the map draws (`static/js/map/cluster_model.js`)."""
 
 from __future__ import annotations
 

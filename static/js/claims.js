@@ -1,5 +1,5 @@
 // The devices that a pod's claims find, on a node that is chosen: its name is in the address (`node`).
-import { loadParts, reload } from "./load.js";
+import { loadParts, reload } from "./lazy_load.js";
 
 const box = () => document.getElementById("claims");
 

@@ -1,5 +1,5 @@
 // The first page: who has begun the course is shown where to go on. The course is asked for only then.
-import { KEY, kept, summary } from "./progress.js";
+import { KEY, kept, summary } from "./lesson_progress.js";
 
 const card = document.getElementById("learn-on");
 const text = kept(KEY);

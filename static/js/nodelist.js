@@ -1,5 +1,5 @@
 // Every node, a line each, of which only those in view exist: 5,000 nodes cost what 20 do.
-import { counted } from "./words.js";
+import { counted } from "./format.js";
 
 const HEIGHT = 30;
 const GLYPH = { pass: "✓", hot: "✕", also: "!", late: "·", skip: "–" };

@@ -1,6 +1,7 @@
 // What every page may use: theme switch, copy buttons, parts that are exchanged in place.
+
+import { swapParts } from "./partial_update.js";
 import { tellOfScrolling } from "./scroll.js";
-import { swapParts } from "./swap.js";
 
 function switchTheme() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;

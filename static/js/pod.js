@@ -1,7 +1,7 @@
 // The pod page: steps through extension points with arrow keys, follows a live run, lists thousands of nodes quickly.
 import { showClaims } from "./claims.js";
 import { onKeys } from "./keys.js";
-import { loadParts } from "./load.js";
+import { loadParts } from "./lazy_load.js";
 import { NodeList } from "./nodelist.js";
 import { follow } from "./socket.js";
 import { showTrials, trialBy } from "./trials.js";

@@ -2,7 +2,7 @@
 // Of a run in time only the events of the run itself are followed: a day has a million, and its clock tells how far it is.
 import { drawCharts, redraw } from "./charts.js";
 import { onKeys } from "./keys.js";
-import { loadParts } from "./load.js";
+import { loadParts } from "./lazy_load.js";
 import { follow } from "./socket.js";
 
 const page = document.getElementById("run");

@@ -1,5 +1,5 @@
 // A run's events, every one once and in order: connects, resumes after `since` when cut off, ends with the run.
-import { afterClose } from "./again.js";
+import { afterClose } from "./backoff.js";
 
 const SETTLED = 1500; // milliseconds after which a socket that is still open counts as a success
 

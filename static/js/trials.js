@@ -1,6 +1,6 @@
 // The trials of preemption on a node, stepped through: all pods of lower priority are removed, then each is put back.
 // Node and step are in the address (`node`, `trial`), so that reloading and going back lead to the same picture.
-import { loadParts, reload } from "./load.js";
+import { loadParts, reload } from "./lazy_load.js";
 
 const box = () => document.getElementById("trials");
 const steps = () => [...(box()?.querySelectorAll("[data-trial]") ?? [])];

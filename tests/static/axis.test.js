@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { grown, isWhole, momentAt, placeOf, showing, whole, zoomed } from "../../static/js/time/axis.js";
+import { grown, isWhole, momentAt, placeOf, showing, whole, zoomed } from "../../static/js/timeline/axis.js";
 
 test("a moment and its place are each other's", () => {
   const axis = { from: 100, to: 300, until: 1000 };

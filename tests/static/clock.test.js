@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { advanced, clock, SPEEDS, span, speedFor, ticks } from "../../static/js/time/clock.js";
+import { advanced, clock, SPEEDS, span, speedFor, ticks } from "../../static/js/timeline/clock.js";
 
 test("moments are written as a clock shows them", () => {
   const written = {

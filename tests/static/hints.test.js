@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { offers, pathAt } from "../../static/js/compose/hints.js";
+import { offers, pathAt } from "../../static/js/editor/hints.js";
 
 const file = new URL("../../kubesched_ui/composing/kubernetes.json", import.meta.url);
 const schema = JSON.parse(readFileSync(file, "utf8"));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { empty, get, number, same, set, unused, words } from "../../static/js/compose/values.js";
+import { empty, get, number, same, set, unused, words } from "../../static/js/editor/values.js";
 
 test("a value is set without touching what it was", () => {
   const was = { spec: { replicas: 3 }, metadata: { name: "a" } };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { weighed } from "../../static/js/compose/weights.js";
+import { weighed } from "../../static/js/editor/weights.js";
 
 const two = () => ({
   kind: "KubeSchedulerConfiguration",

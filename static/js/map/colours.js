@@ -3,7 +3,7 @@
 // The colours are told apart by who sees no red or no green, too (tests/static/colours.test.js); letters say the same.
 
 /**
- * @typedef {import("./world.js").Pod} Pod
+ * @typedef {import("./cluster_model.js").Pod} Pod
  * @typedef {{ name: string, colour: string, letter: string }} Class
  * @typedef {{ classes: Class[], of: (pod: Pod) => number }} Colouring `of`: the index of a pod's class
  */

@@ -1,10 +1,10 @@
 // The transport of a map: slider, buttons, speed and keys move a player. Whoever follows that player follows.
 import { el } from "../dom.js";
+import { counted } from "../format.js";
 import { onKeys } from "../keys.js";
-import { clock } from "../time/clock.js";
-import { counted } from "../words.js";
-import { focusIn } from "./focus.js";
-import { SPEEDS, speedFor } from "./transport.js";
+import { clock } from "../timeline/clock.js";
+import { SPEEDS, speedFor } from "./stepper.js";
+import { focusIn } from "./url_state.js";
 
 const number = new Intl.NumberFormat("en");
 

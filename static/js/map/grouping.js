@@ -1,7 +1,7 @@
 // @ts-check
 // Nodes in groups: by any label that they share, by zone if there is nothing else to go by.
 
-/** @typedef {import("./world.js").Node} Node */
+/** @typedef {import("./cluster_model.js").Node} Node */
 
 const ZONES = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 // Further labels that split a cluster well, best first; a cloud's names of node pools among them.

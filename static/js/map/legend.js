@@ -1,7 +1,7 @@
 // What colours, patterns and letters of a map mean, in a line below it.
 import { el, svg } from "../dom.js";
 import { HEAT, inkOn } from "./colours.js";
-import { PATTERNS } from "./paint.js";
+import { PATTERNS } from "./renderer.js";
 
 const number = new Intl.NumberFormat("en");
 

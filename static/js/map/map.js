@@ -1,12 +1,13 @@
 // The map of a run: what it shows and the controls around it. See docs/debugger.md, The map.
-import { amount, resourceName } from "./amounts.js";
-import { Aside } from "./aside.js";
-import { Choices } from "./choices.js";
+
+import { Source } from "./api.js";
+import { Stops } from "./breakpoint_panel.js";
 import { Controls } from "./controls.js";
+import { Choices } from "./display_options.js";
+import { Aside } from "./inspector.js";
 import { Legend } from "./legend.js";
 import { Player } from "./player.js";
-import { Source } from "./source.js";
-import { Stops } from "./stops.js";
+import { amount, resourceName } from "./quantities.js";
 import { View } from "./view.js";
 
 const WORDS = 100; // milliseconds between two changes of what is said around the map while it plays

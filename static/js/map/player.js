@@ -1,8 +1,9 @@
 // Moves through a run: which moment is shown, step by step, played or chosen, and kept in the address.
-import { focusIn, stepOf, withFocus } from "./focus.js";
+
 import { MoveSteps } from "./moves.js";
-import { Reel } from "./reel.js";
-import { CALM, due, next, played } from "./transport.js";
+import { CALM, due, next, played } from "./stepper.js";
+import { Reel } from "./stream_loader.js";
+import { focusIn, stepOf, withFocus } from "./url_state.js";
 import { pictured } from "./verdicts.js";
 
 const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));

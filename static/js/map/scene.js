@@ -1,11 +1,11 @@
 // @ts-check
 // What is drawn of a world: each node's blocks, how full it is, and of closed groups what they come to together.
 
-import { blocks } from "./amounts.js";
+import { blocks } from "./quantities.js";
 
 /**
- * @typedef {import("./world.js").World} World
- * @typedef {import("./world.js").Pod} Pod
+ * @typedef {import("./cluster_model.js").World} World
+ * @typedef {import("./cluster_model.js").Pod} Pod
  * @typedef {import("./layout.js").Tile} Tile
  * @typedef {{ node: string, share: number, pods: Pod[], parts: [number, number][], classes: number[] }} Box `share`: of
  *   the resource that is requested; `parts`: from and to of each pod's block; `classes`: of their colours

@@ -1,8 +1,8 @@
 // The facts of the map as a table: every node with what it holds and what the step made of it.
 import { el } from "../dom.js";
-import { nodeAddress } from "../time/names.js";
-import { counted } from "../words.js";
-import { amount, resourceName } from "./amounts.js";
+import { counted } from "../format.js";
+import { nodeAddress } from "../timeline/labels.js";
+import { amount, resourceName } from "./quantities.js";
 import { words } from "./verdicts.js";
 
 const PAGE = 100;

@@ -3,9 +3,9 @@ import { between, onto, panned, toMap, whole, within, zoomed } from "./camera.js
 import { colouring } from "./colours.js";
 import { grouped } from "./grouping.js";
 import { at, layout } from "./layout.js";
-import { middleOf, Painter } from "./paint.js";
+import { middleOf, Painter } from "./renderer.js";
 import { Scene } from "./scene.js";
-import { Tip } from "./tip.js";
+import { Tip } from "./tooltip.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const LOWEST = 240; // pixels

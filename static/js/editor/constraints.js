@@ -1,0 +1,247 @@
+// What keeps a pod from nodes or draws it to them: each constraint a form, with the sentence that says what it means.
+import { el } from "../dom.js";
+import { button, fields } from "./fields.js";
+import { ZONE } from "./node_groups.js";
+import { get } from "./values.js";
+
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
+const NODE = ["affinity", "nodeAffinity"];
+const NEAR = ["affinity", "podAffinity"];
+const APART = ["affinity", "podAntiAffinity"];
+export const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+const SELECTS = [
+  ["In", "is one of"],
+  ["NotIn", "is none of"],
+  ["Exists", "is there"],
+  ["DoesNotExist", "is not there"],
+];
+const SELECTS_NODES = [...SELECTS, ["Gt", "is more than"], ["Lt", "is less than"]];
+const TOPOLOGY = { as: "text", path: ["topologyKey"], label: "Nodes are one group by the label", from: "node-labels" };
+
+const requirements = (path, options, from) => ({
+  as: "cards",
+  path,
+  label: "Conditions, all of them",
+  one: "condition",
+  fresh: () => ({ key: from === "node-labels" ? "disk" : "app", operator: "In", values: ["a"] }),
+  fields: [
+    { as: "text", path: ["key"], label: "Label", from },
+    { as: "choice", path: ["operator"], label: "Operator", options },
+    {
+      as: "words",
+      path: ["values"],
+      label: "Values",
+      when: (one) => !["Exists", "DoesNotExist"].includes(one?.operator),
+    },
+  ],
+});
+const selector = (path) => ({
+  as: "group",
+  path,
+  label: "Which pods count",
+  fields: [
+    { as: "labels", path: ["matchLabels"], label: "Pods with the labels", from: "pod-labels" },
+    {
+      as: "more",
+      path: [],
+      label: "By conditions",
+      fields: [requirements(["matchExpressions"], SELECTS, "pod-labels")],
+    },
+  ],
+});
+const weight = { as: "number", path: ["weight"], label: "Points, 1 to 100" };
+const near = [TOPOLOGY, selector(["labelSelector"]), { as: "words", path: ["namespaces"], label: "In the namespaces" }];
+const within = (step, specs) => specs.map((spec) => ({ ...spec, path: [step, ...spec.path] }));
+
+const mine = (labels) => ({ matchLabels: Object.keys(labels).length ? labels : { app: "web" } });
+const term = (labels) => ({ topologyKey: "kubernetes.io/hostname", labelSelector: mine(labels) });
+const condition = () => ({ matchExpressions: [{ key: "disk", operator: "In", values: ["ssd"] }] });
+
+// `at`: in the pod's spec; `list`: each element is one. `fresh(labels)`: what one begins as, for a pod with these labels.
+export const CONSTRAINTS = [
+  {
+    name: "Only nodes with labels",
+    at: ["nodeSelector"],
+    fresh: () => ({ disk: "ssd" }),
+    fields: [{ as: "labels", path: [], label: "Labels of the node", from: "node-labels" }],
+  },
+  {
+    name: "Only nodes that meet conditions",
+    at: [...NODE, REQUIRED],
+    fresh: () => ({ nodeSelectorTerms: [condition()] }),
+    fields: [
+      {
+        as: "cards",
+        path: ["nodeSelectorTerms"],
+        label: "One of",
+        one: "alternative",
+        fresh: condition,
+        fields: [requirements(["matchExpressions"], SELECTS_NODES, "node-labels")],
+      },
+    ],
+  },
+  {
+    name: "Rather nodes that meet conditions",
+    at: [...NODE, PREFERRED],
+    list: true,
+    fresh: () => ({ weight: 10, preference: condition() }),
+    fields: [weight, ...within("preference", [requirements(["matchExpressions"], SELECTS_NODES, "node-labels")])],
+  },
+  {
+    name: "Spread over zones or nodes",
+    at: ["topologySpreadConstraints"],
+    list: true,
+    fresh: (labels) => ({
+      maxSkew: 1,
+      topologyKey: ZONE,
+      whenUnsatisfiable: "DoNotSchedule",
+      labelSelector: mine(labels),
+    }),
+    fields: [
+      { as: "number", path: ["maxSkew"], label: "At most so many more than the fewest" },
+      TOPOLOGY,
+      {
+        as: "choice",
+        path: ["whenUnsatisfiable"],
+        label: "Otherwise",
+        options: [
+          ["DoNotSchedule", "it waits"],
+          ["ScheduleAnyway", "it goes there all the same"],
+        ],
+      },
+      selector(["labelSelector"]),
+      { as: "number", path: ["minDomains"], label: "At least so many groups", empty: "1" },
+    ],
+  },
+  {
+    name: "Only beside other pods",
+    at: [...NEAR, REQUIRED],
+    list: true,
+    fresh: (labels) => ({ ...term(labels), topologyKey: ZONE }),
+    fields: near,
+  },
+  {
+    name: "Rather beside other pods",
+    at: [...NEAR, PREFERRED],
+    list: true,
+    fresh: (labels) => ({ weight: 10, podAffinityTerm: { ...term(labels), topologyKey: ZONE } }),
+    fields: [weight, ...within("podAffinityTerm", near)],
+  },
+  { name: "Never beside other pods", at: [...APART, REQUIRED], list: true, fresh: term, fields: near },
+  {
+    name: "Rather not beside other pods",
+    at: [...APART, PREFERRED],
+    list: true,
+    fresh: (labels) => ({ weight: 10, podAffinityTerm: term(labels) }),
+    fields: [weight, ...within("podAffinityTerm", near)],
+  },
+  {
+    name: "Tolerates a taint",
+    at: ["tolerations"],
+    list: true,
+    fresh: () => ({ key: "dedicated", operator: "Exists", effect: "NoSchedule" }),
+    fields: [
+      { as: "text", path: ["key"], label: "Key", empty: "any" },
+      {
+        as: "choice",
+        path: ["operator"],
+        label: "Operator",
+        options: [
+          ["Exists", "whatever its value"],
+          ["Equal", "of this value"],
+        ],
+      },
+      { as: "text", path: ["value"], label: "Value", when: (one) => one?.operator !== "Exists" },
+      { as: "choice", path: ["effect"], label: "Effect", options: [["", "any"], ...EFFECTS] },
+      { as: "number", path: ["tolerationSeconds"], label: "For so many seconds", empty: "for ever" },
+    ],
+  },
+  {
+    name: "Priority class",
+    at: ["priorityClassName"],
+    fresh: () => "high",
+    fields: [{ as: "text", path: [], label: "Class", from: "priority-classes" }],
+  },
+  {
+    name: "Already on a node",
+    at: ["nodeName"],
+    fresh: () => "n-1",
+    fields: [{ as: "text", path: [], label: "Node", from: "nodes" }],
+  },
+  {
+    name: "Waits behind a gate",
+    at: ["schedulingGates"],
+    list: true,
+    fresh: () => ({ name: "example.com/wait" }),
+    fields: [{ as: "text", path: ["name"], label: "Gate" }],
+  },
+  {
+    name: "Uses a volume claim",
+    at: ["volumes"],
+    list: true,
+    shows: (one) => one?.persistentVolumeClaim,
+    fresh: () => ({ name: "data", persistentVolumeClaim: { claimName: "data" } }),
+    fields: [
+      { as: "text", path: ["name"], label: "Name in the pod" },
+      { as: "text", path: ["persistentVolumeClaim", "claimName"], label: "Claim", from: "claims" },
+    ],
+  },
+];
+
+// Every constraint that a pod has: {kind, path in its spec}.
+export function found(spec) {
+  return CONSTRAINTS.flatMap((kind) => {
+    const held = get(spec, kind.at);
+    if (held === undefined || held === null) return [];
+    if (!kind.list) return [{ kind, path: kind.at }];
+    const list = Array.isArray(held) ? held : [];
+    return list.flatMap((one, index) => (!kind.shows || kind.shows(one) ? [{ kind, path: [...kind.at, index] }] : []));
+  });
+}
+
+// The field of all constraints of a pod whose spec stands at `spec`. `labels`: where its labels stand.
+export function constraints(spec, labels) {
+  return {
+    as: "own",
+    path: [],
+    make: (base, _, put, whole) => section([...base, ...spec], [...base, ...labels], put, whole),
+  };
+}
+
+function section(at, labels, put, whole) {
+  const pod = get(whole, at);
+  const box = el("fieldset", { class: "field wide constraints" }, el("legend", { text: "Where it may go" }));
+  for (const { kind, path } of found(pod)) {
+    const place = [...at, ...path];
+    const gone = () => put(place, undefined);
+    const head = el("div", { class: "row between" }, el("h4", { text: kind.name }));
+    head.append(button("Remove", { class: "quiet", "aria-label": `Remove: ${kind.name}` }, gone));
+    const said = el("p", { class: "says", "data-says": place.join("/") });
+    box.append(
+      el(
+        "div",
+        { class: "sub" },
+        head,
+        said,
+        el("div", { class: "fields" }, ...fields(kind.fields, place, whole, put)),
+      ),
+    );
+  }
+  const place = `${at.join("/")}/constraint`;
+  const select = el("select", { "aria-label": "Another constraint", "data-at": place, "data-hold": "" });
+  select.append(el("option", { value: "", text: "Another constraint …" }));
+  for (const [index, { name, at: where, list }] of CONSTRAINTS.entries())
+    if (list || get(pod, where) === undefined) select.append(el("option", { value: index, text: name }));
+  const add = () => {
+    const kind = CONSTRAINTS[select.value];
+    if (!kind) return;
+    select.value = "";
+    const fresh = kind.fresh({ ...get(whole, labels) });
+    const held = get(pod, kind.at);
+    put([...at, ...kind.at], kind.list ? [...(Array.isArray(held) ? held : []), fresh] : fresh);
+  };
+  const more = button("Add the constraint", { "data-at": `${at.join("/")}/constraint+` }, add);
+  box.append(el("div", { class: "row" }, select, more));
+  return box;
+}

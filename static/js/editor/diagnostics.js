@@ -1,0 +1,60 @@
+// What is wrong with the text, in words below it: each leads to its line, and does what is proposed.
+import { el } from "../dom.js";
+import { counted } from "../format.js";
+
+const VALUE = /^(["']?\s*:\s+)("[^"]*"|'[^']*'|[^\s,[\]{}]+)/;
+
+export class Wrong {
+  constructor(list, editor) {
+    Object.assign(this, { list, editor, problems: [], at: -1 });
+    list.addEventListener("click", ({ target }) => {
+      const button = target.closest("button");
+      if (!button) return;
+      const problem = this.problems[button.dataset.problem];
+      if (button.dataset.fix !== undefined) this.fix(problem);
+      else editor.show(problem.line, problem.column);
+    });
+  }
+
+  show(problems, more) {
+    this.problems = problems;
+    this.at = -1;
+    this.editor.mark(problems);
+    const rows = problems.map((problem, index) => {
+      const to = el("button", { class: "quiet", "data-problem": index, text: `Line ${problem.line + 1}` });
+      to.type = "button";
+      const row = el("li", { class: problem.severity }, to, ` ${problem.message} `);
+      if (problem.fix && problem.end) {
+        const fix = el("button", { "data-problem": index, "data-fix": "", text: `Write ${problem.fix}` });
+        fix.type = "button";
+        row.append(fix);
+      }
+      return row;
+    });
+    if (more) rows.push(el("li", { text: `and ${counted(more, "more problem")}` }));
+    this.list.replaceChildren(...rows);
+  }
+
+  // Why nothing is known of the text.
+  say(why) {
+    this.show([], 0);
+    this.list.append(el("li", { class: "error", text: why }));
+  }
+
+  // To the next one, from the first on.
+  next() {
+    if (!this.problems.length) return;
+    this.at = (this.at + 1) % this.problems.length;
+    const { line, column } = this.problems[this.at];
+    this.editor.show(line, column);
+  }
+
+  // The word that was meant, in the place of the one that stands there: a key, the value behind it, or an element.
+  fix({ line, column, end, fix, value }) {
+    const { cm } = this.editor;
+    const behind = VALUE.exec(cm.getLine(line).slice(end));
+    const from = value && behind ? end + behind[1].length : column;
+    cm.replaceRange(fix, { line, ch: from }, { line, ch: value && behind ? from + behind[2].length : end });
+    this.editor.show(line, from);
+  }
+}

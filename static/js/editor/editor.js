@@ -1,0 +1,129 @@
+// The text under a person's hands: CodeMirror, its marks, and the lines that forms change. Undo takes back both.
+/* global CodeMirror */
+import { complete } from "./autocomplete.js";
+
+export class Editor {
+  // `changed`: called after each change; `run`: by Ctrl-Enter; `fields`: the address of Kubernetes' schema; `find`,
+  // `goto`: by Ctrl-F and Ctrl-G.
+  constructor(area, { changed, run, fields, find, goto }) {
+    this.marks = [];
+    this.release = ""; // whose plugins are completed
+    const { keyMap } = globalThis.CodeMirror;
+    const find_key = keyMap.default === keyMap.macDefault ? "Cmd-F" : "Ctrl-F";
+    const cm = globalThis.CodeMirror.fromTextArea(area, {
+      mode: "yaml",
+      lineNumbers: true,
+      tabSize: 2,
+      indentWithTabs: false,
+      inputStyle: "contenteditable", // what it scrolls is then what has the focus, for screen readers too
+      gutters: ["CodeMirror-linenumbers", "composer-marks"],
+      viewportMargin: 60,
+      theme: "tokens",
+      undoDepth: 1000,
+      historyEventDelay: 400,
+      extraKeys: {
+        Tab: (one) => (one.somethingSelected() ? one.indentSelection("add") : one.replaceSelection("  ", "end")),
+        "Shift-Tab": (one) => one.indentSelection("subtract"),
+        Esc: (one) => this.leave(one),
+        "Ctrl-Space": () => complete(cm, fields, this.release),
+        [find_key]: () => find(),
+        "Ctrl-G": () => goto(),
+        "Ctrl-Enter": () => run(),
+        "Cmd-Enter": () => run(),
+      },
+    });
+    this.cm = cm;
+    const input = cm.getInputField();
+    input.setAttribute("aria-label", "The scenario as YAML");
+    input.setAttribute("aria-multiline", "true");
+    input.setAttribute("role", "textbox");
+    cm.on("change", () => changed());
+    cm.on("focus", () => this.hold());
+  }
+
+  get text() {
+    return this.cm.getValue();
+  }
+
+  set text(text) {
+    this.cm.setValue(text);
+    this.cm.clearHistory();
+  }
+
+  // Tab indents until Esc was pressed; then it goes on to what is next, as everywhere.
+  leave(cm) {
+    cm.setOption("extraKeys", { ...cm.getOption("extraKeys"), Tab: false, "Shift-Tab": false });
+  }
+
+  hold() {
+    const keys = { ...this.cm.getOption("extraKeys") };
+    keys.Tab = (one) => (one.somethingSelected() ? one.indentSelection("add") : one.replaceSelection("  ", "end"));
+    keys["Shift-Tab"] = (one) => one.indentSelection("subtract");
+    this.cm.setOption("extraKeys", keys);
+  }
+
+  // The lines that the server gave for a change: one step of the history.
+  put({ first, last, lines }) {
+    const { cm } = this;
+    const text = lines.join("\n");
+    cm.operation(() => {
+      cm.changeGeneration(true); // a step of its own
+      if (last < first) {
+        const from = { line: first, ch: 0 };
+        if (first > cm.lastLine()) cm.replaceRange(`\n${text}`, { line: cm.lastLine() }, undefined, "+form");
+        else cm.replaceRange(`${text}\n`, from, from, "+form");
+      } else if (lines.length) {
+        cm.replaceRange(text, { line: first, ch: 0 }, { line: last }, "+form");
+      } else {
+        const to = last < cm.lastLine() ? { line: last + 1, ch: 0 } : { line: last };
+        const from = last < cm.lastLine() || !first ? { line: first, ch: 0 } : { line: first - 1 };
+        cm.replaceRange("", from, to, "+form");
+      }
+      cm.changeGeneration(true);
+    });
+  }
+
+  // What is wrong, at its lines. `problems`: as the server tells them.
+  mark(problems) {
+    const { cm } = this;
+    cm.operation(() => {
+      for (const mark of this.marks) mark.clear();
+      this.marks = [];
+      cm.clearGutter("composer-marks");
+      for (const problem of [...problems].reverse()) {
+        const { line, severity } = problem;
+        const sign = document.createElement("span");
+        sign.className = `composer-mark ${severity}`;
+        sign.title = problem.message;
+        sign.textContent = severity === "error" ? "✕" : "!";
+        cm.setGutterMarker(line, "composer-marks", sign);
+        const end = problem.end || cm.getLine(line)?.length || 0;
+        const range = [
+          { line, ch: problem.column },
+          { line, ch: end },
+        ];
+        this.marks.push(cm.markText(...range, { className: `composer-wrong ${severity}`, title: problem.message }));
+      }
+    });
+  }
+
+  // To a line, in the middle of the view.
+  show(line, column = 0) {
+    const { cm } = this;
+    cm.focus();
+    cm.setCursor({ line, ch: column });
+    cm.scrollIntoView({ line, ch: column }, cm.getScrollInfo().clientHeight / 3);
+  }
+
+  undo() {
+    this.cm.undo();
+  }
+
+  redo() {
+    this.cm.redo();
+  }
+
+  get history() {
+    return this.cm.historySize();
+  }
+}

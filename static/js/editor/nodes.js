@@ -1,0 +1,132 @@
+// The form of a group of nodes: how many, how large, in which zones, with which labels and taints.
+
+import { EFFECTS } from "./constraints.js";
+import { fields } from "./fields.js";
+import { edited, resized, ZONE } from "./node_groups.js";
+import { get, set } from "./values.js";
+
+// [name, CPUs, memory], as clouds sell them.
+export const SIZES = [
+  ["small", "2", "4Gi"],
+  ["general", "2", "8Gi"],
+  ["general", "4", "16Gi"],
+  ["general", "8", "32Gi"],
+  ["general", "16", "64Gi"],
+  ["general", "32", "128Gi"],
+  ["many CPUs", "4", "8Gi"],
+  ["many CPUs", "16", "32Gi"],
+  ["much memory", "4", "32Gi"],
+  ["much memory", "16", "128Gi"],
+];
+const HERE = ["status", "allocatable"];
+const USUAL = ["cpu", "memory", "pods"];
+
+export const fresh = (stem, zones = ["zone-a", "zone-b", "zone-c"]) =>
+  zones.map((zone, at) => ({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name: `${stem}${at + 1}`,
+      labels: { "kubernetes.io/hostname": `${stem}${at + 1}`, [ZONE]: zone },
+    },
+    status: { allocatable: { cpu: "4", memory: "16Gi", pods: "110" } },
+  }));
+
+const sizeOf = (has) => SIZES.findIndex(([, cpu, memory]) => has?.cpu === cpu && has?.memory === memory);
+const inWords = ([name, cpu, memory]) => `${cpu} CPUs, ${memory.replace("Gi", " GiB")} (${name})`;
+
+const TAINTS = {
+  as: "cards",
+  path: ["spec", "taints"],
+  label: "Taints, which keep pods away",
+  one: "taint",
+  fresh: () => ({ key: "dedicated", value: "team", effect: "NoSchedule" }),
+  fields: [
+    { as: "text", path: ["key"], label: "Key" },
+    { as: "text", path: ["value"], label: "Value", empty: "none" },
+    { as: "choice", path: ["effect"], label: "Effect", options: EFFECTS },
+  ],
+};
+
+// The elements; `change(make)`: changes the text by what `make(group)` gives; `taken`: names of all other nodes.
+export function nodeFields(group, taken, change) {
+  const model = group.values[0];
+  const size = (wanted) => change((now) => resized(now, wanted, taken));
+  const all = (edit) => change((now) => edited(now, edit));
+  const put = (path, value) => all((node) => set(node, path, value));
+  const has = get(model, HERE) ?? get(model, ["status", "capacity"]) ?? {};
+  const others = (amounts) =>
+    Object.fromEntries(Object.entries(amounts ?? {}).filter(([name]) => !USUAL.includes(name)));
+  const rest = (node) => {
+    const labels = { ...get(node, ["metadata", "labels"]) };
+    delete labels[ZONE];
+    delete labels["kubernetes.io/hostname"];
+    return labels;
+  };
+  // What is no field of a node, as an object for the fields above it.
+  const shown = {
+    count: group.values.length,
+    stem: group.values.length > 1 ? group.stem : model.metadata?.name,
+    zones: group.zones,
+    size: String(sizeOf(has)),
+    labels: rest(model),
+    others: others(has),
+  };
+  const have = (node, amounts) => {
+    const now = set(node, HERE, amounts);
+    return get(node, ["status", "capacity"]) ? set(now, ["status", "capacity"], amounts) : now;
+  };
+  const puts = {
+    count: (value) => Number.isInteger(value) && value > 0 && size({ count: Math.min(value, 500) }),
+    stem: (value) => value && size({ stem: String(value) }),
+    zones: (value) => size({ zones: value ?? [] }),
+    size: (value) => {
+      const [, cpu, memory] = SIZES[value] ?? [];
+      if (cpu) all((node) => have(node, { ...get(node, HERE), cpu, memory }));
+    },
+    labels: (value) =>
+      all((node) => {
+        const { [ZONE]: zone, "kubernetes.io/hostname": host } = get(node, ["metadata", "labels"]) ?? {};
+        const kept = { ...(host ? { "kubernetes.io/hostname": host } : {}), ...(zone ? { [ZONE]: zone } : {}) };
+        const labels = { ...kept, ...value };
+        return set(node, ["metadata", "labels"], Object.keys(labels).length ? labels : undefined);
+      }),
+    others: (value) =>
+      all((node) => {
+        const usual = Object.entries(get(node, HERE) ?? {}).filter(([name]) => USUAL.includes(name));
+        return have(node, { ...Object.fromEntries(usual), ...value });
+      }),
+  };
+  const one = (path, value) => puts[path[0]](value);
+  const sizes = [...SIZES.map((each, at) => [String(at), inWords(each)]), ["-1", "another size"]];
+  const above = [
+    { as: "number", path: ["count"], label: "How many" },
+    { as: "text", path: ["stem"], label: group.values.length > 1 ? "Names begin with" : "Name" },
+    { as: "words", path: ["zones"], label: "Zones, in turn", empty: "none", wide: true },
+    { as: "choice", path: ["size"], label: "Size", options: sizes },
+  ];
+  const amounts = [
+    { as: "amount", path: [...HERE, "cpu"], label: "CPUs" },
+    { as: "amount", path: [...HERE, "memory"], label: "Memory" },
+    { as: "amount", path: [...HERE, "pods"], label: "Pods at most" },
+  ];
+  const below = [
+    { as: "labels", path: ["labels"], label: "Labels", from: "node-labels" },
+    { as: "labels", path: ["others"], label: "Other resources", names: "nvidia.com/gpu" },
+  ];
+  return [
+    ...fields(above, [], shown, one),
+    ...fields(amounts, [], model, put),
+    ...fields(below, [], shown, one),
+    ...fields([TAINTS, { as: "check", path: ["spec", "unschedulable"], label: "Cordoned" }], [], model, put),
+  ];
+}
+
+// A group in a line: `6 nodes in 3 zones, 4 CPUs, 16Gi`.
+export function says(group) {
+  const has = get(group.values[0], HERE) ?? {};
+  const zones = group.zones.length > 1 ? ` in ${group.zones.length} zones` : "";
+  const count = group.values.length === 1 ? "1 node" : `${group.values.length} nodes`;
+  const taints = get(group.values[0], ["spec", "taints"])?.length ? ", tainted" : "";
+  return `${count}${zones}, ${has.cpu ?? "?"} CPUs, ${has.memory ?? "?"}${taints}`;
+}

@@ -1,0 +1,272 @@
+// Everything that the text holds, as forms: what the scenario says, nodes, workloads and pods, and all the rest.
+import { el } from "../dom.js";
+import { counted } from "../format.js";
+import { Card } from "./cards.js";
+import { button, fields } from "./fields.js";
+import { KINDS } from "./kinds.js";
+import { listed } from "./name_suggestions.js";
+import * as alike from "./node_groups.js";
+import { fresh as freshNodes, nodeFields, says as saysNodes } from "./nodes.js";
+import { ABOUT, ARRIVALS, timeline } from "./scenario_form.js";
+import { SCHEDULER, saysScheduler, scheduler } from "./scheduler.js";
+import { get, set, unused } from "./values.js";
+
+const NODES = "Nodes";
+const HEADINGS = [NODES, ...new Set(Object.values(KINDS).map(({ group }) => group)), "Other objects"];
+const COMMON = ["Nodes", "Deployment", "Pod"];
+
+export class Outline {
+  // `change(make)`: changes the text by what `make()` gives once the forms show what the text holds; `lines(thing)`:
+  // shows an object in the editor.
+  constructor(box, { change, lines }) {
+    Object.assign(this, { box, change, lines });
+    this.cards = new Map();
+    this.wanted = ""; // the card that is to be opened when it is there
+    this.lists = el("div", { hidden: "" });
+    this.about = this.fixed("about");
+    this.plan = this.fixed("plan");
+    this.scheduler = this.fixed("scheduler");
+    this.places = new Map(HEADINGS.map((name) => [name, el("div", { class: "stack-s" })]));
+    this.sections = [...this.places].map(([name, place]) => {
+      const id = `h-${name.toLowerCase().replaceAll(" ", "-")}`;
+      return el("section", { class: "stack-s", "aria-labelledby": id }, el("h2", { id, text: name }), place);
+    });
+    this.nothing = el(
+      "p",
+      { class: "empty" },
+      el("strong", { text: "Nothing here yet" }),
+      " Add nodes first, then a Deployment or a pod; or type or paste YAML into the editor.",
+    );
+    box.replaceChildren(
+      this.lists,
+      this.adding(),
+      this.nothing,
+      ...this.sections,
+      el(
+        "section",
+        { class: "stack-s" },
+        el("h2", { text: "The scenario" }),
+        this.about.details,
+        this.plan.details,
+        this.scheduler.details,
+      ),
+    );
+  }
+
+  fixed(key) {
+    return new Card({ key, title: "", line: "", signature: "-", make: () => [] });
+  }
+
+  adding() {
+    const others = Object.keys(KINDS).filter((kind) => !COMMON.includes(kind));
+    const select = el("select", { "aria-label": "Another kind" });
+    select.append(...others.map((kind) => el("option", { value: kind, text: kind })));
+    return el(
+      "div",
+      { class: "row adding", role: "group", "aria-label": "Add" },
+      ...COMMON.map((kind) =>
+        button(`Add ${kind === "Nodes" ? "nodes" : `a ${kind}`}`, { "data-add": kind }, () => this.add(kind)),
+      ),
+      el(
+        "span",
+        { class: "row" },
+        select,
+        button("Add", { "data-add": "other" }, () => this.add(select.value)),
+      ),
+    );
+  }
+
+  add(kind) {
+    this.change(() => {
+      const { things } = this.reading;
+      const names = things.filter((one) => one.kind === (kind === "Nodes" ? "Node" : kind)).map(({ name }) => name);
+      if (kind !== "Nodes") {
+        const name = unused(KINDS[kind].name, names);
+        this.wanted = `${kind}/default/${name}`;
+        return [{ add: KINDS[kind].fresh(name), after: null }];
+      }
+      const stem = alike.unusedStem("n-", names);
+      this.wanted = `nodes/${stem}`;
+      const last = things.findLastIndex((one) => one.kind === "Node");
+      return freshNodes(stem).map((add) => ({ add, after: last >= 0 ? last : null }));
+    });
+  }
+
+  show(reading) {
+    this.reading = reading;
+    this.names = { ...listed(reading.things), fresh: () => freshNodes("new-")[0] };
+    this.lists.replaceChildren(...this.names.datalists);
+    const kept = new Map(this.cards);
+    const groups = alike.groups(reading.things);
+    const wanted = [
+      ...groups.map((group, at) => this.ofNodes(group, at, groups)),
+      ...reading.things.map((thing, number) => thing.kind !== "Node" && this.ofThing(thing, number)).filter(Boolean),
+    ];
+    const places = new Map(HEADINGS.map((name) => [name, []]));
+    this.cards = new Map();
+    for (const what of wanted) {
+      const same =
+        kept.get(what.key) ??
+        [...kept.values()].find(
+          (one) => one.number === what.number && one.kind === what.kind && !wanted.some(({ key }) => key === one.key),
+        );
+      if (same) kept.delete(same.key);
+      const card = same ?? new Card(what);
+      if (same) card.become(what);
+      what.self.card = card;
+      this.cards.set(what.key, card);
+      places.get(what.heading).push(card.details);
+    }
+    [...places.values()].forEach((list, at) => {
+      const place = this.places.get(HEADINGS[at]);
+      if (list.length !== place.children.length || list.some((one, index) => place.children[index] !== one))
+        place.replaceChildren(...list);
+      this.sections[at].hidden = !list.length;
+    });
+    this.nothing.hidden = wanted.length > 0;
+    this.showScenario(reading);
+    const next = this.cards.get(this.wanted);
+    if (next) next.open();
+    if (next) this.wanted = "";
+  }
+
+  showScenario({ scenario, config, effective }) {
+    const value = scenario?.value ?? {};
+    const put = (path, now) => {
+      this.change(() => [{ scenario: set(this.reading.scenario?.value ?? {}, path, now) ?? {} }]);
+    };
+    const made = (specs) => () => fields(specs, [], value, put);
+    const about = JSON.stringify([value.metadata, { ...value.spec, timeline: 0 }]);
+    const name = get(value, ["metadata", "name"]) ?? "";
+    this.about.become({ title: "About", line: name || "no name yet", signature: about, make: made(ABOUT) });
+    const events = get(value, ["spec", "timeline"]) ?? [];
+    const arrivals = get(value, ["spec", "arrivals"]) ?? [];
+    const streams = arrivals.length ? `, ${counted(arrivals.length, "stream")} of pods` : "";
+    const names = JSON.stringify([events, arrivals, this.names.nodes]);
+    this.plan.become({
+      title: "What happens when",
+      line: (events.length ? counted(events.length, "event") : "nothing planned") + streams,
+      signature: names,
+      make: made([timeline(this.names), ARRIVALS]),
+    });
+    const place = config ? "config" : "scenario";
+    const held = config ? config.value : get(value, ["spec", "config"]);
+    const set_config = (now) => {
+      if (place === "config") this.change(() => [{ config: now ?? null }]);
+      else put(["spec", "config"], now);
+    };
+    this.scheduler.become({
+      title: SCHEDULER,
+      line: saysScheduler(held),
+      signature: JSON.stringify([held, effective]),
+      make: () => scheduler(held, effective, set_config),
+    });
+  }
+
+  ofNodes(group, at, groups) {
+    const same = groups.slice(0, at).filter((one) => one.stem === group.stem).length;
+    const key = `nodes/${group.stem}${same ? `#${same}` : ""}`;
+    const { things } = this.reading;
+    const taken = things
+      .filter(({ kind }, number) => kind === "Node" && !group.things.includes(number))
+      .map(({ name }) => name);
+    const self = {};
+    const change = (make) => this.change(() => (this.here(self) ? make(self.card.group) : []));
+    return {
+      self,
+      key,
+      group,
+      number: group.things[0],
+      kind: "Node",
+      heading: NODES,
+      title: alike.title(group),
+      line: saysNodes(group),
+      bad: group.things.reduce((sum, one) => sum + things[one].bad, 0),
+      signature: JSON.stringify([group.values, group.zones]),
+      make: () => nodeFields(group, taken, change),
+      acts: [
+        { name: "Show in YAML", do: () => this.lines(things[group.things[0]]) },
+        {
+          name: "Duplicate",
+          label: `Duplicate ${alike.title(group)}`,
+          do: () =>
+            change((one) => {
+              const names = this.reading.things.filter((thing) => thing.kind === "Node").map((thing) => thing.name);
+              const stem = alike.unusedStem(one.stem, names);
+              this.wanted = `nodes/${stem}`;
+              return alike.copied(one, stem);
+            }),
+        },
+        {
+          name: "Delete",
+          label: `Delete ${alike.title(group)}`,
+          do: () => change((one) => one.things.map((thing) => ({ thing, remove: true }))),
+        },
+      ],
+    };
+  }
+
+  ofThing(thing, number) {
+    const { kind, name, namespace, value } = thing;
+    const known = KINDS[kind];
+    const key = `${kind}/${namespace || "default"}/${name}`;
+    const self = {};
+    const now = (make) => this.change(() => (this.here(self) ? [{ thing: self.card.number, ...make(self.card) }] : []));
+    const put = (path, held) => now((card) => ({ value: set(card.value, path, held) ?? {} }));
+    const acts = [
+      { name: "Show in YAML", do: () => this.lines(this.reading.things[self.card.number]) },
+      { name: "Duplicate", label: `Duplicate ${kind} ${name}`, do: () => this.duplicate(thing, number) },
+      {
+        name: "Delete",
+        label: `Delete ${kind} ${name}`,
+        do: () => now(() => ({ remove: true })),
+      },
+    ];
+    return {
+      self,
+      key,
+      number,
+      kind,
+      value,
+      acts,
+      heading: known?.group ?? "Other objects",
+      title: `${kind || "Object"} ${name}`,
+      line: known ? known.says(value) : "has no form; change it as YAML",
+      bad: thing.bad,
+      says: thing.says,
+      signature: JSON.stringify(value),
+      make: () => (known ? fields(known.fields, [], value, put) : []),
+    };
+  }
+
+  // Whether a card, by its place in what is made of it, is still there.
+  here({ card }) {
+    return card && this.cards.get(card.key) === card;
+  }
+
+  // Another one like it, whose labels are its own where they were the name.
+  duplicate({ kind, name, namespace, value }, number) {
+    const there = this.reading.things.filter((one) => one.kind === kind).map((one) => one.name);
+    const now = unused(name, there);
+    const renamed = (held, labels = false) => {
+      if (labels && held === name) return now;
+      if (Array.isArray(held)) return held.map((one) => renamed(one));
+      if (held === null || typeof held !== "object") return held;
+      const entries = Object.entries(held);
+      return Object.fromEntries(
+        entries.map(([key, one]) => [key, renamed(one, labels || key === "labels" || key === "matchLabels")]),
+      );
+    };
+    this.wanted = `${kind}/${namespace || "default"}/${now}`;
+    this.change(() => [{ add: set(renamed(value), ["metadata", "name"], now), after: number }]);
+  }
+
+  // Opens the card of an object.
+  open(kind, name) {
+    const number = this.reading?.things.findIndex((one) => one.kind === kind && one.name === name);
+    const card = [...this.cards.values()].find(
+      (one) => one.group?.things.includes(number) || (!one.group && one.number === number),
+    );
+    card?.open();
+  }
+}

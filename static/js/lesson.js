@@ -1,0 +1,105 @@
+// Lessons: an answer is checked without leaving the page, and what is done is remembered in this browser alone.
+import { done, finished, KEY, kept, note, summary } from "./lesson_progress.js";
+import { beginWalks } from "./object_flow.js";
+
+const REVEALED = "kubesched.revealed"; // the steps whose answers were shown, kept alike
+const remembered = () => kept(KEY);
+
+function remember(text, key = KEY) {
+  try {
+    localStorage.setItem(key, text);
+  } catch {
+    // then it is not kept
+  }
+}
+
+// ---- a lesson
+
+function showDone() {
+  const lesson = document.getElementById("lesson");
+  if (!lesson) return;
+  const steps = done(remembered(), lesson.dataset.lesson);
+  for (const link of lesson.querySelectorAll(".lesson-steps a")) {
+    link.toggleAttribute("data-done", steps.includes(Number(link.dataset.step)));
+  }
+}
+
+function noteStep() {
+  const lesson = document.getElementById("lesson");
+  if (!lesson) return;
+  const [name, step] = [lesson.dataset.lesson, Number(lesson.dataset.step)];
+  if (lesson.hasAttribute("data-right")) remember(note(remembered(), name, step));
+  if (lesson.hasAttribute("data-revealed")) remember(note(kept(REVEALED), name, step), REVEALED);
+  const again = lesson.querySelector("[data-again]");
+  if (again) again.hidden = !done(kept(REVEALED), name).includes(step);
+  showDone();
+  beginWalks();
+}
+
+async function send(form, button) {
+  const body = new URLSearchParams(new FormData(form));
+  if (button?.name) body.append(button.name, button.value);
+  form.setAttribute("aria-busy", "true");
+  let fresh = null;
+  try {
+    const response = await fetch(form.action, { method: "POST", body, headers: { "X-Requested-With": "fetch" } });
+    fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("lesson");
+  } catch {
+    // the form is sent as any other
+  }
+  if (!fresh) {
+    form.submit();
+    return;
+  }
+  const places = [...form.querySelectorAll("select")].map((select) => select.value);
+  document.getElementById("lesson").replaceWith(fresh);
+  fresh.querySelectorAll("#question select").forEach((select, at) => {
+    select.value = places[at];
+  });
+  noteStep();
+  const verdict = document.getElementById("verdict");
+  (verdict ?? fresh.querySelector("h2"))?.focus({ preventScroll: true });
+  verdict?.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("#question");
+  if (!form) return;
+  event.preventDefault();
+  send(form, event.submitter);
+});
+
+// ---- the course
+
+function showCourse() {
+  const course = document.getElementById("course");
+  if (!course) return;
+  const lessons = [...course.querySelectorAll("[data-lesson]")].map((row) => ({
+    row,
+    name: row.dataset.lesson,
+    questions: Number(row.dataset.questions),
+  }));
+  for (const { row, name, questions } of lessons) {
+    const steps = done(remembered(), name);
+    row.toggleAttribute("data-finished", finished(remembered(), name, questions));
+    if (steps.length) row.querySelector("[data-done]").textContent = `${steps.length} of ${questions} done`;
+  }
+  const { text, next } = summary(remembered(), lessons);
+  course.querySelector("[data-progress]").textContent = text;
+  course.querySelector("[data-forget]").hidden = !text;
+  const link = course.querySelector("[data-continue]");
+  if (link && text && next) {
+    link.href = lessons.find((one) => one.name === next).row.querySelector("a").href;
+    link.textContent = "Continue the course";
+  }
+}
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-forget]")) return;
+  remember("{}");
+  remember("{}", REVEALED);
+  location.reload();
+});
+
+noteStep();
+showCourse();

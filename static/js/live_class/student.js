@@ -1,0 +1,193 @@
+// A student's page of a room: follows the class, wanders back, sends an answer until it counts.
+
+import { again, keyOf } from "./outbox.js";
+import { fill, link, say, show } from "./socket.js";
+
+const room = document.getElementById("room");
+const form = document.getElementById("question");
+const { code } = room.dataset;
+let shown = {
+  version: Number(room.dataset.version),
+  step: Number(room.dataset.step),
+  revealed: room.hasAttribute("data-revealed"),
+  asks: !form.hidden,
+};
+let at = Number(room.dataset.class); // where the class is
+let told = null; // of one's own answer, as it came last
+let newest = null; // what the class sees, as it came last
+let wanders = room.hasAttribute("data-wanders");
+
+// ---- what is shown
+
+function steps(last) {
+  const nav = room.querySelector("[data-steps]");
+  const links = [...nav.querySelectorAll("a")];
+  for (const extra of links.slice(last)) extra.remove();
+  for (let number = links.length + 1; number <= last; number++) {
+    const made = document.createElement("a");
+    const spoken = document.createElement("span");
+    spoken.className = "visually-hidden";
+    spoken.textContent = "Step ";
+    made.href = `?step=${number}`;
+    made.dataset.step = number;
+    made.append(spoken, String(number));
+    nav.append(made);
+  }
+  for (const one of nav.querySelectorAll("a")) {
+    if (Number(one.dataset.step) === shown.step) one.setAttribute("aria-current", "step");
+    else one.removeAttribute("aria-current");
+  }
+}
+
+function where() {
+  room.querySelector("[data-back]").hidden = !wanders;
+  const away = wanders ? ` The class is at step ${at}.` : "";
+  const told = shown.revealed && shown.asks ? " The answer is shown." : "";
+  say(room, `Step ${shown.step} of ${room.dataset.of}.${told}${away}`);
+}
+
+function showStep(state) {
+  const other = state.step !== shown.step;
+  shown = state;
+  show(room, state.parts);
+  form.hidden = !state.asks;
+  form.elements.step.value = state.step;
+  if (other) {
+    own({ step: state.step, mine: "", answered: false });
+    problem("");
+  }
+  if (state.revealed) lock(true);
+  steps(Math.max(at, state.step));
+  where();
+}
+
+function lock(yes) {
+  document.getElementById("answering").disabled = yes;
+  form.querySelector("[data-send]").hidden = yes;
+}
+
+function own({ step, mine, answered }) {
+  if (step !== shown.step) return;
+  const place = document.getElementById("mine");
+  if (told !== mine) fill(place, mine); // the same is not announced again
+  told = mine;
+  lock(answered || Boolean(shown.revealed));
+  if (answered) forget(step);
+  else if (pending(step)) send(step);
+}
+
+function problem(text) {
+  form.querySelector("[data-problem]").textContent = text;
+}
+
+// ---- the class
+
+function heard({ room: state, mine, over }) {
+  if (over) {
+    say(room, over);
+    document.querySelector("[data-link]").textContent = over;
+    lock(true);
+  }
+  if (state) {
+    at = state.step;
+    newest = state;
+    if (!wanders) showStep(state);
+    else if (shown.step > at) back();
+    else {
+      steps(at);
+      where();
+      look(shown.step); // it may have been revealed
+    }
+  }
+  if (mine) own(mine);
+}
+
+async function look(step) {
+  try {
+    const response = await fetch(`/join/${code}/part/${step ? `?step=${step}` : ""}`);
+    const state = await response.json();
+    if (!response.ok) throw new Error(state.error);
+    at = state.class;
+    wanders = state.step !== at;
+    showStep(state);
+    own(state);
+  } catch (error) {
+    problem(error instanceof TypeError ? "The server cannot be reached now." : error.message);
+  }
+}
+
+function back() {
+  wanders = false;
+  if (newest) showStep(newest);
+  look(0);
+}
+
+room.addEventListener("click", (event) => {
+  const to = event.target.closest("[data-steps] a, [data-back] a");
+  if (!to || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  if (to.dataset.step) look(Number(to.dataset.step));
+  else back();
+});
+
+// ---- an answer
+
+function pending(step) {
+  try {
+    return sessionStorage.getItem(keyOf(code, step));
+  } catch {
+    return null; // a browser may keep nothing
+  }
+}
+
+function forget(step) {
+  try {
+    sessionStorage.removeItem(keyOf(code, step));
+  } catch {
+    // then it was not kept
+  }
+}
+
+const underWay = new Set();
+
+async function send(step, body = pending(step)) {
+  if (underWay.has(step)) return;
+  underWay.add(step);
+  for (let tries = 0; ; tries++) {
+    let status = 0;
+    let told = {};
+    try {
+      const headers = { "X-Requested-With": "fetch", "X-CSRFToken": form.elements.csrfmiddlewaretoken.value };
+      const response = await fetch(form.action, { method: "POST", headers, body: new URLSearchParams(body) });
+      status = response.status;
+      told = await response.json();
+    } catch {
+      // nobody there, or an answer that is none
+    }
+    const wait = again(status, tries, Math.random());
+    if (wait === null) {
+      underWay.delete(step);
+      forget(step);
+      problem(told.ok || step !== shown.step ? "" : told.error || "This was not taken. Reload the page.");
+      if (told.ok) own(told);
+      return;
+    }
+    if (tries) problem("The server cannot be reached now. Your answer is sent as soon as it can be.");
+    await new Promise((after) => setTimeout(after, wait));
+  }
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(form)).toString();
+  problem("");
+  try {
+    sessionStorage.setItem(keyOf(code, shown.step), body);
+  } catch {
+    // then a reload loses it
+  }
+  send(shown.step, body);
+});
+
+if (pending(shown.step) && !document.getElementById("answering").disabled) send(shown.step);
+link(`/ws/rooms/${code}`, { known: () => newest?.version ?? shown.version, heard });

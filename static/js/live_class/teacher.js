@@ -1,0 +1,35 @@
+// The teacher's page of a room: moves the class, shows the answers as they come.
+import { link, say, show } from "./socket.js";
+import { count, teach } from "./teacher_common.js";
+
+const room = document.getElementById("room");
+const controls = document.getElementById("controls");
+const last = Number(room.dataset.of);
+const steps = [...controls.querySelectorAll("[data-to]")];
+let version = Number(room.dataset.version);
+let step = Number(room.dataset.step);
+
+function move(state) {
+  version = state.version;
+  step = state.step;
+  show(room, state.parts);
+  room.querySelector("[data-asked]").hidden = !state.asks;
+  for (const button of steps) {
+    const to = step + Number(button.dataset.to);
+    button.value = to;
+    button.disabled = to < 1 || to > last;
+  }
+  const reveal = controls.querySelector("[data-reveal]");
+  reveal.value = step;
+  reveal.disabled = !state.asks || state.revealed;
+  say(room, `Step ${step} of ${last}.${state.asks && state.revealed ? " The answer is shown." : ""}`);
+}
+
+function heard({ room: state, counts, over }) {
+  if (state) move(state);
+  if (counts) count(room, counts);
+  if (over) location.reload(); // the page of a room that is closed
+}
+
+teach(room, steps);
+if (!room.hasAttribute("data-over")) link(`/ws/rooms/teach/${room.dataset.key}`, { known: () => version, heard });

@@ -1,0 +1,86 @@
+// @ts-check
+// Two runs looked at together: where the one is when the other is somewhere, and which pods lie differently then.
+// See docs/debugger.md, Compare.
+
+/**
+ * @typedef {import("./cluster_model.js").World} World
+ * @typedef {import("./url_state.js").Focus & { bare?: boolean }} Focus `bare`: before the cycle, with no pod in
+ *   hand
+ * @typedef {{ pod: string, a: string | null, b: string | null }} Apart where a pod lies: "" for no node, null where it
+ *   is not there
+ * @typedef {{ pods: Apart[], keys: Set<string>, nodes: [Map<string, number>, Map<string, number>] }} Difference `nodes`:
+ *   of each run, how many such pods are on which node
+ */
+
+const SAME = 1e-6; // seconds
+
+/**
+ * The other run's focus by the number of the cycle; the shorter run stays at its end.
+ * @param {Focus} focus @param {number} here the cycle that the first run is at @param {number} cycles of the other
+ * @returns {Focus}
+ */
+export function byCycle(focus, here, cycles) {
+  const cycle = Math.min(here, cycles + 1);
+  return { ...pointOf(focus), cycle, ...(focus.cycle === undefined && { bare: true }) };
+}
+
+/**
+ * The other run's focus by pod: the cycle that tried the same pod the same time, else before what comes next.
+ * @param {Focus} focus @param {number} here @param {number} cycles of the other
+ * @param {number[]} partners of each cycle; -K is before the other's cycle K
+ * @returns {Focus}
+ */
+export function byPod(focus, here, cycles, partners) {
+  const partner = partners[here - 1] ?? cycles + 1;
+  const bare = partner < 0 || focus.cycle === undefined;
+  return { ...pointOf(focus), cycle: Math.min(Math.abs(partner), cycles + 1), ...(bare && { bare }) };
+}
+
+/**
+ * The other run's focus by time: its cycle of the same pod at the same second if there is one, else that second.
+ * @param {Focus} focus @param {number} second @param {string} pod in hand, "" for none
+ * @param {World | null} world the other's
+ * @returns {Focus}
+ */
+export function byTime(focus, second, pod, world) {
+  const cycle =
+    pod &&
+    [...(world?.cycle.values() ?? [])].find(
+      (one) => one.pod === pod && Math.abs(/** @type {World} */ (world).timeOf(one.at) - second) < SAME,
+    );
+  return cycle ? { ...pointOf(focus), cycle: cycle.number } : { node: focus.node, t: second };
+}
+
+/** @param {Focus} focus */
+const pointOf = ({ point, plugin, node }) => (point ? { point, plugin, node } : { node });
+
+/**
+ * The pods that lie differently, by name.
+ * @param {World} a @param {World} b
+ * @returns {Difference}
+ */
+export function difference(a, b) {
+  const [one, other] = [placesOf(a), placesOf(b)];
+  /** @type {Difference} */
+  const found = { pods: [], keys: new Set(), nodes: [new Map(), new Map()] };
+  const add = (/** @type {string} */ pod) => {
+    const [left, right] = [one.get(pod) ?? null, other.get(pod) ?? null];
+    if ((left ?? "") === (right ?? "")) return;
+    found.pods.push({ pod, a: left, b: right });
+    found.keys.add(pod);
+    [left, right].forEach((node, side) => {
+      if (node) found.nodes[side].set(node, (found.nodes[side].get(node) ?? 0) + 1);
+    });
+  };
+  for (const pod of one.keys()) add(pod);
+  for (const pod of other.keys()) if (!one.has(pod)) add(pod);
+  found.pods.sort((x, y) => (x.pod < y.pod ? -1 : 1));
+  return found;
+}
+
+/** @param {World} world @returns {Map<string, string>} */
+function placesOf(world) {
+  const found = new Map();
+  for (const { key, node, state } of world.pods.values()) if (state > 0) found.set(key, node);
+  return found;
+}

@@ -1,0 +1,162 @@
+// Finding cycles by an expression, and breakpoints: expressions that are kept with the run, at which playing stops.
+import { el } from "../dom.js";
+import { counted } from "../format.js";
+import { clock } from "../timeline/clock.js";
+import { ALWAYS, nearest, unused } from "./breakpoints.js";
+import { ready } from "./inspector.js";
+import { withFocus } from "./url_state.js";
+
+const SHOWN = 50;
+const number = new Intl.NumberFormat("en");
+
+export class Stops {
+  constructor(box, source, player) {
+    Object.assign(this, { box, source, player });
+    this.form = box.querySelector("form");
+    this.input = this.form.querySelector("input");
+    this.answer = box.querySelector("[data-found]");
+    this.list = box.querySelector("[data-kept]");
+    this.kept = [];
+    player.nextStop = (cycle, by) => this.next(cycle, by);
+    box
+      .querySelector("[data-always]")
+      .append(
+        ...ALWAYS.map((one) => el("li", {}, el("span", { text: one.name.replace("the next ", "") }), ...ready([one]))),
+      );
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const where = this.input.value.trim();
+      if (!where) return;
+      if (event.submitter?.value === "keep") this.keep({ name: "", where });
+      else this.find(where);
+    });
+    this.list.addEventListener("click", (event) => {
+      const drop = event.target.closest("[data-drop]");
+      if (drop) this.drop(Number(drop.dataset.drop));
+    });
+  }
+
+  async load() {
+    this.kept = await this.source.breakpoints();
+    this.show();
+  }
+
+  show() {
+    this.list.replaceChildren(
+      ...this.kept.map(({ id, name, where }) =>
+        el(
+          "li",
+          {},
+          el("span", { class: "stop", "aria-hidden": "true", text: "●" }),
+          el(
+            "span",
+            { class: "wrap" },
+            name,
+            ...(name === where ? [] : [el("code", { class: "tiny muted", text: ` ${where}` })]),
+          ),
+          el("button", {
+            type: "button",
+            class: "ready",
+            "data-next": where,
+            "aria-label": `To the next time: ${name}`,
+            title: "To the next one",
+            text: "⇥",
+          }),
+          el("button", {
+            type: "button",
+            class: "ready",
+            "data-drop": id,
+            "aria-label": `Remove ${name}`,
+            title: "Remove",
+            text: "✕",
+          }),
+        ),
+      ),
+    );
+    this.box.querySelector("[data-none]").hidden = this.kept.length > 0;
+  }
+
+  async keep({ name, where }) {
+    try {
+      const unlike = unused(
+        name || where,
+        this.kept.map((one) => one.name),
+      );
+      this.kept.push(await this.source.keep({ name: unlike, where }));
+      this.show();
+      this.say(`Playing stops: ${unlike}`);
+    } catch (error) {
+      this.wrong(where, error);
+    }
+  }
+
+  async drop(id) {
+    try {
+      await this.source.drop(id);
+      this.kept = this.kept.filter((one) => one.id !== id);
+      this.show();
+    } catch (error) {
+      this.say(error.message);
+    }
+  }
+
+  // Where playing from a cycle stops next.
+  async next(cycle, by) {
+    const from = cycle + by;
+    if (from < 1 || from > this.player.world.cycles) return null;
+    const hits = [];
+    for (const { name, where } of this.kept) {
+      const { matches } = await this.source.find({ where, from, direction: by > 0 ? "next" : "previous" });
+      hits.push({ name, cycle: matches[0]?.cycle ?? null });
+    }
+    return nearest(hits, by);
+  }
+
+  async find(where) {
+    try {
+      this.say("Looking …");
+      const { matches, total, next_from: more, note } = await this.source.find({ where, limit: SHOWN });
+      const items = matches.map(({ cycle, pod, attempt, t }) => {
+        const focus = { cycle, node: this.player.focus.node };
+        const when = this.player.inTime ? ` · ${clock(t)}` : "";
+        const link = el("a", {
+          href: location.pathname + withFocus(location.search, focus),
+          "data-focus": "",
+          text: `${number.format(cycle)}`,
+        });
+        return el("li", {}, link, ` ${pod}${attempt > 1 ? `, attempt ${attempt}` : ""}${when}`);
+      });
+      const said = el("p", {
+        class: "small",
+        role: "status",
+        text: total
+          ? `${counted(total, "cycle")} match${total === 1 ? "es" : ""}${more ? `, the first ${SHOWN}:` : ":"}`
+          : note || "No cycle matches.",
+      });
+      this.answer.replaceChildren(
+        said,
+        el("ol", { class: "found", tabindex: 0, "aria-label": "Cycles that match" }, ...items),
+      );
+    } catch (error) {
+      this.wrong(where, error);
+    }
+  }
+
+  // A wrong expression, with a mark where it is wrong.
+  wrong(where, error) {
+    const said = el("p", { class: "small bad-text wrap", role: "alert", text: error.message });
+    if (!error.line) {
+      this.answer.replaceChildren(said);
+      return;
+    }
+    const line = where.split("\n")[error.line - 1] ?? "";
+    const place = el("pre", { class: "tiny" }, `${line}\n${" ".repeat(Math.max(0, error.column - 1))}^`);
+    this.answer.replaceChildren(said, place);
+    this.input.focus();
+    this.input.setSelectionRange(Math.max(0, error.column - 1), where.length);
+  }
+
+  say(text) {
+    this.answer.replaceChildren(el("p", { class: "small", role: "status", text }));
+  }
+}

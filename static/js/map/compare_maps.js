@@ -1,0 +1,195 @@
+// Two runs side by side: one transport moves both maps. See docs/debugger.md, Compare.
+import { el } from "../dom.js";
+import { counted } from "../format.js";
+import { byCycle, byPod, byTime, difference } from "./alignment.js";
+import { Source } from "./api.js";
+import { Controls, placeOf } from "./controls.js";
+import { Choices } from "./display_options.js";
+import { Legend } from "./legend.js";
+import { Player } from "./player.js";
+import { Apart } from "./pod_diff_table.js";
+import { amount, resourceName } from "./quantities.js";
+import { View } from "./view.js";
+
+const box = document.getElementById("maps");
+const { together, leads } = box.dataset;
+const inTime = together === "time";
+const source = new Source(box.dataset.src);
+let partners = { of: [], parting: Number(box.dataset.parting) || undefined };
+let drawn = "";
+
+const sides = [...box.querySelectorAll("[data-side]")].map((own) => {
+  const view = new View(own.querySelector("[data-canvas]"), choose);
+  const about = { source: new Source(own.dataset.src), view, inTime, failed };
+  const leading = own.dataset.side === leads;
+  const player = new Player(leading ? { ...about, shown, also: follow } : { ...about, shown: () => {}, quiet: true });
+  view.tallest = innerWidth < 900 ? 0.42 : 0.56;
+  const legend = new Legend(own.querySelector("[data-shades]"), view);
+  return { own, view, player, legend, table: null, cycles: Number(own.dataset.cycles) };
+});
+const leader = sides.find(({ own }) => own.dataset.side === leads);
+const other = sides.find((side) => side !== leader);
+const worlds = () => sides.map(({ player }) => player.world).filter(Boolean);
+sides[1].view.pair(sides[0].view, {
+  // A node has its place in both maps, and a pod its colour, if either run has them.
+  nodes: () =>
+    new Map(
+      worlds()
+        .reverse()
+        .flatMap((world) => [...world.nodes]),
+    ).values(),
+  pods: () => worlds().flatMap((world) => [...world.pods.values()]),
+});
+const bothInTime = sides.every(({ own }) => own.dataset.inTime !== undefined);
+const views = sides.map(({ view }) => view);
+const controls = new Controls(box, leader.player, inTime);
+const choices = new Choices(box, views, shown);
+const apart = new Apart(box.querySelector("[data-apart]"));
+
+// ---- what is shown
+
+// The other run goes where this one is.
+async function follow({ animate, playing }) {
+  const { player } = leader;
+  const { focus, cycleHere } = player;
+  other.player.speed = player.speed;
+  let to = {};
+  if (together === "pod") to = byPod(focus, cycleHere, other.cycles, partners.of);
+  else if (inTime || (bothInTime && focus.t !== undefined && focus.cycle === undefined)) {
+    await around(player.second);
+    const pod = player.world.cycle.get(focus.cycle)?.pod ?? "";
+    to = byTime(focus, player.second, pod, other.player.world);
+  } else to = byCycle(focus, cycleHere, other.cycles);
+  await other.player.to(to, { address: "keep", animate, playing, seek: false });
+  if (playing && other.player.world) other.player.ahead(player.playing);
+}
+
+// What the other run's tape has around a second: all that happens at it, too.
+async function around(t) {
+  const { player } = other;
+  await player.reach({ t });
+  for (let from = -1; player.world.from > 0 && player.world.from !== from && player.world.instants[0].t >= t; ) {
+    from = player.world.from;
+    await player.more(-1);
+  }
+}
+
+function shown() {
+  const found = worlds();
+  if (found.length < 2) return;
+  box.querySelector("[data-wait]").hidden = true;
+  arrange(found);
+  const differs = difference(...found);
+  sides.forEach(({ own, view, player, legend, table }, index) => {
+    const victims = new Set(player.told?.victims ?? []);
+    if (view.by.colour === "verdict" && `${[...victims]}` !== `${[...(view.victims ?? [])]}`) view.recolour(victims);
+    view.mark(leader.player.focus.node ?? "", { keys: differs.keys, nodes: differs.nodes[index] });
+    legend.show();
+    own.querySelector("[data-said]").replaceChildren(...said(player, own));
+    if (!leader.player.playing) table?.show();
+  });
+  controls.show();
+  apart.show(differs.pods, leader.player);
+}
+
+// Both have the same places: where nodes of either come or go, both are arranged anew.
+function arrange(found) {
+  const now = found.map(({ shape }) => shape).join(" ");
+  const same = sides.every(({ player }) => player.world === player.arranged);
+  if (same && now === drawn) return;
+  drawn = now;
+  for (const { player } of sides) player.arranged = player.world;
+  if (same)
+    views.forEach((view, index) => {
+      view.arrange(found[index]);
+    });
+  else choices.offer(found);
+}
+
+// Where a run is, the pod in hand and the node that one looks at.
+function said(player, own) {
+  const { told, world, view } = player;
+  const lines = [placeOf(player, own.dataset.inTime !== undefined)];
+  if (told) {
+    const where = told.node ? ` on ${told.node}` : told.nominated ? `, nominated to ${told.nominated}` : "";
+    lines.push(`${told.pod}: ${told.result}${where}`);
+  }
+  const name = leader.player.focus.node;
+  const { fill } = view.by;
+  const node = world.nodes.get(name);
+  if (name && !node) lines.push(`${name}: is not there`);
+  if (node)
+    lines.push(
+      `${name}: ${amount(world.requested(name, fill), fill)} of ${amount(node.allocatable[fill] ?? 0, fill)} ${resourceName(fill)}, ${counted((world.on.get(name) ?? []).length, "pod")}`,
+    );
+  return lines.map((text, index) => el("span", { text, class: index ? "wrap" : "num" }));
+}
+
+function failed(error) {
+  const wait = box.querySelector("[data-wait]");
+  wait.hidden = false;
+  wait.textContent = error.message;
+}
+
+// ---- what a person does
+
+function choose(node) {
+  const { player, view } = leader;
+  player.to({ ...player.focus, node: node || undefined, step: player.step }, { address: "push" });
+  if (node) view.reveal(node);
+}
+
+box.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button?.dataset.do === "parting") {
+    leader.player.pause();
+    leader.player.to({ cycle: partners.parting });
+  }
+  if (button?.dataset.asTable !== undefined) asTable(button);
+});
+
+async function asTable(button) {
+  const on = button.getAttribute("aria-pressed") !== "true";
+  button.setAttribute("aria-pressed", String(on));
+  const { NodeTable } = on ? await import("./table.js") : {};
+  for (const side of sides) {
+    const { own, view, player } = side;
+    const place = own.querySelector("[data-table]");
+    place.hidden = !on;
+    own.querySelector("[data-canvas]").hidden = on;
+    if (on) side.table ??= new NodeTable(place, view, player);
+    if (on) side.table.show();
+    else view.arrange(player.world);
+  }
+}
+
+// Another way to step together needs another transport; the page has it.
+box.querySelector("[data-how]").addEventListener("change", ({ target }) => {
+  const address = new URL(location.href);
+  address.searchParams.set("together", target.value);
+  address.searchParams.delete("t");
+  address.hash = "maps";
+  location.assign(address);
+});
+
+document.addEventListener("swapped", () => {
+  if (!leader.player.world) return;
+  const address = new URL(location.href);
+  address.searchParams.set("together", together);
+  history.replaceState(history.state, "", address);
+  choices.write("group", "fill", "colour");
+  leader.player.write("replace");
+});
+
+async function open() {
+  if (together === "pod") partners = await source.get("");
+  if (partners.parting) leader.player.home = { cycle: partners.parting };
+  await leader.player.open();
+}
+
+const opened = new IntersectionObserver((entries) => {
+  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+  opened.disconnect();
+  open().catch(failed);
+});
+opened.observe(box);

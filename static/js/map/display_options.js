@@ -1,0 +1,72 @@
+// How a map is drawn: grouped, filled and coloured by what a person chooses, as the address keeps it.
+import { el } from "../dom.js";
+import { BY } from "./colours.js";
+import { BY_NOTHING, BY_ROLE, called, choices, usual } from "./grouping.js";
+import { resourceName } from "./quantities.js";
+
+export class Choices {
+  // `views`: drawn alike, they share what they are drawn by; `changed`: called when something else is chosen.
+  constructor(box, views, changed) {
+    this.views = views;
+    this.by = views[0].by;
+    this.selects = Object.fromEntries(
+      ["group", "fill", "colour"].map((name) => [name, box.querySelector(`[data-${name}]`)]),
+    );
+    for (const [name, select] of Object.entries(this.selects))
+      select.addEventListener("change", () => {
+        this.by[name] = select.value;
+        if (name === "group") this.by.asked = select.value;
+        this.write(name);
+        if (name === "group") views[0].camera = { x: 0, y: 0, zoom: 1 };
+        for (const view of views)
+          if (name === "group") view.arrange(view.world);
+          else view.recolour();
+        changed();
+      });
+  }
+
+  // The key of the address; another page may have one of its own for it.
+  key(name) {
+    return this.selects[name].dataset.key ?? name;
+  }
+
+  kept(name) {
+    return new URL(location.href).searchParams.get(this.key(name));
+  }
+
+  write(...names) {
+    const address = new URL(location.href);
+    for (const name of names) address.searchParams.set(this.key(name), this.by[name]);
+    history.replaceState(history.state, "", address);
+  }
+
+  // What there is to choose from in other worlds.
+  offer(worlds) {
+    const { by } = this;
+    const offered = choices(this.views[0].ground.nodes());
+    const asked = this.kept("group");
+    const known = asked !== null && (asked === BY_NOTHING || offered.some(([key]) => key === asked));
+    by.group = known ? asked : (by.asked ?? usual(offered));
+    const name = (key) => (key === BY_ROLE ? "role" : called(key));
+    const groups = offered.map(([key, count]) => [key, `${name(key)} (${count})`, key]);
+    fill(this.selects.group, [...groups, [BY_NOTHING, "no groups"]], by.group);
+    const resources = [...new Set(worlds.flatMap((world) => world.resources()))];
+    if (!resources.includes(by.fill)) by.fill = resources[0];
+    if (resources.includes(this.kept("fill"))) by.fill = this.kept("fill");
+    const filled = resources.map((one) => [one, resourceName(one), one]);
+    fill(this.selects.fill, filled, by.fill);
+    if (BY[this.kept("colour")]) by.colour = this.kept("colour");
+    fill(this.selects.colour, Object.entries(BY), by.colour);
+    this.views.forEach((view, index) => {
+      view.arrange(worlds[index]);
+    });
+  }
+}
+
+function fill(select, options, chosen) {
+  select.replaceChildren(
+    ...options.map(([value, text, title]) =>
+      el("option", { value, text, title, selected: value === chosen ? "" : undefined }),
+    ),
+  );
+}

@@ -1,0 +1,55 @@
+// The pods that lie differently in two runs at a moment, as a table.
+import { el } from "../dom.js";
+import { counted } from "../format.js";
+import { withFocus } from "./url_state.js";
+
+const PAGE = 50;
+
+export class Apart {
+  constructor(box) {
+    this.box = box;
+    this.shown = PAGE;
+    this.count = box.querySelector("[data-count]");
+    this.body = box.querySelector("tbody");
+    this.table = box.querySelector(".scroll");
+    this.more = box.querySelector("[data-more]");
+    this.more.addEventListener("click", () => {
+      this.shown += PAGE;
+      this.list();
+    });
+  }
+
+  show(pods, player) {
+    this.count.textContent = pods.length
+      ? `${counted(pods.length, "pod")} ${pods.length === 1 ? "lies" : "lie"} differently at this moment`
+      : "Every pod lies alike at this moment";
+    if (player.playing) return;
+    Object.assign(this, { pods, player });
+    this.list();
+  }
+
+  list() {
+    const { pods, shown } = this;
+    this.table.hidden = !pods.length;
+    this.more.hidden = pods.length <= shown;
+    this.body.replaceChildren(
+      ...pods.slice(0, shown).map(({ pod, a, b }) => {
+        const address = new URL(location.href);
+        address.searchParams.set("pod", pod);
+        address.hash = "pod";
+        const link = el("a", { href: address.href, text: pod });
+        return el("tr", {}, el("th", { scope: "row", class: "name" }, link), this.place(a), this.place(b));
+      }),
+    );
+  }
+
+  place(node) {
+    const cell = el("td", { class: "name tiny" });
+    const { focus } = this.player;
+    if (node) {
+      const address = location.pathname + withFocus(location.search, { ...focus, node });
+      cell.append(el("a", { href: address, text: node, "data-focus": "" }));
+    } else cell.append(el("span", { class: "muted", text: node === null ? "not there" : "no node" }));
+    return cell;
+  }
+}

@@ -1,0 +1,537 @@
+// Draws the map on a canvas. Boxes and blocks of one look are one path: a frame of 5,000 nodes takes a few milliseconds.
+
+import { toView } from "./camera.js";
+import { HEAT, heatOf, inkOn } from "./colours.js";
+import { HEAD, PAD, placeOf } from "./layout.js";
+import { amount, resourceName } from "./quantities.js";
+import { BINS, tally } from "./scene.js";
+
+export const OPEN = 12; // pixels from box to box from which on a group shows its nodes
+const NAMED = 58; // ... a box shows its name
+const TOLD = 104; // ... and how much of the resource is requested
+const LETTERED = 22; // ... blocks show their letters
+const GLOW = 24; // how far a box's marks reach beyond it
+const MOST_AREAS = 60; // that are drawn one by one
+const STRIP = 15; // height of a box's name
+const PATTERNS = [
+  "M-2 2l4-4M0 8l8-8M6 10l4-4",
+  "M0 0l8 8M-2 6l4 4M6-2l4 4",
+  "M0 4h8",
+  "M4 0v8",
+  "M0 0l8 8M0 8l8-8",
+  "M2 2h1M6 6h1",
+];
+const COLOURS = [
+  "paper",
+  "surface",
+  "raised",
+  "sunken",
+  "ink",
+  "ink-2",
+  "ink-3",
+  "line",
+  "line-2",
+  "accent",
+  "bar",
+  "bad",
+  "warn",
+];
+// What is filled after what; pods' classes and heats come where their first word stands.
+const RANKS = [
+  "ground",
+  "heat",
+  "class",
+  "over",
+  "veil",
+  "veiled",
+  "bar",
+  "axis",
+  "unseen",
+  "pattern",
+  "now",
+  "cordoned",
+  "tainted",
+  "halo",
+  "odd",
+  "back",
+];
+const rankOf = (style) => RANKS.indexOf(style.split("-")[0]);
+const number = new Intl.NumberFormat("en");
+const percent = new Intl.NumberFormat("en", { style: "percent" });
+
+export class Painter {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d", { alpha: false });
+    this.widths = new Map();
+    this.flown = []; // where pods flew that were drawn last
+    this.view = null; // its size, when it was drawn last
+    this.restyle();
+    this.context.fillStyle = this.colour.paper; // it would be black until there is something to draw
+    this.context.fillRect(0, 0, canvas.width, canvas.height);
+  }
+
+  restyle() {
+    const css = getComputedStyle(document.documentElement);
+    this.colour = Object.fromEntries(COLOURS.map((name) => [name, css.getPropertyValue(`--${name}`).trim()]));
+    this.font = css.getPropertyValue("--font");
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    this.theme = (document.documentElement.dataset.theme || (dark ? "dark" : "light")) === "dark" ? "dark" : "light";
+    this.patterns = PATTERNS.map((path) => this.context.createPattern(hatched(path, this.colour["ink-3"]), "repeat"));
+  }
+
+  // As large as its box, at the screen's own resolution.
+  fit() {
+    const ratio = devicePixelRatio || 1;
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+      this.view = null; // there is nothing on it
+    }
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return { width, height };
+  }
+
+  // `look`: { layout, camera, scene, picture, chosen, flights, differing, now }. `changed`: names of nodes if nothing
+  // else is other than it was drawn last, beside pods that fly; null for all of it.
+  draw(look, changed = null) {
+    const view = this.fit();
+    const fresh = !this.view;
+    this.view = view;
+    this.look = look;
+    this.pitch = look.layout.pitch * look.camera.zoom;
+    const flights = look.flights.map((flight) => this.flying(flight, look.now));
+    let areas = [{ x: 0, y: 0, ...view }];
+    if (changed && !fresh && changed.size < MOST_AREAS) {
+      const some = [...this.areasOf(changed), ...this.flown, ...flights.map(({ area }) => area)];
+      if (some.length <= MOST_AREAS) areas = some;
+    }
+    for (const area of areas) this.paint(area);
+    for (const flight of flights) this.fly(flight);
+    this.flown = flights.map(({ area }) => area);
+  }
+
+  // What lies in a part of the view.
+  paint({ x, y, width, height }) {
+    const { context } = this;
+    context.save();
+    context.beginPath();
+    context.rect(x, y, width, height);
+    context.clip();
+    context.fillStyle = this.colour.paper;
+    context.fillRect(x, y, width, height);
+    this.seen = { left: x - GLOW, top: y - GLOW, right: x + width + GLOW, bottom: y + height + GLOW };
+    this.batches = new Map();
+    this.words = [];
+    this.special = [];
+    for (const tile of this.look.layout.tiles) this.tile(tile);
+    const styles = [...this.batches.keys()].sort((a, b) => rankOf(a) - rankOf(b));
+    for (const style of styles) this.fillAll(style, this.batches.get(style));
+    for (const { box, verdict } of this.special) this.mark(box, verdict);
+    for (const word of this.words) this.write(...word);
+    context.restore();
+  }
+
+  // Where nodes are drawn: their boxes and the heads of their groups; all of a group that is closed.
+  areasOf(names) {
+    const { camera, layout } = this.look;
+    const found = [];
+    for (const tile of layout.tiles) {
+      const { x, y } = toView(camera, tile.x, tile.y);
+      const [width, high] = [Math.ceil(tile.width * camera.zoom) + 2, Math.ceil(tile.height * camera.zoom) + 2];
+      const inside = [...names].map((name) => tile.nodes.indexOf(name)).filter((index) => index >= 0);
+      if (!inside.length) continue;
+      const [left, top] = [Math.floor(x), Math.floor(y)];
+      if (this.closed) {
+        found.push({ x: left, y: top, width, height: high });
+        continue;
+      }
+      found.push({ x: left, y: Math.max(top, 0), width, height: Math.ceil(HEAD * 1.4) + 1 });
+      for (const index of inside) {
+        const place = placeOf(layout, tile, index);
+        const corner = toView(camera, place.x, place.y);
+        const size = { width: Math.ceil(this.pitch) + 2, height: Math.ceil(layout.tall * camera.zoom) + 2 };
+        found.push({ x: Math.floor(corner.x) - 1, y: Math.floor(corner.y) - 1, ...size });
+      }
+    }
+    const { width, height } = this.view;
+    return found.filter(
+      (area) => area.x < width && area.y < height && area.x + area.width > 0 && area.y + area.height > 0,
+    );
+  }
+
+  get closed() {
+    return this.pitch < OPEN && (this.look.layout.tiles.length > 1 || this.pitch < 4);
+  }
+
+  tile(tile) {
+    const { look } = this;
+    const { camera, layout } = look;
+    const { x, y } = toView(camera, tile.x, tile.y);
+    const [wide, high] = [tile.width * camera.zoom, tile.height * camera.zoom];
+    const { seen } = this;
+    if (x > seen.right || y > seen.bottom || x + wide < seen.left || y + high < seen.top) return;
+    this.context.fillStyle = this.colour.surface;
+    this.context.fillRect(Math.round(x), Math.round(y), Math.round(wide), Math.round(high));
+    this.head(tile, x, y, wide);
+    if (this.closed) {
+      this.summary(tile, x, y, wide, high);
+      const chosen = tile.nodes.find((name) => look.picture.of.get(name)?.kind === "chosen");
+      const frame = {
+        x: Math.round(x) + 3,
+        y: Math.round(y) + 3,
+        width: Math.round(wide) - 6,
+        height: Math.round(high) - 6,
+      };
+      if (chosen) this.special.push({ box: frame, verdict: { kind: "chosen" } });
+      return;
+    }
+    const [pitch, tall] = [this.pitch, layout.tall * camera.zoom];
+    const [left, top] = [x + PAD * camera.zoom, y + HEAD * camera.zoom];
+    const rows = Math.ceil(tile.nodes.length / tile.columns);
+    const first = Math.max(0, Math.floor((seen.top - top) / tall));
+    const last = Math.min(rows - 1, Math.floor((seen.bottom - top) / tall));
+    const begin = Math.max(0, Math.floor((seen.left - left) / pitch));
+    const end = Math.min(tile.columns - 1, Math.floor((seen.right - left) / pitch));
+    for (let row = first; row <= last; row += 1)
+      for (let column = begin; column <= end; column += 1) {
+        const name = tile.nodes[row * tile.columns + column];
+        if (name !== undefined) this.box(name, left + column * pitch, top + row * tall, pitch, tall);
+      }
+  }
+
+  // The group's name stays in view while its nodes are.
+  head(tile, x, y, wide) {
+    const { camera, scene } = this.look;
+    const size = Math.max(11, Math.min(15, HEAD * camera.zoom * 0.55));
+    const line =
+      Math.max(y, Math.min(0, y + tile.height * camera.zoom - HEAD)) + Math.min(HEAD * camera.zoom, HEAD * 1.4) / 2;
+    const left = Math.max(x, 0) + PAD;
+    const room = Math.min(x + wide, this.view.width) - left - PAD;
+    if (y < 0) this.add("back", Math.max(x, 0), 0, Math.min(x + wide, this.view.width) - Math.max(x, 0), line * 2);
+    const sum = scene.sum(tile);
+    const odd = this.odd(tile);
+    const more = `${odd}${number.format(sum.nodes)} ${sum.nodes === 1 ? "node" : "nodes"} · ${percent.format(sum.share)}`;
+    const name = this.short(tile.name, room, size, 650);
+    const used = this.width(name, size, 650) + 8;
+    this.words.push([name, left, line, size, "ink", "left", 650]);
+    const fits = [more, odd.slice(0, -3)].find((text) => text && room - used > this.width(text, size - 1, 400));
+    if (fits) this.words.push([fits, left + used, line, size - 1, "ink-2", "left"]);
+  }
+
+  // How many pods of a group lie elsewhere in the other run.
+  odd(tile) {
+    const { nodes } = this.look.differing;
+    const count = nodes.size ? tile.nodes.reduce((sum, name) => sum + (nodes.get(name) ?? 0), 0) : 0;
+    return count ? `≠ ${number.format(count)} · ` : "";
+  }
+
+  box(name, x, y, pitch, tall) {
+    const { scene, picture, differing } = this.look;
+    const gap = pitch > 30 ? 4 : pitch > 9 ? 2 : pitch > 4 ? 1 : 0;
+    const box = { x: Math.round(x), y: Math.round(y) };
+    box.width = Math.max(1, Math.round(x + pitch) - box.x - gap);
+    box.height = Math.max(1, Math.round(y + tall) - box.y - gap);
+    box.name = name;
+    if (!scene.world.nodes.has(name)) {
+      this.absent(name, box, pitch);
+      return;
+    }
+    const verdict = picture.of.get(name);
+    const refused = verdict?.kind === "refused" || verdict?.kind === "unseen";
+    const heat = verdict?.kind === "heat";
+    const ground = heat ? `heat-${heatOf(verdict.value, this.theme)}` : "ground";
+    this.add(ground, box.x, box.y, box.width, box.height);
+    const strip = pitch >= NAMED ? STRIP * (pitch >= TOLD ? 2 : 1) : 0;
+    const column = heat ? Math.max(2, Math.round(box.width * 0.3)) : box.width;
+    this.blocks(scene.box(name), box.x + box.width - column, box.y + strip, column, box.height - strip, refused);
+    if (strip) this.label(name, box, pitch, heat ? verdict : null);
+    if (refused) {
+      this.add("veil", box.x, box.y, box.width, box.height);
+      if (verdict.kind === "refused")
+        this.add(`pattern-${(verdict.by ?? 0) % PATTERNS.length}`, box.x, box.y, box.width, box.height);
+      if (verdict.now && pitch > 7) this.add("now", box.x, box.y + box.height - 2, box.width, 2);
+    }
+    if (verdict?.kind === "chosen" || verdict?.kind === "candidate" || name === this.look.chosen)
+      this.special.push({ box, verdict: name === this.look.chosen ? { ...verdict, looked: true } : verdict });
+    if (differing.nodes.has(name) && pitch < LETTERED) this.add("odd", box.x, box.y, Math.ceil(pitch / 8), box.height);
+    const node = scene.world.nodes.get(name);
+    if (node && pitch > 9 && (node.unschedulable || node.taints.length)) {
+      const size = Math.min(6, Math.round(pitch / 4));
+      this.add(
+        node.unschedulable ? "cordoned" : "tainted",
+        box.x + box.width - size,
+        box.y,
+        size,
+        node.unschedulable ? size : 2,
+      );
+    }
+  }
+
+  // It is in the other run alone.
+  absent(name, { x, y, width, height }, pitch) {
+    this.frame("axis", x, y, width, height, 1);
+    if (pitch < NAMED) return;
+    for (const [line, text] of [name, "not there"].entries())
+      this.words.push([this.short(text, width - 8, 10, 400), x + 4, y + STRIP * (line + 0.5) + 1, 10, "ink-3", "left"]);
+  }
+
+  blocks({ parts, classes, pods }, x, y, width, height, dim) {
+    const lettered = width >= LETTERED && !dim;
+    const { keys } = this.look.differing;
+    for (let index = 0; index < parts.length; index += 1) {
+      const [from, to] = [Math.min(1, parts[index][0]), Math.min(1, parts[index][1])];
+      const [bottom, top] = [Math.round(y + height * (1 - from)), Math.round(y + height * (1 - to))];
+      let high = bottom - top;
+      if (high < 1) {
+        if (to > from) high = 1;
+        else continue;
+      }
+      const line = high > 4 ? 1 : 0;
+      this.add(`class-${classes[index]}`, x, bottom - high, width, high - line);
+      const odd = keys.has(pods[index].key);
+      if (odd && width >= LETTERED - 6) this.oddBlock(x, bottom - high, width, high - line);
+      if (lettered && high >= 11) {
+        const name = pods[index].key.slice(pods[index].key.indexOf("/") + 1);
+        const { letter = "", colour = "#000000" } = this.look.scene.colouring.classes[classes[index]] ?? {};
+        const mark = odd ? "≠" : letter;
+        const text = this.short(width >= 80 ? `${mark} ${name}` : mark, width - (odd ? 12 : 6), 10, odd ? 800 : 500);
+        this.words.push([text, x + (odd ? 11 : 4), bottom - high / 2, 10, inkOn(colour), "left", 500]);
+      }
+    }
+    if ((parts.at(-1)?.[1] ?? 0) > 1 + 1e-9) this.add("over", x, y, width, Math.min(3, height));
+  }
+
+  // A pod that lies elsewhere in the other run: a bar at its left, a frame where there is room for one.
+  oddBlock(x, y, width, height) {
+    const bar = Math.max(3, Math.min(7, Math.round(width / 12)));
+    this.add("odd", x, y, bar, height);
+    this.add("halo", x + bar, y, 1, height);
+    if (height > 16) this.frame("odd", x, y, width, height, 2);
+  }
+
+  label(name, box, pitch, heat) {
+    const { scene } = this.look;
+    const dark = heat && this.theme === "light" && heat.value > 0.5;
+    const ink = dark ? "surface" : heat && this.theme === "dark" && heat.value > 0.66 ? "paper" : "ink";
+    this.words.push([this.short(name, box.width - 8, 11, 550), box.x + 4, box.y + STRIP / 2 + 1, 11, ink, "left", 550]);
+    if (pitch < TOLD) return;
+    const has = scene.world.nodes.get(name)?.allocatable[scene.resource] ?? 0;
+    const asked = scene.world.requested(name, scene.resource);
+    const text = heat
+      ? `${number.format(heat.score)} points`
+      : `${amount(asked, scene.resource)} of ${amount(has, scene.resource)} ${resourceName(scene.resource)}`;
+    this.words.push([
+      this.short(text, box.width - 8, 10, 400),
+      box.x + 4,
+      box.y + STRIP * 1.5,
+      10,
+      dark || ink === "paper" ? ink : "ink-2",
+      "left",
+    ]);
+  }
+
+  // A closed group: how many of its nodes are how full, and what the step made of them.
+  summary(tile, x, y, wide, high) {
+    const { scene, picture, camera } = this.look;
+    const { bins } = scene.sum(tile);
+    const [left, right] = [x + PAD + 2, x + wide - PAD - 2];
+    const top = y + HEAD * camera.zoom + 4;
+    const bar = picture.of.size ? 14 : 0;
+    const bottom = y + high - PAD - bar - 16;
+    if (bottom - top < 14 || right - left < 24) {
+      this.quick(tile, left, top, right - left, y + high - PAD - top);
+      return;
+    }
+    const most = Math.max(1, ...bins);
+    const step = (right - left) / BINS;
+    bins.forEach((count, bin) => {
+      const tall = count ? Math.max(2, ((bottom - top) * count) / most) : 0;
+      this.add(bin === BINS - 1 ? "over" : "bar", left + bin * step, bottom - tall, Math.max(1, step - 2), tall);
+      this.add("axis", left + bin * step, bottom, Math.max(1, step - 2), 1);
+    });
+    const room = right - left;
+    this.words.push([
+      this.short(`0% ${resourceName(scene.resource)}`, room / 2, 10, 400),
+      left,
+      bottom + 8,
+      10,
+      "ink-3",
+      "left",
+    ]);
+    if (room > 120) this.words.push(["full", left + step * 10 - 4, bottom + 8, 10, "ink-3", "right"]);
+    if (bar) this.outcome(tile, left, bottom + 17, room, bar - 4);
+  }
+
+  // A tile too small for bars: as full as the group is.
+  quick(tile, x, y, width, height) {
+    if (width < 1 || height < 1) return;
+    const share = Math.min(1, this.look.scene.sum(tile).share);
+    this.add("ground", x, y, width, height);
+    this.add("bar", x, y + height * (1 - share), width, height * share);
+  }
+
+  outcome(tile, x, y, width, height) {
+    const { refused, unseen } = tally(tile, this.look.picture);
+    let at = x;
+    this.add("bar", x, y, width, height);
+    [...refused, unseen].forEach((count, by) => {
+      const part = (width * count) / tile.nodes.length;
+      if (!part) return;
+      this.add("veiled", at, y, part, height);
+      this.add(by < refused.length ? `pattern-${by % PATTERNS.length}` : "unseen", at, y, part, height);
+      at += part;
+    });
+  }
+
+  add(style, x, y, width, height) {
+    let rects = this.batches.get(style);
+    if (!rects) {
+      rects = [];
+      this.batches.set(style, rects);
+    }
+    rects.push(x, y, width, height);
+  }
+
+  frame(style, x, y, width, height, thick) {
+    if (width <= 2 * thick || height <= 2 * thick) return;
+    this.add(style, x, y, width, thick);
+    this.add(style, x, y + height - thick, width, thick);
+    this.add(style, x, y + thick, thick, height - 2 * thick);
+    this.add(style, x + width - thick, y + thick, thick, height - 2 * thick);
+  }
+
+  fillAll(style, rects) {
+    const { context } = this;
+    context.beginPath();
+    for (let index = 0; index < rects.length; index += 4)
+      context.rect(rects[index], rects[index + 1], rects[index + 2], rects[index + 3]);
+    const [kind, which] = style.split("-");
+    context.globalAlpha = kind === "veil" ? 0.74 : kind === "pattern" ? 0.6 : 1;
+    context.fillStyle = this.styleOf(kind, Number(which));
+    context.fill();
+    context.globalAlpha = 1;
+  }
+
+  styleOf(kind, which) {
+    const { colour, look, theme } = this;
+    if (kind === "class") return look.scene.colouring.classes[which]?.colour ?? colour["ink-3"];
+    if (kind === "heat") return HEAT[theme][which];
+    if (kind === "pattern") return this.patterns[which];
+    return {
+      ground: colour.sunken,
+      veil: colour.surface,
+      veiled: colour.sunken,
+      unseen: colour["line-2"],
+      now: colour.bad,
+      over: colour.bad,
+      bar: colour.bar,
+      axis: colour["line-2"],
+      cordoned: colour.ink,
+      tainted: colour.warn,
+      halo: colour.surface,
+      odd: colour.ink,
+      back: colour.surface,
+    }[kind];
+  }
+
+  // The winner glows, candidates are framed, the node that one looks at has a ring.
+  mark({ x, y, width, height }, verdict) {
+    const { context, colour } = this;
+    context.save();
+    context.lineWidth = width > 30 ? 3 : 2;
+    context.strokeStyle = verdict.kind === "candidate" ? colour.warn : colour.accent;
+    if (verdict.looked && verdict.kind !== "chosen") context.strokeStyle = colour.ink;
+    if (verdict.kind === "candidate") context.setLineDash([4, 3]);
+    if (verdict.kind === "chosen") {
+      context.shadowColor = colour.accent;
+      context.shadowBlur = 14;
+      context.strokeRect(x - 2, y - 2, width + 4, height + 4);
+    }
+    context.strokeRect(x - 1, y - 1, width + 2, height + 2);
+    context.restore();
+    if (verdict.kind === "chosen") {
+      const size = Math.max(9, Math.min(15, width / 3));
+      this.words.push(["★", x + width - size / 2 - 2, y + size / 2 + 2, size, "accent", "center", 700]);
+    }
+  }
+
+  write(text, x, y, size, ink, align = "left", weight = 400) {
+    const { context } = this;
+    context.font = `${weight} ${size}px ${this.font}`;
+    context.textAlign = align;
+    context.textBaseline = "middle";
+    context.fillStyle = this.colour[ink] ?? ink;
+    context.fillText(text, x, y);
+  }
+
+  width(text, size, weight) {
+    const key = `${weight} ${size} ${text}`;
+    let wide = this.widths.get(key);
+    if (wide === undefined) {
+      if (this.widths.size > 20_000) this.widths.clear();
+      this.context.font = `${weight} ${size}px ${this.font}`;
+      wide = this.context.measureText(text).width;
+      this.widths.set(key, wide);
+    }
+    return wide;
+  }
+
+  // A text that fits: names of a kind differ at their end, so the middle goes.
+  short(text, room, size, weight) {
+    const wide = this.width(text, size, weight);
+    if (wide <= room) return text;
+    const keep = Math.floor((text.length * room) / wide) - 1;
+    if (keep < 2) return "";
+    return `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
+  }
+
+  // Where a pod on its way is, `flight`: {from, to, began, lasts, colour, leaves}, places in pixels of the map.
+  flying({ from, to, began, lasts, colour, leaves }, now) {
+    const part = Math.min(1, Math.max(0, (now - began) / lasts));
+    const eased = 1 - (1 - part) ** 3;
+    const { camera } = this.look;
+    const [a, b] = [from, to].map((end) => (end.view ? end : toView(camera, end.x, end.y)));
+    const size = Math.max(8, Math.min(26, this.pitch * 0.6));
+    const [x, y] = [a.x + (b.x - a.x) * eased - size / 2, a.y + (b.y - a.y) * eased - size / 2];
+    const around = Math.ceil(size) + 5;
+    const area = { x: Math.floor(x) - 2, y: Math.floor(y) - 2, width: around, height: around };
+    return { x, y, size, area, colour, leaves, seen: leaves ? 1 - part : 1 };
+  }
+
+  fly({ x, y, size, colour, leaves, seen }) {
+    const { context } = this;
+    context.globalAlpha = seen;
+    context.fillStyle = colour;
+    context.strokeStyle = leaves ? this.colour.bad : this.colour.accent;
+    context.lineWidth = 2;
+    context.fillRect(x, y, size, size);
+    context.strokeRect(x, y, size, size);
+    context.globalAlpha = 1;
+  }
+}
+
+// The middle of a node's box on the map.
+export function middleOf(layout, name) {
+  for (const tile of layout.tiles) {
+    const index = tile.nodes.indexOf(name);
+    if (index < 0) continue;
+    const { x, y } = placeOf(layout, tile, index);
+    return { x: x + layout.pitch / 2, y: y + layout.tall / 2 };
+  }
+  return null;
+}
+
+function hatched(path, colour) {
+  const tile = document.createElement("canvas");
+  tile.width = 8;
+  tile.height = 8;
+  const context = tile.getContext("2d");
+  context.strokeStyle = colour;
+  context.lineWidth = 1.2;
+  context.stroke(new Path2D(path));
+  return tile;
+}
+
+export { PATTERNS };

@@ -1,0 +1,64 @@
+// What is under the pointer, in a few words beside it.
+import { counted } from "../format.js";
+import { toMap } from "./camera.js";
+import { placeOf } from "./layout.js";
+import { amount, resourceName } from "./quantities.js";
+import { words } from "./verdicts.js";
+
+export class Tip {
+  constructor(box, view) {
+    Object.assign(this, { box, view });
+  }
+
+  hide() {
+    this.box.hidden = true;
+  }
+
+  // `found`: {tile, index} or null; `point`: of the canvas.
+  tell(found, point) {
+    const { box, view } = this;
+    box.hidden = !found;
+    view.canvas.style.cursor = found ? "pointer" : "";
+    if (!found) return;
+    const lines = this.lines(found, point);
+    box.replaceChildren(...lines.map((text) => Object.assign(document.createElement("span"), { textContent: text })));
+    const { width, height } = view.size;
+    box.style.left = `${Math.max(0, Math.min(width - box.offsetWidth, point.x + 14))}px`;
+    box.style.top = `${point.y + 18 + box.offsetHeight > height ? point.y - box.offsetHeight - 8 : point.y + 18}px`;
+  }
+
+  lines({ tile, index }, point) {
+    const { world, scene, by, picture, painter } = this.view;
+    const share = (value) => `${Math.round(value * 100)}% of ${resourceName(by.fill)}`;
+    if (index < 0) {
+      const sum = scene.sum(tile);
+      const hint = painter.closed ? ["click to open"] : [];
+      return [tile.name, `${counted(sum.nodes, "node")}, ${counted(sum.pods, "pod")}`, share(sum.share), ...hint];
+    }
+    const name = tile.nodes[index];
+    const node = world.nodes.get(name);
+    if (!node) return [name, "is not there at this moment"];
+    const box = scene.box(name);
+    const has = node.allocatable[by.fill] ?? 0;
+    const asked = world.requested(name, by.fill);
+    const lines = [
+      name,
+      `${amount(asked, by.fill)} of ${amount(has, by.fill)} ${resourceName(by.fill)}, ${counted(box.pods.length, "pod")}`,
+    ];
+    const said = words(picture.of.get(name), picture);
+    if (said) lines.push(said);
+    const pod = this.podUnder(tile, index, box, point);
+    if (pod) {
+      lines.push(`${pod.key}: ${amount(by.fill === "pods" ? 1 : (pod.requests[by.fill] ?? 0), by.fill)}`);
+      if (this.view.differing.keys.has(pod.key)) lines.push("lies elsewhere in the other run");
+    }
+    return lines;
+  }
+
+  podUnder(tile, index, { parts, pods }, { x, y }) {
+    const { camera, layout } = this.view;
+    const high = layout.tall;
+    const level = 1 - (toMap(camera, x, y).y - placeOf(layout, tile, index).y) / (high * 0.94);
+    return pods[parts.findIndex(([from, to]) => level >= from && level < to)];
+  }
+}

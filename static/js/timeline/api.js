@@ -1,0 +1,54 @@
+// Where the pictures of a run in time have their numbers from: overviews, and stretches that are kept for a while.
+
+import { Stretch } from "./time_window.js";
+
+const BINS = 960; // parts of the time that an overview is asked for
+const KEPT = 16; // stretches
+
+export class Source {
+  constructor(base) {
+    this.base = base;
+    this.stretches = [];
+    this.asked = new Map();
+  }
+
+  async get(path) {
+    const response = await fetch(this.base + path, { headers: { Accept: "application/json" } });
+    const found = await response.json().catch(() => ({}));
+    if (!response.ok) throw new Error(found.error || "The time of this run could not be read.");
+    return found;
+  }
+
+  overview(axis) {
+    const part = axis ? `&from=${axis.from}&to=${axis.to}` : "";
+    return this.get(`/lanes/overview?bins=${BINS}${part}`);
+  }
+
+  moment(t, since = 0) {
+    return this.get(`/moment?t=${t}&since=${since}`);
+  }
+
+  // The stretch around a moment if it is here.
+  have(t) {
+    return this.stretches.find((stretch) => stretch.holds(t));
+  }
+
+  // The stretch around a moment, fetched if it is not here; asked for once.
+  async stretch(t) {
+    const here = this.have(t);
+    if (here) return here;
+    if (!this.asked.has(t)) {
+      const answer = this.get(`/lanes/stretch?t=${t}`).finally(() => this.asked.delete(t));
+      this.asked.set(t, answer);
+    }
+    const found = new Stretch(await this.asked.get(t));
+    if (!this.have(t)) this.stretches = [found, ...this.stretches].slice(0, KEPT);
+    return this.have(t) ?? found;
+  }
+
+  // The run goes on: what was its last stretch is not all of it any more.
+  forgetEnd() {
+    const end = Math.max(0, ...this.stretches.map(({ to }) => to));
+    this.stretches = this.stretches.filter(({ to }) => to < end);
+  }
+}

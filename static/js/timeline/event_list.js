@@ -1,0 +1,75 @@
+// What happened at a moment, in order: each with what led to it, pods and nodes as links.
+
+import { el } from "../dom.js";
+import { clock } from "./clock.js";
+import { swatch } from "./drawing.js";
+import { exact, nodeAddress, podAddress } from "./labels.js";
+
+export class Told {
+  constructor(box, source) {
+    this.pods = box.dataset.pods;
+    this.nodes = box.dataset.nodes;
+    this.source = source;
+    this.list = box.querySelector("[data-told]");
+    this.heading = box.querySelector("[data-told-title]");
+    this.more = box.querySelector("[data-told-more]");
+    this.more.addEventListener("click", () => this.goOn());
+  }
+
+  async tell(t) {
+    const mine = {};
+    this.asked = mine;
+    const found = await this.source.moment(t);
+    if (mine !== this.asked) return; // another moment was chosen meanwhile
+    this.at = t;
+    const when = `What happened at ${clock(found.t)}`;
+    const last = exact(found.t) < exact(t) && clock(found.t) !== clock(t);
+    this.heading.textContent = last ? `${when}, the last moment before ${clock(t)}` : when;
+    const none = el("li", { class: "muted", text: "Nothing: the run begins." });
+    this.list.replaceChildren(...(found.told.length ? found.told.map((line) => this.line(line, found.t)) : [none]));
+    this.list.scrollTop = 0;
+    this.offer(found);
+  }
+
+  offer({ next }) {
+    this.next = next;
+    this.more.hidden = next === null;
+  }
+
+  async goOn() {
+    const { asked } = this;
+    const found = await this.source.moment(this.at, this.next);
+    if (asked !== this.asked) return;
+    this.list.append(...found.told.map((line) => this.line(line, found.t)));
+    this.offer(found);
+  }
+
+  line({ seq, said, label, lane, cause, depth, type }, t) {
+    const line = el("li", { class: `deep-${depth} of-${type.replace(".", "-")}` }, ...this.parts(said, t));
+    if (lane) line.prepend(swatch(lane), " ");
+    if (label) line.append(" ", this.label(label, seq, said.find((part) => part.pod)?.pod, t));
+    if (cause) {
+      const when = el("a", { href: `?t=${exact(cause.t)}`, "data-go": cause.t, text: clock(cause.t) });
+      const earlier = exact(cause.t) === exact(t) ? [] : [", ", when];
+      line.append(el("span", { class: "muted" }, " because ", ...this.parts(cause.said, cause.t), ...earlier));
+    }
+    return line;
+  }
+
+  // What moved a pod; a click tells where the time comes from.
+  label(text, seq, pod, t) {
+    if (!pod) return el("span", { class: "chip", text });
+    const href = `${podAddress(this.pods, pod, t)}&point=queue&move=${seq}`;
+    return el("a", { class: "chip", href, text, title: "Where this time comes from" });
+  }
+
+  parts(said, t) {
+    return said.map((part) => {
+      if (typeof part === "string") return part;
+      const [text, href] = part.pod
+        ? [part.pod, podAddress(this.pods, part.pod, t)]
+        : [part.node, nodeAddress(this.nodes, part.node, t)];
+      return el("a", { class: "mono tiny wrap", href, text });
+    });
+  }
+}

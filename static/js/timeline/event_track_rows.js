@@ -1,0 +1,139 @@
+// The track of events above the lanes: a row a kind of thing that happens, a mark where it did, the latest in words.
+
+import { el, svg } from "../dom.js";
+import { markShape } from "./drawing.js";
+import { brief, clusters, KINDS, latest, wordsOf } from "./event_track.js";
+
+const HEIGHT = 22;
+const ROOM = 15; // pixels that a mark takes
+const NAMES = {
+  scenario: "What the scenario did",
+  nodes: "Nodes that came, went or changed",
+  evictions: "Pods that were made to leave: preempted, by a taint, by a drain",
+  nominations: "Pods that a preemption promised a node",
+  warnings: "What could not be done",
+};
+
+export class TrackRows {
+  // `go`: called with the moment of a mark that was chosen.
+  constructor(box, go) {
+    this.place = box.querySelector(".track-rows");
+    this.legend = box.querySelector("[data-legend]");
+    this.rows = new Map();
+    this.go = go;
+    this.t = 0;
+  }
+
+  // Draws the marks of each row that ever has some over the axis. `x`: where a moment lies, in pixels.
+  draw(track, x, width) {
+    for (const { row: name, marks } of track) {
+      if (!marks.length && !this.rows.has(name)) continue;
+      const row = this.rows.get(name) ?? this.add(name);
+      row.marks = marks;
+      const focused = row.picture.contains(document.activeElement);
+      const groups = clusters(marks, x, ROOM);
+      const place = Math.min(row.place, groups.length - 1);
+      row.picture.replaceChildren(
+        svg("line", { x1: 0, x2: width, y1: HEIGHT / 2, y2: HEIGHT / 2, class: "base" }),
+        ...groups.map((group, index) => this.mark(row, group, index === Math.max(0, place))),
+      );
+      if (focused) row.picture.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });
+    }
+    const kinds = new Set([...this.rows.values()].flatMap(({ marks }) => marks.map(({ kind }) => kind)));
+    this.legend.replaceChildren(...[...kinds].map(legendOf));
+    this.tell(this.t);
+  }
+
+  add(name) {
+    const picture = svg("svg", { class: "track", height: HEIGHT, role: "group", "aria-label": NAMES[name] });
+    picture.dataset.scrub = "";
+    const text = el("span", { class: "track-said", "data-said": name });
+    const label = el("div", { class: "lane-name", title: NAMES[name] }, el("span", { text: name }));
+    const row = { picture, text, marks: [], place: 0 };
+    this.rows.set(name, row);
+    this.place.append(el("div", { class: "lane mark-row", "data-track": name }, label, picture, text));
+    return row;
+  }
+
+  mark(row, group, first) {
+    const words = wordsOf(group);
+    const middle = (group.left + group.right) / 2;
+    const wide = group.right - group.left;
+    const kind = group.kinds[0][0];
+    const mark = svg("g", {
+      class: `mark mark-${kind}`,
+      role: "button",
+      tabindex: first ? 0 : -1,
+      "aria-label": words,
+      "data-at": group.t,
+      transform: `translate(${middle.toFixed(1)} ${HEIGHT / 2})`,
+    });
+    mark.append(svg("title", {}, words));
+    if (group.count === 1) mark.append(markShape(kind));
+    else {
+      const text = brief(group.count);
+      const width = Math.max(wide + 10, text.length * 6.4 + 9);
+      mark.append(
+        svg("rect", { x: -width / 2, y: -8, width, height: 16, rx: 8, class: "many" }),
+        svg("text", { y: 4, "text-anchor": "middle" }, text),
+      );
+    }
+    const choose = () => {
+      row.place = [...row.picture.querySelectorAll(".mark")].indexOf(mark);
+      this.go(group.t);
+    };
+    mark.addEventListener("click", choose);
+    mark.addEventListener("keydown", (event) => this.key(event, mark, choose));
+    mark.addEventListener("pointerenter", () => say(row, words));
+    mark.addEventListener("focus", () => say(row, words));
+    for (const over of ["pointerleave", "blur"]) mark.addEventListener(over, () => this.tellOf(row));
+    return mark;
+  }
+
+  // From mark to mark by arrows; Enter and Space go to its moment.
+  key(event, mark, choose) {
+    const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      event.stopPropagation();
+      choose();
+    } else if (by) {
+      event.preventDefault();
+      const all = [...mark.parentElement.querySelectorAll(".mark")];
+      const next = all[Math.min(all.length - 1, Math.max(0, all.indexOf(mark) + by))];
+      mark.setAttribute("tabindex", -1);
+      next.setAttribute("tabindex", 0);
+      next.focus({ preventScroll: true });
+    }
+  }
+
+  // Says of each row what happened last until `t`.
+  tell(t) {
+    this.t = t;
+    for (const row of this.rows.values()) this.tellOf(row);
+  }
+
+  tellOf(row) {
+    const mark = latest(row.marks, this.t);
+    say(row, mark ? wordsOf(mark) : "", mark !== null && Math.abs(mark.to - this.t) < 1e-6);
+  }
+}
+
+function say(row, words, now = false) {
+  row.text.textContent = words;
+  row.text.title = words;
+  row.text.classList.toggle("now", now);
+}
+
+function legendOf(kind) {
+  const box = svg("svg", {
+    width: 14,
+    height: 14,
+    viewBox: "-7 -7 14 14",
+    class: `mark mark-${kind}`,
+    "aria-hidden": "true",
+  });
+  box.append(markShape(kind));
+  return el("span", {}, box, KINDS[kind]?.[0] ?? kind);
+}

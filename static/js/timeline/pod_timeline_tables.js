@@ -1,0 +1,97 @@
+// The tables of a pod's way: where its time went, and every attempt and move with its reason.
+
+import { el } from "../dom.js";
+import { clock, span } from "./clock.js";
+import { swatch } from "./drawing.js";
+import { exact, nameOf, podAddress } from "./labels.js";
+import { outcomeOf, rowsOf, summaryOf, waitsOf } from "./pod_history.js";
+import { attemptAddress } from "./pod_timeline_chart.js";
+
+const ROWS = 400;
+const number = new Intl.NumberFormat("en");
+
+export function fillTables(box, history) {
+  const writer = new Writer(box, history);
+  const rows = rowsOf(history);
+  box.querySelector("[data-rows]").replaceChildren(...rows.slice(0, ROWS).map((row) => writer.row(row)));
+  const more = rows.length > ROWS ? `The first ${ROWS} of ${number.format(rows.length)}.` : "";
+  box.querySelector("[data-more]").textContent = more;
+  const waits = waitsOf(history).map(waitRow);
+  const none = el("tr", {}, el("td", { colspan: 4, class: "muted", text: "It never waited." }));
+  box.querySelector("[data-path]").replaceChildren(...(waits.length ? waits : [none]));
+  box.querySelector("[data-summary]").textContent = summaryOf(history);
+}
+
+function waitRow({ where, from_t, to_t, waiting_for }) {
+  return el(
+    "tr",
+    {},
+    el("td", { class: "nowrap" }, swatch(where), ` ${nameOf(where)}`),
+    el("td", { class: "num", text: span(to_t - from_t) }),
+    el("td", { class: "num", text: `${clock(from_t)} – ${clock(to_t)}` }),
+    el("td", { class: "msg", text: waiting_for || "" }),
+  );
+}
+
+const time = (t) =>
+  el("th", { scope: "row", class: "num" }, el("a", { href: `?t=${exact(t)}`, "data-t": t, text: clock(t) }));
+
+// What opens the tree of a move's time, or of the end of the stay that it began (provenance.js).
+const whence = (seq, text, label, until = false) =>
+  el("button", {
+    type: "button",
+    class: "quiet tiny",
+    "data-from": "queue",
+    "data-move": seq,
+    "data-until": until ? "true" : "",
+    "aria-label": `${label}${until ? `: ${text}` : ""}`,
+    text,
+  });
+
+class Writer {
+  constructor(box, { preempted_by }) {
+    this.own = box.dataset.pod;
+    this.pods = box.dataset.pods;
+    this.by = [preempted_by ?? []].flat();
+  }
+
+  row({ move, attempt, event }) {
+    if (attempt) return this.attempt(attempt);
+    return move ? this.move(move) : this.event(event);
+  }
+
+  attempt(attempt) {
+    const nominated = attempt.nominated_node && attempt.result === "unschedulable";
+    const [tone, word] = nominated ? ["live", `⇢ nominated ${attempt.nominated_node}`] : outcomeOf(attempt);
+    const link = el("a", { href: attemptAddress(attempt), text: `Attempt ${attempt.number}` });
+    const what = el("td", { class: "nowrap" }, link, " ", el("span", { class: `badge ${tone}`, text: word }));
+    const node = attempt.node ? el("span", { class: "mono", text: attempt.node }) : "";
+    const why = el("td", { class: "msg" }, node, attempt.message ?? "");
+    return el("tr", { "data-at": attempt.t, "data-attempt": attempt.number }, time(attempt.t), what, why);
+  }
+
+  event({ t, type, lane, text }) {
+    const said = lane ? [swatch(lane), ` ${nameOf(lane)}`] : [type.replace("pod.", "").replace(".", " ")];
+    const rest = text.replace(this.own, "").trim();
+    const pod = this.by.find((other) => rest.includes(other.pod))?.pod;
+    const why = el("td", { class: "msg" }, ...this.told({ pod, text: rest }, t));
+    return el("tr", { "data-at": t }, time(t), el("td", { class: "nowrap" }, ...said), why);
+  }
+
+  move({ t, seq, from, to, event, cause, until }) {
+    const what = el("td", { class: "nowrap" }, swatch(to), ` ${from ? `${nameOf(from)} → ` : ""}${nameOf(to)}`);
+    if (until) what.append(", until ", whence(seq, clock(until), "Where the end comes from", true));
+    const why = el("td", { class: "msg" }, ...(event ? [el("span", { class: "chip", text: event })] : []));
+    if (cause) why.append(" ", ...this.told(cause, t));
+    why.append(" ", whence(seq, "why then", `Where the time ${clock(t)} comes from`));
+    return el("tr", { "data-at": t }, time(t), what, why);
+  }
+
+  // What the server says of a cause, with the pod in it as a link.
+  told({ pod, text }, t) {
+    if (!pod || pod === this.own || !text.includes(pod)) return [text];
+    const at = text.indexOf(pod);
+    const link = el("a", { class: "mono tiny", href: podAddress(this.pods, pod, t), text: pod });
+    return [text.slice(0, at), link, text.slice(at + pod.length)];
+  }
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { World } from "../../static/js/map/cluster_model.js";
+
+const facts = (ids) => ({
+  id: ids,
+  key: ids.map((id) => `shop/p${id}`),
+  requests: ids.map(() => 0),
+  amounts: [{ cpu: 500 }],
+  owner: ids.map(() => 0),
+  owners: [""],
+  priority: ids.map(() => 0),
+});
+const node = { allocatable: { cpu: 4000, gpu: 2 }, taints: [], unschedulable: 0, labels: { zone: "b" } };
+
+// Moment 5: p1 and p0 on a, p2 pends. At 6 p2 comes to a, at 7 p1 goes and node b comes, at 9 p2 is bound.
+const picture = () => ({
+  moment: 5,
+  end: 9,
+  cycle: 2,
+  cycles: 3,
+  t: 10,
+  before: 2,
+  nodes: {
+    name: ["a"],
+    allocatable: [0],
+    amounts: [{ cpu: 2000, memory: 1024, pods: 10 }],
+    taints: [0],
+    taint_sets: [[]],
+    unschedulable: [0],
+    labels: { zone: { values: ["x"], of: [0] } },
+  },
+  pods: { ...facts([1, 0, 2]), node: [0, 0, -1], state: [3, 3, 1], came: [0, 1, 0] },
+  nominated: { "shop/p2": "a" },
+});
+const after = () => ({
+  from: 5,
+  to: 9,
+  end: 9,
+  total: 3,
+  places: {
+    at: [6, 7, 9],
+    pod: [2, 1, 2],
+    node: ["a", "", "a"],
+    state: [2, 0, 3],
+    came: [7, 0, 7],
+    was_node: ["", "a", "a"],
+    was_state: [1, 3, 2],
+    was_came: [0, 0, 7],
+  },
+  pods: facts([2, 1]),
+  nodes: [{ at: 7, name: "b", now: node, was: null }],
+  nominated: [{ at: 6, pod: "shop/p2", now: "", was: "a" }],
+  cycles: { number: [2, 3], at: [6, 9], pod: ["shop/p2", "shop/p3"], attempt: [1, 1], result: ["scheduled", "error"] },
+  instants: { at: [6, 9], t: [12, 20] },
+});
+const there = (world) => [...world.on].map(([name, pods]) => [name, pods.map(({ key, state }) => `${key} ${state}`)]);
+
+test("a moment is read", () => {
+  const world = new World(picture());
+  assert.deepEqual(there(world), [["a", ["shop/p1 3", "shop/p0 3"]]]);
+  assert.deepEqual(world.nodes.get("a").labels, { zone: "x" });
+  assert.equal(world.requested("a", "cpu"), 1000);
+  assert.equal(world.requested("a", "pods"), 2);
+  assert.deepEqual(world.resources(), ["cpu", "memory", "pods"]);
+  assert.equal(world.nominated.get("shop/p2"), "a");
+  assert.ok(!world.covers(6));
+});
+
+test("the tape is followed forth and back", () => {
+  const world = new World(picture());
+  world.add(after());
+  const begin = JSON.stringify([there(world), [...world.nodes], [...world.nominated]]);
+  assert.deepEqual(
+    world.go(6).map(({ pod, from, to }) => [pod.key, from, to]),
+    [["shop/p2", "", "a"]],
+  );
+  assert.deepEqual(there(world), [["a", ["shop/p1 3", "shop/p0 3", "shop/p2 2"]]]);
+  assert.equal(world.nominated.size, 0);
+  const shape = world.shape;
+  world.go(9);
+  assert.deepEqual(there(world), [["a", ["shop/p0 3", "shop/p2 3"]]]);
+  assert.notEqual(world.shape, shape);
+  assert.deepEqual(world.resources(), ["cpu", "memory", "pods", "gpu"]);
+  const back = world.go(5);
+  assert.deepEqual(
+    back.map(({ pod, from, to }) => [pod.key, from, to]),
+    [
+      ["shop/p1", "", "a"],
+      ["shop/p2", "a", ""],
+    ],
+  );
+  assert.equal(JSON.stringify([there(world), [...world.nodes], [...world.nominated]]), begin);
+});
+
+test("pieces are put together on both ends", () => {
+  const world = new World({
+    ...picture(),
+    moment: 9,
+    t: 20,
+    pods: { ...facts([0, 2]), node: [0, 0], state: [3, 3], came: [1, 7] },
+  });
+  world.add(after());
+  assert.deepEqual([world.from, world.to], [5, 9]);
+  assert.ok(world.covers(5) && !world.covers(4));
+  world.go(6);
+  assert.deepEqual(there(world), [["a", ["shop/p1 3", "shop/p0 3", "shop/p2 2"]]]);
+  world.add({ ...after(), from: 0, to: 3 }); // does not fit on
+  assert.equal(world.from, 5);
+});
+
+test("moments, cycles and seconds", () => {
+  const world = new World(picture());
+  assert.equal(world.beforeCycle(2), undefined, "not on the tape yet");
+  assert.equal(world.cycleAfter(5), undefined);
+  assert.equal(world.afterTime(30), undefined);
+  world.add(after());
+  assert.deepEqual([world.beforeCycle(2), world.beforeCycle(3), world.beforeCycle(4)], [5, 8, 9]);
+  assert.deepEqual(
+    [5, 6, 8, 9].map((moment) => world.cycleAfter(moment)),
+    [2, 3, 3, 4],
+  );
+  assert.deepEqual(
+    [9.9, 10, 12, 19, 20, 99].map((t) => world.afterTime(t)),
+    [undefined, 5, 8, 8, 9, 9],
+  );
+  assert.deepEqual(
+    [5, 6, 8, 9].map((moment) => world.timeOf(moment)),
+    [10, 12, 12, 20],
+  );
+});

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  displacements,
+  evictionOf,
+  resultOf,
+  rowsOf,
+  staysOf,
+  summaryOf,
+  waitedOf,
+  wakings,
+} from "../../static/js/timeline/pod_history.js";
+
+let seq = 0;
+const move = (t, from, to, more = {}) => ({ t, seq: ++seq, from, to, ...more });
+const wait = (where, from_t, to_t, waiting_for) => ({ where, from_t, to_t, waiting_for });
+
+const MOVES = [
+  move(0, null, "active"),
+  move(0, "active", "popped"),
+  move(0, "popped", "unschedulable"),
+  move(8, "unschedulable", "backoff", { event: "NodeAdd", cause: { node: "n9", text: "node n9 was added" } }),
+  move(10, "backoff", "active", { event: "BackoffComplete" }),
+  move(10, "active", "popped"),
+];
+const BOUND = { t: 12, seq: 99, type: "pod.bound", lane: "bound", text: "d/a was bound to n9" };
+
+test("a pod is in one lane after the other; what takes no time is no stay", () => {
+  assert.deepEqual(staysOf(MOVES, [BOUND], 30), [
+    { lane: "unschedulable", from: 0, to: 8 },
+    { lane: "backoff", from: 8, to: 10 },
+    { lane: "waiting", from: 10, to: 12 },
+    { lane: "bound", from: 12, to: 30 },
+  ]);
+});
+
+test("a pod that was there from the start was bound until it went", () => {
+  const gone = { t: 5, seq: 1, type: "pod.deleted", lane: "gone", text: "d/a is gone" };
+  assert.deepEqual(staysOf([], [gone], 30), [{ lane: "bound", from: 0, to: 5 }]);
+  const evicted = { t: 5, seq: 1, type: "pod.evicted", text: "d/a is evicted" };
+  assert.deepEqual(staysOf([], [evicted], 30), [{ lane: "bound", from: 0, to: 30 }]);
+  assert.deepEqual(staysOf([], [], 30), []);
+});
+
+test("the part in which it waited ends a little after the last wait, not after the run", () => {
+  const stays = staysOf(MOVES, [BOUND], 1000);
+  const [from, to] = waitedOf(stays, 0, 1000);
+  assert.equal(from, 0);
+  assert.ok(to > 12 && to < 15);
+  assert.deepEqual(waitedOf([{ lane: "bound", from: 0, to: 9 }], 0, 9), [0, 9]);
+  assert.deepEqual(waitedOf(stays, 0, 12), [0, 12]);
+});
+
+test("what woke it is named; its own attempts do not wake it", () => {
+  const found = wakings(MOVES, [{ pod: "d/king", t: 20 }, { pod: "" }]);
+  assert.deepEqual(
+    found.map(({ t, text, strong }) => [t, text, strong]),
+    [
+      [20, "displaced by king", true],
+      [8, "NodeAdd: n9", false],
+      [10, "BackoffComplete", false],
+    ],
+  );
+  assert.equal(found[1].title, "8 s NodeAdd: node n9 was added");
+  assert.equal(found[2].title, "10 s BackoffComplete");
+});
+
+test("whom it displaced, by moment; a moment that is not told is that of the attempt that found no node", () => {
+  const attempts = [
+    { t: 1, seq: 1, number: 1, result: "scheduled" },
+    { t: 4, seq: 2, number: 2, result: "unschedulable" },
+  ];
+  const found = displacements([{ pod: "d/x", t: 2, node: "n1" }, "d/y", { pod: "d/z" }], attempts, 0);
+  assert.deepEqual([...found.keys()], [2, 4]);
+  assert.deepEqual(
+    found.get(4).map(({ pod }) => pod),
+    ["d/y", "d/z"],
+  );
+  assert.deepEqual([...displacements(["d/y"], [], 3).keys()], [3]);
+  assert.equal(evictionOf({ pod: "d/x", node: "n1" }), "d/x was evicted from n1 for this pod");
+  assert.equal(evictionOf({ pod: "d/y" }), "d/y was evicted for this pod");
+});
+
+test("rows are in the order of time, and of events within a moment", () => {
+  const attempts = [{ t: 0, seq: 2.5, number: 1, result: "unschedulable" }];
+  const rows = rowsOf({ moves: MOVES.map((one, index) => ({ ...one, seq: index + 1 })), attempts, happened: [BOUND] });
+  assert.deepEqual(
+    rows.map((row) => ("attempt" in row ? "attempt" : "event" in row ? "event" : row.move.to)),
+    ["active", "popped", "attempt", "unschedulable", "backoff", "active", "popped", "event"],
+  );
+});
+
+test("where the time went is said in a sentence", () => {
+  const attempt = { t: 0, seq: 1, number: 1, result: "unschedulable" };
+  const two = [attempt, { t: 10, seq: 2, number: 2, result: "scheduled", node: "n9" }];
+  const critical_path = [wait("active", 0, 0), wait("unschedulable", 0, 8, "a node with cpu"), wait("backoff", 8, 10)];
+  const history = { moves: MOVES, attempts: two, happened: [BOUND], critical_path };
+  assert.equal(
+    summaryOf(history),
+    "Waited 10 s over 2 attempts: 8 s unschedulable, 2 s backoff. The longest wait, 8 s: a node with cpu.",
+  );
+  assert.match(summaryOf({ ...history, happened: [] }), /^Has waited 10 s/);
+  assert.equal(
+    summaryOf({ moves: MOVES, attempts: [attempt], happened: [BOUND] }),
+    "Placed without waiting, in one attempt.",
+  );
+  assert.equal(summaryOf({ moves: [], attempts: [] }), "It was never in the queue.");
+  assert.equal(resultOf(two[1]), "placed on n9");
+  assert.equal(resultOf(two[0]), "no node");
+  assert.equal(resultOf({ ...two[0], result: "new" }), "new");
+  assert.equal(resultOf({ ...two[1], came_to: "unbound" }), "binding failed on n9");
+});

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { amount, blocks, resourceName } from "../../static/js/map/quantities.js";
+
+test("amounts as people write them", () => {
+  assert.equal(amount(250, "cpu"), "0.25");
+  assert.equal(amount(32_000, "cpu"), "32");
+  assert.equal(amount(8 * 2 ** 30, "memory"), "8Gi");
+  assert.equal(amount(1.5 * 2 ** 20, "ephemeral-storage"), "1.5Mi");
+  assert.equal(amount(0, "memory"), "0");
+  assert.equal(amount(4, "nvidia.com/gpu"), "4");
+  assert.equal(resourceName("nvidia.com/gpu"), "gpu");
+});
+
+test("blocks stand on each other", () => {
+  const pods = [{ requests: { cpu: 1000 } }, { requests: {} }, { requests: { cpu: 500 } }];
+  assert.deepEqual(blocks(pods, "cpu", 2000), [
+    [0, 0.5],
+    [0.5, 0.5],
+    [0.5, 0.75],
+  ]);
+  assert.deepEqual(blocks(pods, "pods", 4), [
+    [0, 0.25],
+    [0.25, 0.5],
+    [0.5, 0.75],
+  ]);
+  assert.ok(blocks(pods, "cpu", 0).at(-1)[1] > 1, "asked of a node that has none");
+  assert.deepEqual(blocks([], "cpu", 2000), []);
+});
