@@ -186,7 +186,7 @@ COMPOSE_MAX_SECONDS = env.number("COMPOSE_MAX_SECONDS", 10)  # for one text
 # Sockets
 SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # websockets of a web process
 
-# Rooms (docs/rooms.md)
+# Rooms (docs/live-classes.md)
 ROOM_HOURS = env.number("ROOM_HOURS", 12)  # so long students may join and answer
 ROOM_KEEP_DAYS = env.number("ROOM_KEEP_DAYS", 7)  # so long names and answers stay after that
 ROOM_STUDENTS_MAX = env.number("ROOM_STUDENTS_MAX", 500)

@@ -30,7 +30,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 # What names another module in a script of ours, as biome writes it.
 IMPORT = r'(?P<matched>(?P<how>\bfrom |\bimport |\bimport\()"(?P<url>\.{1,2}/[^"]+\.js)")'
 # Style sheets of every page: kept apart for who reads them, gathered as one for who waits for them.
-JOINED = {"css/site.css": ("css/tokens.css", "css/base.css", "css/parts.css", "css/vessels.css", "css/home.css")}
+JOINED = {"css/site.css": ("css/tokens.css", "css/base.css", "css/parts.css", "css/capacity_bars.css", "css/home.css")}
 GATHERED = "gathered.sha256"  # of what the files were made, the last to be written
 # Of Plotly's and CodeMirror's folders few files are served; source maps are for those who build these libraries.
 NOT_SERVED = ("widgetbundle.js", "datasets", "templates", "*.map", "index.html", "[!s]*-hint.js", "sql-hint.js")

@@ -1,1 +1,1 @@
-"""Rooms: a class at a lesson or a run. What is shown follows from rows here; docs/rooms.md tells the rules."""
+"""Rooms: a class at a lesson or a run. What is shown follows from rows here; docs/live-classes.md tells the rules."""

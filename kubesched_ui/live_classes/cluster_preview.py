@@ -85,7 +85,7 @@ def card(run: Run, address: str) -> str:
     t = recording.time_of_cycle(row.number) if row else recording.time_of(moment)
     told = {"told": place.told, "at": clock(t) if run.in_time else "", "row": row}
     context["counts"] = [] if context["shelf"].named else counts(context["shelf"])
-    return render_to_string("parts/room_map.html", {"run": run, **told, **context})
+    return render_to_string("parts/live_class_map.html", {"run": run, **told, **context})
 
 
 def _of_attempt(run: Run, place: Place, row: Cycle, state: State) -> dict[str, Any]:

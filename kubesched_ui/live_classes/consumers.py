@@ -1,7 +1,7 @@
 """The websocket of a room: where the class is, what is one's own, and to whoever teaches what was answered.
 
 /ws/rooms/CODE?version=N for a student, whom a cookie names; /ws/rooms/teach/KEY?version=N for whoever teaches. Text
-frames {"room": ...}, {"mine": ...}, {"counts": ...}, {"over": "a sentence"}; docs/rooms.md.
+frames {"room": ...}, {"mine": ...}, {"counts": ...}, {"over": "a sentence"}; docs/live-classes.md.
 """
 
 from __future__ import annotations

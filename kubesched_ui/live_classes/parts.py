@@ -127,7 +127,7 @@ def _mine(lesson: Lesson, step: int, revealed: bool, answer: Given | None) -> st
                 question = lesson.question(step)
                 assert question is not None
                 context["said"] = feedback.explain(question, Verdict(False, answer.given))
-    return render_to_string("parts/room_mine.html", context)
+    return render_to_string("parts/live_class_own.html", context)
 
 
 def _once(lesson: Lesson, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:

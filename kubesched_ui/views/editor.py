@@ -38,7 +38,7 @@ def compose(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
     key = f"scenario-{asked}" if title else "sent" if text else ""
     context = {"text": text, "title": title, "key": key, "release": schema.table()["release"]}
-    return render(request, "compose.html", context)
+    return render(request, "editor.html", context)
 
 
 @require_POST

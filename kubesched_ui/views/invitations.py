@@ -26,7 +26,7 @@ COME_IN = "Join the room first."
 def join(request: HttpRequest) -> HttpResponse:
     """Where a code is typed."""
     if request.method != "POST":
-        return render(request, "room_join.html")
+        return render(request, "live_class_join.html")
     code = codes.typed(request.POST.get("code", ""))
     return redirect("join-room", code) if code else wrong(request, request.POST.get("code", ""))
 
@@ -34,7 +34,7 @@ def join(request: HttpRequest) -> HttpResponse:
 def wrong(request: HttpRequest, code: str) -> HttpResponse:
     """The code is of no room; that it was tried is counted."""
     codes.TRIES.count(address_of(request))
-    return render(request, "room_join.html", {"problem": WRONG, "code": code[:40]}, status=404)
+    return render(request, "live_class_join.html", {"problem": WRONG, "code": code[:40]}, status=404)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -50,7 +50,9 @@ def room(request: HttpRequest, code: str) -> HttpResponse:
     if found is None:
         return wrong(request, code)
     return (
-        enter(request, found) if request.method == "POST" else render(request, "room_name.html", {"classroom": found})
+        enter(request, found)
+        if request.method == "POST"
+        else render(request, "live_class_name.html", {"classroom": found})
     )
 
 
@@ -61,7 +63,7 @@ def enter(request: HttpRequest, found: Room) -> HttpResponse:
         _, secret = membership.join(found, name)
     except Refused as refused:
         context = {"classroom": found, "problem": str(refused), "name": membership.nickname(name)}
-        return render(request, "room_name.html", context, status=refused.status)
+        return render(request, "live_class_name.html", context, status=refused.status)
     if found.share_id and found.opens_run:
         share_links.remember(request.session, found.share_id)
     response = redirect("join-room", found.code)
@@ -79,7 +81,7 @@ def inside(request: HttpRequest, student: Student) -> HttpResponse:
         context = serializers.by_student(student, request.GET.get("step", ""))
     except Refused as refused:
         return refusal(request, refused)
-    template = "room_student.html" if student.room.lesson else "room_run_student.html"
+    template = "live_class_student.html" if student.room.lesson else "live_class_run_student.html"
     return render(request, template, context)
 
 

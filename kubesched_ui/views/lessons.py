@@ -21,7 +21,7 @@ def all_lessons(request: HttpRequest) -> HttpResponse:
     """The course."""
     found, problems = catalog.lessons()
     questions = sum(lesson.questions for lesson in found)
-    return render(request, "learn.html", {"lessons": found, "problems": problems, "questions": questions})
+    return render(request, "lessons.html", {"lessons": found, "problems": problems, "questions": questions})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -70,7 +70,7 @@ def room(request: HttpRequest, key: str) -> HttpResponse:
         context |= serializers.by_teacher(found)
     except Refused as refused:
         raise Http404(str(refused)) from None
-    return render(request, "room.html" if found.lesson else "room_run.html", context)
+    return render(request, "live_class_teacher.html" if found.lesson else "live_class_run.html", context)
 
 
 def qr(address: str) -> str:
@@ -117,7 +117,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
         context = {"classroom": found, "key": key, "lesson": lesson, "questions": answer_counts.results(found, lesson)}
     except Refused as refused:
         raise Http404(str(refused)) from None
-    return render(request, "room_results.html", context | {"students": found.students.there().count()})
+    return render(request, "live_class_results.html", context | {"students": found.students.there().count()})
 
 
 @require_GET

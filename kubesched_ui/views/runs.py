@@ -94,7 +94,7 @@ def together(request: HttpRequest, run_id: int) -> HttpResponse:
         context = run_context.together(found)
     except (InputError, NotRecorded) as problem:
         context = {"problem": str(problem)}
-    return render(request, "together.html", {"run": found} | context)
+    return render(request, "pending_pods.html", {"run": found} | context)
 
 
 @require_GET
@@ -163,7 +163,7 @@ def indented(changes: Any) -> str:
 @require_GET
 def trials(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """The trials of preemption on one node, step by step: a part of the pod's page, made again when it is looked at."""
-    return again(request, run_id, namespace, name, "trials.html", provenance.trials_of)
+    return again(request, run_id, namespace, name, "preemption.html", provenance.trials_of)
 
 
 @require_GET

@@ -36,7 +36,7 @@ def groups(request: HttpRequest) -> HttpResponse:
     """Those that one is in; makes another one."""
     user: Any = request.user
     if request.method == "GET":
-        return render(request, "people.html", {"groups": user.sharing_groups.select_related("owner")})
+        return render(request, "user_groups.html", {"groups": user.sharing_groups.select_related("owner")})
     name = name_in(request)
     if not name or user.own_groups.count() >= MOST:
         problem = "Group name cannot be empty." if not name else f"You already have {MOST} groups. Delete some of them."
@@ -62,7 +62,7 @@ def shown(request: HttpRequest, found: Group, **more: Any) -> HttpResponse:
         "manages": found.owner_id == user.pk or user.is_superuser,
         "shares": found.shares.live().select_related("scenario", "run", "owner")[:100],
     }
-    return render(request, "people_group.html", context | more)
+    return render(request, "user_group.html", context | more)
 
 
 @require_POST

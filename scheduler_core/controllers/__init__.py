@@ -1,1 +1,1 @@
-"""What lives beside the scheduler in a cluster: admission, node taints, evictions, workloads. See docs/time.md."""
+"""What lives beside the scheduler in a cluster: admission, node taints, evictions, workloads. See docs/virtual-time.md."""

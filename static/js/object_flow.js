@@ -1,4 +1,4 @@
-// The walk of objects from the API server to cache and queue (parts/lesson_walk.html): a step at a time, or played.
+// The walk of objects from the API server to cache and queue (parts/lesson_object_flow.html): a step at a time, or played.
 const PACE = 1400; // milliseconds of a step that is played
 
 let timer = 0;

@@ -1,4 +1,4 @@
-// The composer: text and forms that follow each other. See docs/composer.md.
+// The composer: text and forms that follow each other. See docs/editor.md.
 
 import { counted } from "../format.js";
 import { onKeys } from "../keys.js";
