@@ -673,7 +673,7 @@ class PodResult(models.Model):
 
 
 class Quota(models.Model):
-    """A person's limits where they are not the settings' (housekeeping/quota_settings.py). Empty: as in the settings; 0: none."""
+    """Limits of one user that replace the settings' (housekeeping/quota_settings.py). Null: the setting's; 0: none."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quota")
     size = models.PositiveBigIntegerField("bytes", null=True, blank=True, help_text="Stored, of scenarios and runs.")

@@ -35,11 +35,13 @@ FLOORS = {
         ("models",),
         ("observability", "backup", "beside"),
         ("accounts",),
-        ("admin", "ingest", "event_log", "websockets"),
+        ("admin", "ingest", "event_log"),
+        ("websockets",),
         ("housekeeping",),
         ("scenarios",),
         ("runs",),
-        ("presenters", "exports"),
+        ("presenters",),
+        ("exports",),
         ("queries",),
         ("upgrades", "lessons", "editor"),
         ("live_classes",),
@@ -49,8 +51,8 @@ FLOORS = {
 }
 # At the root of the application stands only what Django and the processes look for there.
 ROOT_OF_UI = {
-    "log_redaction", "admin", "asgi", "request_bodies", "celery", "env", "fields", "kubesched_ui", "middleware", "models",
-    "origin_check", "server", "settings", "static_files", "supervisord_config", "outages", "urls", "current_viewer",
+    "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction", "middleware",
+    "models", "origin_check", "outages", "request_bodies", "server", "settings", "static_files", "supervisord_config", "urls",
 }  # fmt: skip
 
 

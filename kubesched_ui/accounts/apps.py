@@ -9,4 +9,4 @@ class Accounts(AppConfig):
 
     def ready(self) -> None:
         if apps.is_installed("allauth.account"):
-            from kubesched_ui.accounts import sessions as signed_in  # hears who signs in
+            from kubesched_ui.accounts import sessions as sessions  # connects its signal handlers

@@ -39,8 +39,8 @@ def cycle_events(
 
     `evicted`: the pods evicted for it, and their nodes; None for those that its trace names.
 
-    `outcome`: of a run in time, what the cycle came to (`attempt` in docs/virtual-time.md). What follows the cycle, evictions
-    and the binding, has records of its own there and is left out here.
+    `outcome`: of a run in time, what the cycle came to (`attempt` in docs/virtual-time.md). What follows the cycle,
+    evictions and the binding, has records of its own there and is left out here.
     """
     found: list[Event] = []
     t = round(trace.time, 6)

@@ -1,5 +1,8 @@
-"""A run as a file that makes it again: its scenario, its settings, its forks' changes, its breakpoints, and of each
-cycle the fingerprint of what was decided. `runs/import_run.py` takes it in; docs/formats.md, Run, says what is in it."""
+"""Export a run as a file from which it can be run again.
+
+The file holds the scenario, the settings, the changes of forks, the breakpoints and, for each cycle, the fingerprint of
+the decision. `runs/import_run.py` imports it. The format is in docs/formats.md, section Run.
+"""
 
 from __future__ import annotations
 

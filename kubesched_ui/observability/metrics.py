@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import REGISTRY, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from kubesched_ui.observability import http_metrics as counters  # registers what it counts
+from kubesched_ui.observability import http_metrics as http_metrics  # registers its collectors
 from kubesched_ui.observability.collectors import OfThisProcess, Stored
 
 REGISTRY.register(Stored())

@@ -12,7 +12,7 @@ from channels.middleware import BaseMiddleware
 from django.http import HttpRequest, HttpResponse
 
 from kubesched_ui.log_redaction import hidden
-from kubesched_ui.observability import task_correlation as carried  # what is sent to a worker has the request's id
+from kubesched_ui.observability import task_correlation as task_correlation  # adds the request id to tasks
 from kubesched_ui.observability.logs import HEADER, REQUEST_ID, RUN_ID, request_id
 
 logger = logging.getLogger("kubesched_ui.requests")

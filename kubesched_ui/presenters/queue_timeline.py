@@ -1,7 +1,7 @@
 """The lanes of a run in time, read back: their sizes over time, and every move of a stretch of it.
 
-Computed from columns over the run's moves (event_log/queue_sizes.py). Whatever its length, a page gets an overview of a run
-in as many steps as it can draw, and stretches that it can hold, each exact.
+Computed from columns over the run's moves (event_log/queue_sizes.py). Whatever its length, a page gets an overview of a
+run in as many steps as it can draw, and stretches that it can hold, each exact.
 """
 
 from __future__ import annotations

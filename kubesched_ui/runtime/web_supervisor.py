@@ -1,4 +1,4 @@
-"""Keeps a web process: `python -m kubesched_ui.runtime.web_supervisor -b HOST -p PORT APPLICATION [more for the server]`.
+"""Keeps a web process: `python -m kubesched_ui.runtime.web_supervisor -b HOST -p PORT APPLICATION [server options]`.
 
 It alone holds the port, so nobody is refused while one process takes another's place. One that dies is replaced. One
 that has grown beyond WEB_MAX_MEMORY is replaced, too, but first the new one takes connections; then the old one is told

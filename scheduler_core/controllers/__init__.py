@@ -1,1 +1,1 @@
-"""What lives beside the scheduler in a cluster: admission, node taints, evictions, workloads. See docs/virtual-time.md."""
+"""Controllers besides the scheduler: admission, node taints, evictions, workloads. See docs/virtual-time.md."""

@@ -168,7 +168,8 @@ class _Winning(Search):
         ahead = [nodes.names[row] for row, points in zip(rows.tolist(), total.tolist(), strict=True) if points >= mine]
         ahead = [name for name in ahead if name != self.node]
         if 0 < len(ahead) <= FEW:
-            text = f"cordon {formatting.some(ahead, 6)}, which {'scores' if len(ahead) == 1 else 'score'} as high or higher"
+            verb = "scores" if len(ahead) == 1 else "score"
+            text = f"cordon {formatting.some(ahead, 6)}, which {verb} as high or higher"
             changes = tuple(Change(cordon=name) for name in ahead)
             yield Step(text, NODE, 3.0, None, changes, nodes=frozenset(ahead))
 
