@@ -51,8 +51,9 @@ FLOORS = {
 }
 # At the root of the application stands only what Django and the processes look for there.
 ROOT_OF_UI = {
-    "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction", "middleware",
-    "models", "origin_check", "outages", "request_bodies", "server", "settings", "static_files", "supervisord_config", "urls",
+    "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction",
+    "middleware", "models", "origin_check", "outages", "request_bodies", "server", "settings",
+    "static_files", "supervisord_config", "urls",
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from kubesched_ui.lessons.runner import Played, TooLarge
 from kubesched_ui.scenarios import samples
 from scheduler_core.errors import InputError
 
-FOLDER = Path(__file__).parents[1] / "lessons"
+FOLDER = Path(__file__).parent / "content"
 KEPT = 40  # lessons with their runs; each takes some hundred kB
 
 _kept: OrderedDict[tuple[str, int, int], Lesson] = OrderedDict()

@@ -41,7 +41,7 @@ class Record:
     """Something that happened. `seq` numbers the records of a run from 1, without gaps. `time`: seconds.
 
     `kind` and the values of `data` are listed in docs/virtual-time.md. `trace`: the cycle, for an attempt. `cause`: the
-    `seq` of the record that led to this one, 0 for none. `changes`: what it changed in the cluster, whole objects in it;
+    `seq` of the record that led to this one, 0 for none. `changes`: the whole objects that it changed;
     complete once the instant is over.
     """
 

@@ -1,0 +1,19 @@
+"""Fixtures for sockets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_ui.websockets import hub, message_cache, run_hub
+
+
+@pytest.fixture
+def forgetful_layer(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.CHANNEL_LAYERS = {
+        "default": {"BACKEND": "tests.kubesched_ui.layers.ForgetfulLayer", "CONFIG": {"capacity": 1}}
+    }
+    monkeypatch.setattr(hub, "POLL_S", 0.05)
+    monkeypatch.setattr(run_hub.Lookout, "spacing_s", 0.01)
+    monkeypatch.setattr(message_cache, "MESSAGE_BYTES", 2000)  # many frames
