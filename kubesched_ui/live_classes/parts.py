@@ -60,7 +60,7 @@ def _parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
     view = step_state.shows(lesson, State(step, revealed))
     context = {"view": view, "lesson": lesson, "step": step}
     made: dict[str, str] = {
-        part: render_to_string(f"parts/room_{part}.html", context) for part in ("text", "after", "picture")
+        part: render_to_string(f"parts/live_class_{part}.html", context) for part in ("text", "after", "picture")
     }
     made["asked"] = render_to_string("parts/lesson_fields.html", context) if "question" in view else ""
     return {"title": view["title"], **made}

@@ -121,7 +121,7 @@ def counts(room: Room, given: dict[int, Given]) -> dict[str, Any]:
 def counted(room: Room, given: dict[int, Given]) -> dict[str, Any]:
     """The same for the page's script, with the parts as HTML. Raises Refused."""
     found = counts(room, given)
-    html = {part: render_to_string(f"parts/room_{part}.html", found) for part in ("bars", "names")}
+    html = {part: render_to_string(f"parts/live_class_{part}.html", found) for part in ("bars", "names")}
     return {
         "step": room.step,
         "students": found["students"],

@@ -11,7 +11,7 @@ from channels.testing import WebsocketCommunicator
 from kubesched_ui.asgi import application
 from kubesched_ui.models import Run
 from kubesched_ui.websockets import subscriber
-from tests.kubesched_ui.event_log.viewing import LAST, connect, frames, new_run, seqs, write_run
+from tests.kubesched_ui.websockets.viewing import LAST, connect, frames, new_run, seqs, write_run
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

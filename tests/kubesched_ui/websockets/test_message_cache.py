@@ -11,7 +11,7 @@ import pytest
 from kubesched_ui.models import Run
 from kubesched_ui.runtime.fair_scheduler import AT_ONCE, Turns
 from kubesched_ui.websockets import message_cache, socket_metrics
-from tests.kubesched_ui.event_log.viewing import LAST, written
+from tests.kubesched_ui.websockets.viewing import LAST, written
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -18,7 +18,7 @@ from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.models import Run
 from kubesched_ui.runtime.fair_scheduler import Turns
 from kubesched_ui.websockets import consumers, message_cache, run_hub, socket_metrics
-from tests.kubesched_ui.event_log.viewing import LAST, connect, frames, new_run, seqs, write_run, written
+from tests.kubesched_ui.websockets.viewing import LAST, connect, frames, new_run, seqs, write_run, written
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
