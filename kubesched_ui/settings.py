@@ -2,7 +2,6 @@
 
 import logging
 import os
-import tomllib
 from pathlib import Path
 
 import dj_database_url
@@ -10,12 +9,12 @@ import djangocodemirror
 import plotly
 from csp.constants import NONE, SELF, UNSAFE_INLINE
 
-from kubesched_ui import env
+from kubesched_ui import __version__, env, paths
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = Path(env.text("VAR_DIR", str(BASE_DIR / "var"))).absolute()
+BASE_DIR = paths.BASE_DIR
+VAR_DIR = Path(env.text("VAR_DIR", str(paths.default_data_folder()))).absolute()
 env.private_folder(VAR_DIR)
-VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
+VERSION = __version__
 
 DEBUG = env.flag("DEBUG")
 SECRET_KEY = env.secret_key(VAR_DIR)
@@ -92,7 +91,7 @@ ASGI_APPLICATION = "kubesched_ui.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [paths.RESOURCES / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -222,7 +221,7 @@ STATIC_ROOT = VAR_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 CODEMIRROR = Path(djangocodemirror.__file__).parent / "static" / "CodeMirror"
 STATICFILES_DIRS = [
-    BASE_DIR / "static",
+    paths.RESOURCES / "static",
     ("plotly", Path(plotly.__file__).parent / "package_data"),
     ("codemirror/lib", CODEMIRROR / "lib"),
     ("codemirror/yaml", CODEMIRROR / "mode" / "yaml"),

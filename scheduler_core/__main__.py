@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from scheduler_core.snapshot.preflight import Choices
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") -> int:
     """Runs a command; returns 0, 1 for a finding, 2 for bad usage or input."""
     parser = argparse.ArgumentParser(
-        prog="python -m scheduler_core",
+        prog=prog,
         description="The Kubernetes scheduler as a library, on the command line.",
         epilog="Exit code: 0, 1 for a finding, 2 for bad usage or input. COMMAND --help tells more.",
     )
@@ -90,7 +90,7 @@ def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "the decisive reasons, the closest nodes and what they lack, the scores, what would have to change.",
         epilog="Exit code: 0 if every pod finds a node, 1 if one stays pending, 2 for bad usage or input. "
         "Example: kubectl get nodes,pods,pv,pvc,sc,csinodes,pc,pdb,ns -A -o json > snapshot.json; "
-        "python -m scheduler_core explain snapshot.json --pod default/web-0",
+        "%(prog)s snapshot.json --pod default/web-0",
     )
     explain.add_argument(
         "snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for stdin"
@@ -175,7 +175,7 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "with the behaviours of the release that did it: each is switched alone, and where none does alone in a "
         "smallest set. Messages that only read differently are told apart. See docs/debugger.md.",
         epilog="Exit code: 0 if every pod comes to the same, 1 if not, 2 for bad usage or input. "
-        "Example: python -m scheduler_core upgrade cluster.json --from 1.27 --to 1.34 --through",
+        "Example: %(prog)s cluster.json --from 1.27 --to 1.34 --through",
     )
     _add_run(upgrade)
     upgrade.add_argument("--from", dest="first", required=True, metavar="RELEASE", help="the release to come from")
@@ -206,7 +206,7 @@ def _add_asking(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         description="Runs a file, and again with something changed before a cycle, and prints what differs, as diff; "
         "see docs/debugger.md.",
         epilog="Exit code: 0 if every pod comes to the same, 1 if not, 2 for bad usage or input. "
-        'Example: python -m scheduler_core fork cluster.json --at 7 --change \'{"cordon": "n1"}\'',
+        'Example: %(prog)s cluster.json --at 7 --change \'{"cordon": "n1"}\'',
     )
     _add_run(fork)
     fork.add_argument("--at", type=int, metavar="K", help="before cycle K")

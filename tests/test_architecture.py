@@ -28,10 +28,10 @@ FLOORS = {
         ("__main__",),
     ),
     "kubesched_ui": (
-        ("env",),
+        ("env", "kubesched_ui", "paths"),
         ("log_redaction", "celery", "fields", "runtime", "origin_check", "static_files", "outages", "current_viewer"),
         ("request_bodies",),
-        ("settings", "middleware", "supervisord_config", "server", "kubesched_ui", "templatetags"),
+        ("settings", "middleware", "supervisord_config", "server", "templatetags"),
         ("models",),
         ("observability", "backup", "beside"),
         ("accounts",),
@@ -46,13 +46,13 @@ FLOORS = {
         ("upgrades", "lessons", "editor"),
         ("live_classes",),
         ("views", "api"),
-        ("urls", "asgi", "management"),
+        ("urls", "asgi", "management", "__main__"),
     ),
 }
 # At the root of the application stands only what Django and the processes look for there.
 ROOT_OF_UI = {
-    "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction",
-    "middleware", "models", "origin_check", "outages", "request_bodies", "server", "settings",
+    "__main__", "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction",
+    "middleware", "models", "origin_check", "outages", "paths", "request_bodies", "server", "settings",
     "static_files", "supervisord_config", "urls",
 }  # fmt: skip
 

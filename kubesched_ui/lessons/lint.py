@@ -18,10 +18,11 @@ from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.parser import Prose
 from kubesched_ui.lessons.publish_run import address_of
 from kubesched_ui.lessons.questions import Question
+from kubesched_ui.paths import RESOURCES
 from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED
 from scheduler_core.errors import InputError
 
-VERBATIM = Path(__file__).parents[2] / "docs" / "writing-plugins.md"
+VERBATIM = RESOURCES / "docs" / "writing-plugins.md"
 
 
 @dataclass

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +20,7 @@ from kubesched_ui.event_log.timeline_recorder import Chronicle
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.lessons.fake_extender import Exchange, answering
 from kubesched_ui.lessons.parser import Settings
+from kubesched_ui.paths import RESOURCES
 from kubesched_ui.presenters.cycle_rows import cycle_dict
 from kubesched_ui.queries.queue_times import rules, way
 from scheduler_core.config import Configuration
@@ -44,7 +44,7 @@ from scheduler_core.snapshot.prepare import prepare
 from scheduler_core.virtual_time.scenario import load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+EXAMPLES = RESOURCES / "docs" / "examples"
 # Plugins that a lesson's run may have beside the in-tree ones: name -> the documentation's file.
 OWN_PLUGINS = {"RackLimit": EXAMPLES / "per_node_plugin.py"}
 MAX_CYCLES, MAX_RECORDS, MAX_PODS = 500, 20_000, 2_000  # lessons are small

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "plugins.md"
+from kubesched_ui.paths import RESOURCES
+
+DOCUMENT = RESOURCES / "docs" / "plugins.md"
 
 
 @cache

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from kubesched_ui import __version__ as VERSION
 from kubesched_ui.models import Run
 from kubesched_ui.views.context_processors import SECTIONS
 from kubesched_ui.views.urls import urlpatterns
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
-
-VERSION = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]
 
 
 @pytest.fixture

@@ -1,0 +1,47 @@
+"""`kubesched`: the commands of the application and of scheduler_core under one name."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from kubesched_ui import __version__
+
+# Commands of scheduler_core, which need no database. `simulate` is the application's, which reads scenarios as well.
+CORE = (
+    "bench", "diff", "explain", "find", "fork", "provenance", "releases", "remedies", "replay", "replay-time", "state",
+    "upgrade",
+)  # fmt: skip
+APPLICATION = ("run", "simulate", "ingest", "export_scenario", "lessons", "backup", "restore")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="kubesched",
+        description="A visual debugger for the Kubernetes scheduler. `kubesched run` starts it.",
+        epilog=f"Commands with stored data: {', '.join(APPLICATION)}, and those of Django, such as createsuperuser. "
+        f"Commands that read a file: {', '.join(CORE)}. `kubesched COMMAND --help` describes one.",
+    )
+    parser.add_argument("--version", action="version", version=f"KubeSched {__version__}")
+    parser.add_argument("--data", metavar="FOLDER", help="where data is stored (default: VAR_DIR, or a user folder)")
+    parser.add_argument("command", metavar="COMMAND")
+    parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER)
+    args = parser.parse_args(argv)
+    if args.command in CORE:
+        from scheduler_core.__main__ import main as run_core
+
+        return run_core([args.command, *args.arguments], prog="kubesched")
+    if args.data:
+        os.environ["VAR_DIR"] = os.path.abspath(args.data)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(["kubesched", args.command, *args.arguments])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
