@@ -85,7 +85,7 @@ _HEAD = [
     "under their old names, only what its feature gates and its queue do differently is told apart from 1.18.",
     "",
     "Releases without scenarios in time wait and wake by upstream's sources and by what their neighbours do. So does",
-    "1.16, whose queue is another ([time.md](time.md#in-116)): it is not held to any case.",
+    "1.16, whose queue is another ([virtual-time.md](virtual-time.md#in-116)): it is not held to any case.",
     "",
     "| release | held to | cases | cycles | scenarios in time | attempts | configuration versions read |",
     "| --- | --- | --- | --- | --- | --- | --- |",

@@ -36,7 +36,7 @@ def test_every_kind_of_record_is_documented() -> None:
     sources = "".join(path.read_text() for path in (DOCS.parent / "scheduler_core").rglob("*.py"))
     kinds = set(re.findall(r'(?:record|_note|_because)\(\s*"([a-z.]+)"', sources)) | {"permit.rejected", "bind.failed"}
     assert len(kinds) > 12
-    text = (DOCS / "time.md").read_text()
+    text = (DOCS / "virtual-time.md").read_text()
     assert [kind for kind in sorted(kinds) if f"`{kind}`" not in text] == []
 
 
