@@ -393,9 +393,7 @@ class Run(Work):
     @property
     def differs(self) -> list[str]:
         """What sets it apart from a run with default settings."""
-        if self.summary:
-            return self.summary.splitlines()
-        return ["in time"] * self.in_time + ["own configuration"] * bool(self.config)  # of runs of earlier versions
+        return self.summary.splitlines()
 
     @property
     def is_fork(self) -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from django.conf import settings
-from django.db import connections, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from kubesched_ui.backup import tables
@@ -17,16 +17,16 @@ CHUNK = 200  # rows fetched at once
 BATCH_BYTES = 1024 * 1024
 
 
-def make(file: IO[bytes], using: str = "default") -> dict[str, int]:
+def make(file: IO[bytes]) -> dict[str, int]:
     """Writes everything to the file; how many rows of each table. Raises what the database and the disk raise."""
     kept = tables.kept()
-    with snapshot(using):
+    with snapshot():
         names = {label: [field.attname for field in tables.columns(model)] for label, model in kept.items()}
         writer, done = Writer(file), dict.fromkeys(kept, 0)
-        migrations = sorted(tables.applied(connections[using]))
+        migrations = sorted(tables.applied())
         writer.add(Header(timezone.now().isoformat(timespec="seconds"), settings.VERSION, migrations, names))
         for label, model in kept.items():
-            for rows in batched(tables.rows(model, using, CHUNK)):
+            for rows in batched(tables.rows(model, CHUNK)):
                 writer.add(Batch(label, rows))
                 done[label] += len(rows)
         writer.add(End(done))
@@ -49,9 +49,8 @@ def batched(rows: Iterator[tables.Row]) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def snapshot(using: str) -> Iterator[None]:
+def snapshot() -> Iterator[None]:
     """All that is read inside is as it was at one moment; nobody waits for it."""
-    connection = connections[using]
     if connection.vendor == "sqlite":
         # Not `atomic`, which takes the place of a writer. In WAL mode a reader's transaction sees one moment.
         connection.ensure_connection()
@@ -61,6 +60,6 @@ def snapshot(using: str) -> Iterator[None]:
         finally:
             connection.cursor().execute("ROLLBACK")
         return
-    with transaction.atomic(using=using, durable=True), connection.cursor() as cursor:
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield

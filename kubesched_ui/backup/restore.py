@@ -7,8 +7,7 @@ from typing import IO, Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.color import no_style
-from django.db import connections, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import connection, transaction
 from django.db.models import Model
 
 from kubesched_ui.backup import tables
@@ -34,18 +33,22 @@ def check_header(header: Header) -> None:
         )
 
 
-def check_rows(file: IO[bytes], models: tables.Models | None = None) -> None:
-    """Reads the file to its end. Raises NotReadable for one that is damaged, or holds other tables than these.
+def check(file: IO[bytes]) -> None:
+    """Read the file to its end. Raises NotReadable for one that is damaged, or whose tables differ from ours.
 
     What was switched off there stays empty here; what is left out now may be in it.
     """
-    reader, models = Reader(file), models or tables.every()
+    reader, models = Reader(file), tables.every()
+    check_header(reader.header)
     there = apps_of(set(reader.header.migrations))
     known = {label: {field.attname for field in tables.columns(model)} for label, model in models.items()}
     names = {label: set(each) for label, each in reader.header.tables.items()}
-    wanted = {label for label in tables.kept(models) if apps_of({label}) <= there}
+    wanted = {label for label in tables.kept() if apps_of({label}) <= there}
     if not wanted <= names.keys() or any(names[label] != known.get(label) for label in names):
-        raise NotReadable("This backup holds other tables than its version of KubeSched has.")
+        raise NotReadable(
+            f"This backup was made by KubeSched {reader.header.program}, whose tables differ from ours; "
+            "restore it with that version, then upgrade."
+        )
     for batch in reader.batches():
         width = len(reader.header.tables.get(batch.table, ()))
         if not width or any(len(row) != width for row in batch.rows):
@@ -57,23 +60,20 @@ def apps_of(names: set[str]) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def restore(
-    file: IO[bytes], replace: bool = False, using: str = "default", models: tables.Models | None = None
-) -> dict[str, int]:
-    """Stores what a checked file holds in a database with these tables, all by default; how many rows of each.
+def restore(file: IO[bytes], replace: bool = False) -> dict[str, int]:
+    """Store what a checked file holds and return the number of rows of each table.
 
     Raises NotReadable for values that are none, NotEmpty for an installation with something in it, unless all of that
     is to be replaced, and what the database raises; then nothing was changed.
     """
-    connection, reader, models = connections[using], Reader(file), models or tables.every()
-    kept = tables.kept(models)
-    if not replace and (found := content(using)):
+    reader, kept = Reader(file), tables.kept()
+    if not replace and (found := content()):
         raise NotEmpty(f"This installation is not empty, it holds {found}; --replace deletes all of it first.")
     names = {label: each for label, each in reader.header.tables.items() if label in kept}
-    into = {label: insertion(kept[label], each, connection) for label, each in names.items()}
+    into = {label: insertion(kept[label], each) for label, each in names.items()}
     done = dict.fromkeys(kept, 0)
-    with transaction.atomic(using=using, durable=True), connection.cursor() as cursor:
-        empty(connection, models)
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        empty()
         for batch in reader.batches():
             if batch.table not in into:
                 continue
@@ -89,11 +89,11 @@ def restore(
     return done
 
 
-def content(using: str = "default") -> str:
+def content() -> str:
     """What an installation holds that is not there after the first start; "" if nothing."""
     found = []
     for label, model in tables.kept().items():
-        rows = model._base_manager.using(using)
+        rows = model._base_manager.all()
         if model is Scenario:
             rows = rows.exclude(origin=Scenario.Origin.SAMPLE)
         elif label in tables.FILLED or model is ClusterObject:
@@ -103,10 +103,10 @@ def content(using: str = "default") -> str:
     return ", ".join(found[:5])
 
 
-def empty(connection: BaseDatabaseWrapper, models: tables.Models) -> None:
-    """Deletes every row of these tables."""
+def empty() -> None:
+    """Delete every row of every table."""
     quote = connection.ops.quote_name
-    names = [quote(model._meta.db_table) for model in models.values()]
+    names = [quote(model._meta.db_table) for model in tables.every().values()]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             # Takes the tables from everybody until the transaction ends.
@@ -116,13 +116,11 @@ def empty(connection: BaseDatabaseWrapper, models: tables.Models) -> None:
             cursor.execute(f"DELETE FROM {name}")
 
 
-def insertion(
-    model: type[Model], names: Sequence[str], connection: BaseDatabaseWrapper
-) -> tuple[str, list[Callable[[Any], Any]]]:
+def insertion(model: type[Model], names: Sequence[str]) -> tuple[str, list[Callable[[Any], Any]]]:
     """The statement that stores a row with these columns, and what makes its parameters."""
     quote, known = connection.ops.quote_name, {field.attname: field for field in tables.columns(model)}
     fields = [known[name] for name in names]
     columns = ", ".join(quote(str(field.column)) for field in fields)
     places = ", ".join(["%s"] * len(fields))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({places})"
-    return statement, [tables.writer(field, connection) for field in fields]
+    return statement, [tables.writer(field) for field in fields]

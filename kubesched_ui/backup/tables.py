@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.apps import apps
-from django.apps.registry import Apps
-from django.db import models
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import connection, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import ExpressionWrapper, F
@@ -27,15 +25,15 @@ LEFT_OUT = {
 FILLED = {"contenttypes.ContentType", "auth.Permission", "sites.Site"}
 
 
-def every(of: Apps = apps) -> Models:
-    """Label -> model, of all tables that there are, those between two others too. `of`: as these have them."""
-    found = of.get_models(include_auto_created=True)
+def every() -> Models:
+    """Return all tables that there are, those between two others too: label -> model."""
+    found = apps.get_models(include_auto_created=True)
     return {model._meta.label: model for model in found if model._meta.managed and not model._meta.proxy}
 
 
-def kept(models: Models | None = None) -> Models:
-    """Label -> model, of the tables that a backup holds: of these, or of all."""
-    return {label: model for label, model in (models or every()).items() if label not in LEFT_OUT}
+def kept() -> Models:
+    """Return the tables that a backup holds: label -> model."""
+    return {label: model for label, model in every().items() if label not in LEFT_OUT}
 
 
 def columns(model: type[models.Model]) -> list[models.Field[Any, Any]]:
@@ -43,12 +41,12 @@ def columns(model: type[models.Model]) -> list[models.Field[Any, Any]]:
     return [field for field in model._meta.concrete_fields if not getattr(field, "generated", False)]
 
 
-def rows(model: type[models.Model], using: str, chunk: int) -> Iterator[Row]:
+def rows(model: type[models.Model], chunk: int) -> Iterator[Row]:
     """Its rows in the order of their numbers, `chunk` at a time in memory. Blobs and JSON come as they are stored."""
     fields = columns(model)
     raw = {f"raw{number}": stored for number, field in enumerate(fields) if (stored := as_stored(field))}
     names = [f"raw{number}" if f"raw{number}" in raw else field.attname for number, field in enumerate(fields)]
-    query = model._base_manager.using(using).annotate(**raw).order_by("pk").values_list(*names)
+    query = model._base_manager.annotate(**raw).order_by("pk").values_list(*names)
     for row in query.iterator(chunk_size=chunk):
         yield tuple(bytes(value) if isinstance(value, memoryview) else value for value in row)
 
@@ -62,18 +60,18 @@ def as_stored(field: models.Field[Any, Any]) -> ExpressionWrapper | None:
     return None
 
 
-def writer(field: models.Field[Any, Any], connection: BaseDatabaseWrapper) -> Callable[[Any], Any]:
+def writer(field: models.Field[Any, Any]) -> Callable[[Any], Any]:
     if isinstance(field, models.BinaryField):
         stored = models.BinaryField()  # without what the field makes of it
         return lambda value: stored.get_db_prep_value(value, connection)
     if isinstance(field, models.JSONField):
         return lambda value: None if value is None else field.get_db_prep_save(json.loads(value), connection)
     if isinstance(field, models.ForeignKey):
-        return writer(field.target_field, connection)
+        return writer(field.target_field)
     return lambda value: field.get_db_prep_save(field.to_python(value), connection)
 
 
-def applied(connection: BaseDatabaseWrapper) -> set[str]:
+def applied() -> set[str]:
     """The migrations that the database has been through: its tables are alike where these are."""
     return {f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations()}
 

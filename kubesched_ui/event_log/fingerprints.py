@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
@@ -21,7 +20,7 @@ def traces(run: Run) -> Iterator[tuple[int, CycleTrace, list[str]]]:
         for number, data, listed in chunk:
             if listed != version:
                 version, names = listed, run.nodes_at(listed)
-            yield number, CycleTrace.decode(bytes(data), partial(list, names)), names
+            yield number, CycleTrace.decode(bytes(data)), names
 
 
 class Fingerprints:

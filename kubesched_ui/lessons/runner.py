@@ -200,7 +200,7 @@ class Played:
         """What can be asked of a cycle's numbers. Raises InputError."""
         if self._provenance is None or self._provenance[0] != cycle.number:
             self._provenance = None
-            trace = CycleTrace.decode(cycle.trace.encode(), lambda: cycle.nodes)
+            trace = CycleTrace.decode(cycle.trace.encode())
             self._provenance = cycle.number, provenance.of_recording(self._rewound, cycle.number, trace)
         return self._provenance[1]
 

@@ -14,7 +14,7 @@ from scheduler_core.framework.interface import Status
 
 def trace_of(cycle: Cycle) -> CycleTrace:
     """The decoded trace of a stored cycle."""
-    return CycleTrace.decode(bytes(cycle.trace), lambda: cycle.nodes)
+    return CycleTrace.decode(bytes(cycle.trace))
 
 
 def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:

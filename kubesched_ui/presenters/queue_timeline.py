@@ -7,19 +7,16 @@ run in as many steps as it can draw, and stretches that it can hold, each exact.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from kubesched_ui.event_log.queue_sizes import LANE, LANES, NOWHERE, Columns, decode
-from kubesched_ui.event_log.timeline_markers import TRACK, Mark, mark_of
-from kubesched_ui.fields import unpack
-from kubesched_ui.models import EventBlock, Marks, Moves, RecordingBlock, Run
+from kubesched_ui.event_log.timeline_markers import TRACK, Mark
+from kubesched_ui.models import Marks, Moves, Run
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -53,20 +50,9 @@ def _kept(run_id: int, created_at: datetime, last_seq: int, reached: float) -> R
     columns = decode(Moves.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True).iterator())
     batches = Marks.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True)
     marks = [Mark(*mark) for batch in batches.iterator() for mark in batch]
-    if not marks and not RecordingBlock.objects.filter(run=run_id).exists():
-        marks = list(_of_events(run_id))
     moments = np.unique(np.concatenate([[0.0], columns.t, np.array([mark.t for mark in marks], np.float64)]))
     begun = int(np.searchsorted(columns.seq, 1, side="right"))
     return Recording(columns, begun, marks, moments, max(reached, float(moments[-1])))
-
-
-def _of_events(run_id: int) -> Iterator[Mark]:
-    """The marks of a run that was recorded before marks were kept: they follow from its events."""
-    for data in EventBlock.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True).iterator():
-        for event in msgspec.json.decode(unpack(data)):
-            mark = mark_of(event, event["seq"])
-            if mark is not None:
-                yield mark
 
 
 def state(columns: Columns, done: int) -> tuple[npt.NDArray[np.uint8], Ints]:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -102,7 +102,7 @@ def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:
             if version not in lists:
                 lists[version] = run.nodes_at(version)
             nodes = lists[version]
-            found[number] = Cycle(CycleTrace.decode(bytes(trace), partial(list, nodes)), nodes)
+            found[number] = Cycle(CycleTrace.decode(bytes(trace)), nodes)
         if missing := set(numbers) - found.keys():
             raise InputError("run", "", f"cycle {min(missing)} of run {run.pk} no longer exists")
         return found

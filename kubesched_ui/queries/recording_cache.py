@@ -59,7 +59,7 @@ def blocks_of(run: Run, part: str) -> list[bytes]:
 
 
 def is_asked(run: Run) -> bool:
-    """Whether there is a recording to ask, or will be: runs of the first versions have none."""
+    """Return whether there is a recording to query, or will be: a run that failed before it began has none."""
     return run.active or RecordingBlock.objects.filter(run=run, part=MOVES_PART, first=0).exists()
 
 
@@ -67,9 +67,7 @@ def why_not(run: Run) -> str:
     """Why a run has no recording."""
     if run.active and not run.last_seq:
         return f"Run {run.pk} has not started yet. Try again in a few seconds."
-    if run.cycles_done:
-        return f"Run {run.pk} was recorded by an earlier version without this data. Run it again."
-    return f"Run {run.pk} has no recording."
+    return f"Run {run.pk} has no recording. Run it again."
 
 
 def parts_to_search(run: Run) -> dict[str, list[bytes]]:

@@ -21,7 +21,7 @@ from kubesched_ui.event_log.rows import CycleRow
 from kubesched_ui.event_log.timeline_recorder import Chronicle
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
-from kubesched_ui.models import Cycle, RecordingBlock, Run
+from kubesched_ui.models import Cycle, Run
 from kubesched_ui.observability.logs import REQUEST_ID, RUN_ID
 from kubesched_ui.outages import DATABASE, FULL, trouble_of
 from kubesched_ui.runs import build_simulation, fork_create, fork_execution, import_run, leases, queue, services
@@ -29,7 +29,7 @@ from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.websockets.publisher import Notifier
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_once
-from scheduler_core.debugger.recording import MOVES_PART, Recorder
+from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.serialize import told_of
 from scheduler_core.simulation import Simulation
@@ -159,16 +159,18 @@ def record(run: Run, log: RunLog) -> None:
     """
     began = time.perf_counter()
     first, changed = 1, 0
+    recorder: Recorder
     if run.adopts:
         first = changed = run.fork_at or 1
-        simulation, log.recorder, recorded = fork_execution.begin(run)
+        simulation, recorder, recorded = fork_execution.begin(run)
+        log.recorder = recorder
         position = {}
     else:
-        simulation, recorded = begin(run, log)
+        simulation, recorder, recorded = begin(run, log)
         changed = run.stages[0]["at"] if run.is_fork else 0
         position = {pod: index for index, pod in enumerate(simulation.pods)}
     run.cycles_total = first - 1 + len(simulation.pods)
-    recorder, nodes, stored, version = log.recorder, list(simulation.nodes), run.cycles_done, 0
+    nodes, stored, version = list(simulation.nodes), run.cycles_done, 0
     if run.adopts:
         version = run.cycles.filter(number=first - 1).values_list("nodes_version", flat=True).first() or 0
         nodes = run.nodes_at(version)
@@ -182,8 +184,7 @@ def record(run: Run, log: RunLog) -> None:
     before = time.perf_counter()
     for number, trace in enumerate(simulation.run(), first):
         took = time.perf_counter() - before
-        if recorder is not None:
-            recorder.cycle(trace)
+        recorder.cycle(trace)
         if run.is_fork and simulation.nodes != nodes:  # its changes come with its first cycle
             nodes, version = list(simulation.nodes), version + 1
             log.add_nodes(version, nodes)
@@ -198,7 +199,7 @@ def record(run: Run, log: RunLog) -> None:
             result = pod_result(events, place, recorded.get(trace.pod, ""), took)
             log.add_cycle(cycle, result, events, trace.victims if evicted is None else evicted, group)
         before = time.perf_counter()
-    if run.is_fork and recorder is not None:
+    if run.is_fork:
         run.cycles_total = run.cycles_done  # its changes may have brought pods, or taken some away
         recorder.rest()
     run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups bring members that were not asked for
@@ -220,14 +221,14 @@ def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] 
     return told_of(group) if trace is group.members[-1].trace else {}, evicted
 
 
-def begin(run: Run, log: RunLog) -> tuple[Simulation, dict[str, str]]:
-    """A run in one pass at its beginning, which is written if it is not yet; and what the real cluster said of pods.
-    Raises InputError."""
+def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
+    """Return a single-pass run at its beginning, its recorder, and what the real cluster said of pods. The beginning
+    is written if it is not yet. Raises InputError."""
     beginning = fork_create.beginning_of(run)
     begun = build_simulation.begin(beginning)
     simulation = begun.simulation
     run.cycles_total = beginning.cycles_total = len(simulation.pods)
-    log.recorder = recorder_of(run, simulation, run.cycles_done)
+    recorder = log.recorder = Recorder(simulation, run.cycles_done if run.last_seq else -1)
     if run.last_seq == 0:
         nodes = list(simulation.nodes)
         data = started(beginning, nodes, begun.warnings, begun.prepared)
@@ -235,7 +236,7 @@ def begin(run: Run, log: RunLog) -> tuple[Simulation, dict[str, str]]:
         log.flush(node_names=nodes)
     if run.is_fork:
         plan_once(simulation, fork_create.stages_of(run), 0)
-    return simulation, begun.recorded
+    return simulation, recorder, begun.recorded
 
 
 def record_in_time(run: Run, log: RunLog) -> None:
@@ -246,7 +247,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
     stored = run.last_seq
     chronicle = Chronicle(nodes, virtual_time.slow_binding(run), recorded, stored)
     bound = chronicle.begin(in_time.api.pods)
-    recorder = log.recorder = recorder_of(run, in_time.simulation, stored)
+    recorder = log.recorder = Recorder(in_time.simulation, stored or -1)
     if stored == 0:
         data = started(beginning, nodes, in_time.warnings, in_time.prepared)
         data |= {"pods": len(in_time.simulation.pods), "until": run.origin.get("until", run.until)}
@@ -262,8 +263,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
         if fork is not None:
             fork.before(happened.seq)
         entry = chronicle.take(happened)
-        if recorder is not None:
-            recorder.record(happened, entry.seq)
+        recorder.record(happened, entry.seq)
         cycle = entry.cycle or cycle
         if entry.seq > stored:
             if entry.seq - len(entry.events) < stored:
@@ -279,14 +279,6 @@ def record_in_time(run: Run, log: RunLog) -> None:
         raise RuntimeError(f"there are {chronicle.seq} events, not the {stored} stored")
     run.clock = run.until or 0.0
     finish(run, log, Run.State.DONE)
-
-
-def recorder_of(run: Run, simulation: Simulation, stored: int) -> Recorder | None:
-    """Who records what the debugger asks. A run that was begun by a version that did not goes on without."""
-    if run.last_seq == 0:
-        return Recorder(simulation)
-    opening = RecordingBlock.objects.filter(run=run, part=MOVES_PART, first=0)
-    return Recorder(simulation, stored) if opening.exists() else None
 
 
 def check_same_event(run: Run, seq: int, repeated: Event) -> None:

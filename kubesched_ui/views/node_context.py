@@ -89,7 +89,7 @@ def story(run: Run, then: NodeThen) -> list[dict[str, Any]]:
 
 
 def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:
-    """The node after a run of which no moments were recorded. `listed`: some cycle had a node of that name."""
+    """Return the node of a run that has no recording yet. `listed`: some cycle had a node of that name."""
     view = cluster_overview.of_scenario(run.scenario)
     node = view.nodes.get(name) or (NodeLine(name, {}, {}, [], cordoned=False, ready=True) if listed else None)
     if node is None:

@@ -8,7 +8,7 @@ nodes, decisive statuses) is not stored but derived. `golden` gives the format o
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.cycle import trace_migrations
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
     EXTENDER,
@@ -31,7 +30,7 @@ from scheduler_core.framework.interface import (
 )
 from scheduler_core.framework.status_merge import FIRST, merged_verdict
 
-VERSION = 3
+VERSION = 1
 
 Rows = npt.NDArray[np.intp]
 
@@ -416,26 +415,13 @@ class CycleTrace:
         )
         return bytes((VERSION,)) + zlib.compress(_ENCODER.encode(document), 1)
 
-    def _note_more(self, more: list[Any]) -> None:
-        """What recordings of older times have not: a hint of batching, what a group's member has, and whether statuses
-        are merged."""
-        self.batch_hint = str(more[0]) if more else ""
-        if len(more) > 2:
-            self.group = str(more[1])
-            self.placement = None if more[2] is None else _unpack(more[2]).astype(np.intp)
-        self.merges = int(more[3]) if len(more) > 3 else 0
-
     @staticmethod
-    def decode(data: bytes, nodes: Callable[[], Sequence[str]] = tuple) -> CycleTrace:
-        """The cycle that `encode` packed, in this version or an earlier one. `nodes`: gives those that its rows index;
-        asked for traces of versions 1 and 2 alone, which tell preemption's refusals by name. Raises InputError for
-        anything else."""
-        if not data or data[0] not in (VERSION, *trace_migrations.VERSIONS):
+    def decode(data: bytes) -> CycleTrace:
+        """Return the cycle that `encode` packed. Raises InputError for anything else."""
+        if not data or data[0] != VERSION:
             raise InputError("cycle trace", "version", f"expected {VERSION}, got {data[0] if data else 'nothing'}")
         try:
             document = _DECODER.decode(zlib.decompress(data[1:]))
-            if data[0] != VERSION:
-                document = trace_migrations.upgraded(document, nodes())
             head, statuses, subset, looked, feasible, verdicts, nominated, scores, postfilter = document
             trace = CycleTrace(*head[:7])
             (
@@ -451,9 +437,12 @@ class CycleTrace:
                 trace.unschedulable_plugins,
                 trace.durations,
                 trace.permit_waits,
-                *more,
+                trace.batch_hint,
+                trace.group,
+                placement,
+                trace.merges,
             ) = head[7:]
-            trace._note_more(more)
+            trace.placement = None if placement is None else _unpack(placement).astype(np.intp)
             trace.preenqueue, trace.prefilter, trace.subset_status, trace.reserve = map(_unpack_status, statuses[:4])
             trace.permit, trace.prebind, trace.bind = map(_unpack_status, statuses[4:])
             trace.subset = None if subset is None else _unpack(subset).astype(np.intp)
@@ -539,7 +528,7 @@ def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
 
 
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
-    status, nominated, candidates, rejected, any_of, rule, decides, *more = packed
+    status, nominated, candidates, rejected, any_of, rule, decides, cleared = packed
     return PostFilterTrace(
         _unpack_status(status),
         nominated,
@@ -548,7 +537,7 @@ def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
         any_of,
         rule,
         decides,
-        more[0] if more else [],
+        cleared,
     )
 
 

@@ -57,8 +57,7 @@ def _unpack_ints(packed: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 class Table:
-    """`columns`: int64 or float64 by row; of a TEXT or JSON column, what indexes its list in `texts`. Numbers that
-    blocks of earlier versions lack, which are the last columns of the first blocks, are 0."""
+    """`columns`: int64 or float64 by row; of a TEXT or JSON column, what indexes its list in `texts`."""
 
     def __init__(self, schema: Schema, blocks: Sequence[Sequence[Any]]) -> None:
         self.columns: dict[str, npt.NDArray[Any]] = {}
@@ -66,12 +65,11 @@ class Table:
         self._schema = schema
         blocks = [block for block in blocks if block]
         for number, (name, kind) in enumerate(schema.items()):
-            parts = [block[number] for block in blocks if number < len(block)]
-            column: npt.NDArray[Any]
+            parts = [block[number] for block in blocks]
             if kind == FLOAT:
-                column = np.concatenate([_NO_FLOATS, *(np.frombuffer(part, np.float64) for part in parts)])
+                self.columns[name] = np.concatenate([_NO_FLOATS, *(np.frombuffer(part, np.float64) for part in parts)])
             elif kind == INT:
-                column = np.concatenate([_NO_INTS, *map(_unpack_ints, parts)])
+                self.columns[name] = np.concatenate([_NO_INTS, *map(_unpack_ints, parts)])
             else:
                 texts = self.texts[name] = []
                 arrays = [_NO_INTS]
@@ -79,9 +77,7 @@ class Table:
                     found = _unpack_ints(ids)
                     arrays.append(found + np.int64(len(texts)) if texts else found)
                     texts += told
-                column = np.concatenate(arrays)
-            before = len(self) - len(column) if number else 0
-            self.columns[name] = np.concatenate((np.zeros(before, column.dtype), column)) if before else column
+                self.columns[name] = np.concatenate(arrays)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))

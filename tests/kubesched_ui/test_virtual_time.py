@@ -6,12 +6,10 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import pytest
-from django.db import connection
 from django.test import Client
 
 from kubesched_ui.event_log.queue_sizes import LANES
@@ -534,27 +532,3 @@ def test_marks_of_the_track(client: Client) -> None:
     assert [(mark["t"], mark["kind"], mark["count"]) for mark in rows["evictions"]] == [
         (90, "tainted", 1), (360, "tainted", 2),
     ]  # fmt: skip
-
-
-def test_recordings_of_old_become_columns(client: Client) -> None:
-    """What was stored as lists of names is read as columns after the migration."""
-    from importlib import import_module
-
-    from django.apps import apps as now
-
-    from kubesched_ui.fields import pack
-    from kubesched_ui.models import Moves
-
-    run = Run.objects.create(scenario=Scenario.objects.create(name="old"), in_time=True, until=60, clock=60)
-    batches = [[[0.0, "a/x", 0, 5], [1.0, "a/x", 5, 9]], [[0.0, "a/y", 5, 1], [2.0, "a/y", 6, 12]]]
-    for batch in batches:
-        Moves.objects.create(run=run, first_seq=batch[0][3], data=pack(json.dumps(batch).encode()))
-    editor = SimpleNamespace(connection=connection)
-    import_module("kubesched_ui.migrations.0004_moves_in_columns").to_columns(now, editor)
-    found = client.get(f"/api/runs/{run.pk}/lanes").json()
-    moves = [[t, found["pods"][pod], found["lanes"][lane], seq] for t, pod, lane, seq in found["moves"]]
-    assert moves == [
-        [0.0, "a/y", "bound", 1], [0.0, "a/x", "active", 5], [1.0, "a/x", "bound", 9], [2.0, "a/y", "gone", 12],
-    ]  # fmt: skip
-    sizes = client.get(f"/api/runs/{run.pk}/lanes/overview?bins=60").json()["sizes"]
-    assert sizes[LANES.index("bound")][:4] == [1, 2, 2, 1]

@@ -15,8 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
 from kubesched_ui.backup.format import NotReadable
-from kubesched_ui.backup.migrate import up_to_date
-from kubesched_ui.backup.restore import NotEmpty, check_rows, restore
+from kubesched_ui.backup.restore import NotEmpty, check, restore
 from kubesched_ui.observability.health import ask_broker_and_worker
 from kubesched_ui.supervisord_config import CannotStart, lock
 
@@ -38,12 +37,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, replace: bool, **options: Any) -> None:
         try:
-            with (
-                lock(settings.VAR_DIR),  # so that `make run` does not start meanwhile
-                opened(file) as given,
-                up_to_date(given, settings.VAR_DIR) as backup,
-            ):
-                check_rows(backup)
+            with lock(settings.VAR_DIR), opened(file) as backup:  # locked so that `make run` does not start meanwhile
+                check(backup)
                 if used := in_use():
                     raise CommandError(f"{used} {RUNS}")
                 call_command("migrate", verbosity=0)

@@ -233,32 +233,14 @@ def test_what_is_recorded_goes_with_the_run(client: Client) -> None:
     assert client.get(f"{run.url}/state").status_code == 404
 
 
-def test_a_run_of_an_earlier_version_says_so(client: Client) -> None:
+def test_a_run_without_a_recording_says_so(client: Client) -> None:
     run = ran(client, as_list(node("n1"), pod("a")))
     RecordingBlock.objects.filter(run=run).delete()
     recording_cache._kept.clear()
     for what, query in (("state", {}), ("find", {"where": "true"}), ("object", {"kind": "Node", "name": "n1"})):
         said = ask(client, run, what, status=409, **query)["error"]
-        assert "recorded by an earlier version" in said
+        assert "has no recording" in said
         assert "Run it again" in said
-
-
-def test_a_run_begun_by_an_earlier_version_is_finished_all_the_same(
-    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
-    settings.RUN_BATCH_CYCLES = 1
-    run = start(client, upload(client, as_list(node("n1"), *(pod(f"p{i}") for i in range(6)))))
-    with monkeypatch.context() as patched:
-        patched.setattr(Simulation, "run", dies_after(Simulation.run, 4))
-        with pytest.raises(Killed):
-            execute_run(run.pk)
-    RecordingBlock.objects.filter(run=run).delete()
-    Run.objects.filter(pk=run.pk).update(heartbeat_at=None)
-    execute_run(run.pk)
-    run.refresh_from_db()
-    assert run.state == "done"
-    assert "earlier version" in ask(client, run, status=409)["error"]
-    assert not RecordingBlock.objects.filter(run=run).exists()
 
 
 def test_a_run_that_fails_keeps_no_more_than_its_cycles(

@@ -144,6 +144,7 @@ def full_trace() -> CycleTrace:
             ["n", "o"],
             "fewest victims",
             True,
+            ["default/w"],
         ),
         nominated_node="n",
         victims=["default/v"],

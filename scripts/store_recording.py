@@ -1,10 +1,9 @@
-"""Keeps a recording of the present format among the tests' data, so that every later version is held to reading it.
+"""Store small runs of the present format among the tests' data, so that every later version is tested with them.
 
-    python scripts/keep_recording.py NAME [FOLDER]
+    python scripts/store_recording.py
 
-Run it whenever tests/kubesched_ui/event_log/test_kept.py says that the format has another shape, and commit the two
-files it writes: a database with small runs (in one pass, in time, with volumes, devices, a group, a fork), and what the
-API tells of them. NAME sorts after those that are there, as 12-what-is-new.
+Writes a database, what the API answers about its runs, and a backup, named after the version in pyproject.toml;
+tests/kubesched_ui/event_log/stored/README.md says when to run it.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-KEPT = ROOT / "tests" / "kubesched_ui" / "recording" / "kept"
 SAMPLES = ROOT / "kubesched_ui" / "scenarios" / "samples"
+BACKUPS = ROOT / "tests" / "kubesched_ui" / "backup" / "stored"
 RUNS: dict[str, dict[str, Any]] = {
     "04-zone-spread": {},
     "07-volume-zone": {"release": "1.34"},
@@ -38,7 +37,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 def record(address: str, wanted: dict[str, Any]) -> Any:
-    """Posts to the API and plays the run that comes of it."""
+    """Post to the API and execute the run that it creates."""
     from django.test import Client
 
     from kubesched_ui.models import Run
@@ -53,6 +52,7 @@ def record(address: str, wanted: dict[str, Any]) -> Any:
 
 
 def runs() -> list[Any]:
+    """Return a run of each sample, and a fork."""
     from kubesched_ui.ingest import ingest_files
     from kubesched_ui.ingest.store import store
 
@@ -65,32 +65,21 @@ def runs() -> list[Any]:
     return [*made.values(), fork]
 
 
-def told(run: Any) -> dict[str, Any]:
-    """As tests/kubesched_ui/event_log/stored_runs.py has it."""
-    from django.test import Client
-
-    from tests.kubesched_ui.task_headers import exported
-
-    client, cycles = Client(headers={"host": "localhost"}), {}
-    for result in run.pod_results.all():
-        pod = f"{result.namespace}/{result.name}"
-        cycles[pod] = client.get(f"{run.url}/pods/{pod}").json()["cycles"]
-    found = {"scenario": run.scenario.name, "last_seq": run.last_seq, "cycles": cycles}
-    return found if run.is_fork else found | {"file": exported(client, run).decode()}
-
-
-def main(name: str, folder: Path) -> None:
-    var = tempfile.mkdtemp(prefix="kubesched-keep-")
-    os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "VAR_DIR": var}
+def main() -> None:
+    var = tempfile.mkdtemp(prefix="kubesched-store-")
+    os.environ |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "VAR_DIR": var}
     import django
 
     django.setup()
     from django.conf import settings
+    from django.contrib.auth.models import Group, User
     from django.core.management import call_command
     from django.db import connection
+    from django.test import Client
 
     from kubesched_ui.runs import services, tasks
     from tests.kubesched_ui.event_log.shape import shape
+    from tests.kubesched_ui.event_log.stored_recordings import STORED, answers
     from tests.scheduler_core.cycle.test_trace import full_trace
 
     logging.disable(logging.CRITICAL)
@@ -98,18 +87,20 @@ def main(name: str, folder: Path) -> None:
     services.app.send_task = lambda *args, **options: None
     assert tasks  # the first import of Celery's tasks reads its settings
     call_command("migrate", verbosity=0)
-    said = {"shape": shape(full_trace().encode()), "runs": {run.pk: told(run) for run in runs()}}
+    User.objects.create_user("ann", "ann@example.org", "a password").groups.add(Group.objects.create(name="class"))
+    client = Client(headers={"host": "localhost"})
+    found = {"shape": shape(full_trace().encode()), "runs": {run.pk: answers(client, run) for run in runs()}}
+    call_command("backup", str(BACKUPS / f"{settings.VERSION}.backup"))
     connection.close()
     whole = Path(var) / "whole.sqlite3"
     database = sqlite3.connect(Path(var) / "kubesched.sqlite3")
-    database.execute("VACUUM INTO ?", [str(whole)])  # threads that made exports may have it open yet
+    database.execute("VACUUM INTO ?", [str(whole)])  # threads that made exports may still have it open
     database.close()
-    files = {".json.gz": json.dumps(said).encode(), ".sqlite3.gz": whole.read_bytes()}
-    for suffix, data in files.items():
-        path = folder / (name + suffix)
+    for suffix, data in {".json.gz": json.dumps(found).encode(), ".sqlite3.gz": whole.read_bytes()}.items():
+        path = STORED / (settings.VERSION + suffix)
         path.write_bytes(gzip.compress(data, 9, mtime=0))
         print(path, f"{path.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else KEPT)
+    main()

@@ -1,4 +1,4 @@
-"""Recordings that earlier versions wrote, each a database as it was left then; `kept/README.md` says what each is."""
+"""Recordings that released versions made, each a whole database; `stored/README.md` describes them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from django.db import connections
 from django.test import Client
 
 from kubesched_ui.models import Run
+from tests.kubesched_ui.task_headers import exported
 
-KEPT = Path(__file__).with_name("kept")
-NAMES = sorted(path.name.removesuffix(".sqlite3.gz") for path in KEPT.glob("*.sqlite3.gz"))
+STORED = Path(__file__).with_name("stored")
+NAMES = sorted(path.name.removesuffix(".sqlite3.gz") for path in STORED.glob("*.sqlite3.gz"))
 
 
-def told(name: str) -> dict[str, Any]:
-    """What the API of that version said: {shape, runs: number -> {scenario, last_seq, cycles: ns/name -> its cycles}},
-    and of versions that made run files the `file` of a run."""
-    found: dict[str, Any] = json.loads(gzip.decompress((KEPT / f"{name}.json.gz").read_bytes()))
+def load(name: str) -> dict[str, Any]:
+    """Return what that version answered: {shape, runs: number -> `answers`}."""
+    found: dict[str, Any] = json.loads(gzip.decompress((STORED / f"{name}.json.gz").read_bytes()))
     return found
 
 
 @contextmanager
 def opened(name: str, folder: Path) -> Iterator[None]:
-    """The database of that version is the database, migrated by today's code."""
-    path = folder / "kept.sqlite3"
-    path.write_bytes(gzip.decompress((KEPT / f"{name}.sqlite3.gz").read_bytes()))
+    """Use the database of that version, migrated by the present code."""
+    path = folder / "stored.sqlite3"
+    path.write_bytes(gzip.decompress((STORED / f"{name}.sqlite3.gz").read_bytes()))
     before = connections["default"]
     connection = type(before)(before.settings_dict | {"NAME": str(path)}, "default")
     connections["default"] = connection
@@ -43,6 +43,44 @@ def opened(name: str, folder: Path) -> Iterator[None]:
     finally:
         connection.close()
         connections["default"] = before
+
+
+def answers(client: Client, run: Run) -> dict[str, Any]:
+    """Return what the API answers about a run: {cycles: ns/name -> its cycles, addresses: address -> [status, answer]},
+    and its run `file`, which a fork has none of."""
+    cycles = {}
+    for result in run.pod_results.all():
+        pod = f"{result.namespace}/{result.name}"
+        cycles[pod] = client.get(f"{run.url}/pods/{pod}").json()["cycles"]
+    addresses = {}
+    for address in compared(run):
+        answer = client.get(address)
+        addresses[address] = [answer.status_code, answer.json()]
+    found = {"last_seq": run.last_seq, "cycles": cycles, "addresses": addresses}
+    return found if run.is_fork else found | {"file": exported(client, run).decode()}
+
+
+def compared(run: Run) -> Iterator[str]:
+    """The addresses whose answers are stored: the cluster at some points, searches, and where numbers come from."""
+    rows = list(run.cycles.order_by("number"))
+    yield from (f"{run.url}/state", f"{run.url}/map", f"{run.url}/find?where=true", f"{run.url}/events?limit=5000")
+    yield f"{run.url}/find?where=cycle%20%3E%201"
+    if run.in_time:
+        yield from (f"{run.url}/lanes", f"{run.url}/lanes/overview?bins=10", f"{run.url}/moment?t=5")
+    for row in (rows[0], rows[len(rows) // 2], rows[-1]):
+        pod = f"{run.url}/pods/{row.namespace}/{row.name}"
+        query = urlencode({"cycle": row.number, "point": "filter", "plugin": "NodeResourcesFit", "node": row.nodes[0]})
+        yield from (f"{run.url}/state?cycle={row.number}", f"{run.url}/map?cycle={row.number}")
+        yield from (f"{pod}/history", f"{pod}/provenance?{query}")
+
+
+def includes(now: Any, then: Any) -> bool:
+    """Whether an answer has all that an earlier one had: objects may have more keys."""
+    if isinstance(then, dict):
+        return isinstance(now, dict) and all(key in now and includes(now[key], each) for key, each in then.items())
+    if isinstance(then, list):
+        return isinstance(now, list) and len(now) == len(then) and all(map(includes, now, then))
+    return bool(now == then)
 
 
 def pages(run: Run) -> Iterator[str]:
