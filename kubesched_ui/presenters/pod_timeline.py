@@ -225,6 +225,6 @@ def waiting_for(part: str, last: list[Event], release: Release) -> str:
     nominated = last[-1]["data"]["nominated_node"] if last else ""
     if nominated:
         return f"its victims on {nominated} to leave"
-    if plugins and not release.every_event_wakes:
+    if plugins and not release.every_event_requeues:
         return f"an event that helps with {plugins}"
     return f"an event, or {span(leftover_seconds(release))} to pass"

@@ -139,11 +139,11 @@ def rules(release: Release, configuration: Configuration, woken_by: Callable[[Fa
         argument("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds),
         argument("podMaxBackoffSeconds", configuration.pod_max_backoff_seconds),
         release.backoff_counts_attempts,
-        release.backoff_past_its_end,
+        release.backoff_includes_end,
         release.queueing_hints,
         leftover_seconds(release),
         woken_by,
-        release.old_queue,
+        release.legacy_queue,
     )
 
 

@@ -25,7 +25,7 @@ def room_of(run: Run, row: Cycle, trace: CycleTrace) -> Room | None:
         if status and status.plugin in FITS
         for node in row.nodes[number : number + 1]
     ]
-    unnamed = _refuses(trace, TAINTS) and not get_release(run.release).taint_named
+    unnamed = _refuses(trace, TAINTS) and not get_release(run.release).taint_reason_names_taint
     if not promised and not unnamed and not any(_refuses(trace, plugin) for plugin in FITS):
         return None
     try:
@@ -58,6 +58,6 @@ def reasons_on(run: Run, history: NodeHistory, row: Cycle, trace: CycleTrace, at
     recording = recording_of(run)
     moment, pod = recording.before_cycle(row.number), f"{row.namespace}/{row.name}"
     nominated = trace.nominated.get(at) is not None
-    unnamed = status.plugin == TAINTS and not get_release(run.release).taint_named
+    unnamed = status.plugin == TAINTS and not get_release(run.release).taint_reason_names_taint
     tolerations = _tolerations(run, recording, moment, pod) if unnamed else None
     return told_of(recording, history, moment, pod, status.reasons, nominated, tolerations)

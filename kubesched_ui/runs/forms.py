@@ -18,8 +18,7 @@ from scheduler_core.api.duration import seconds
 from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST, RELEASES, feature_gates
-from scheduler_core.releases.tested_versions import held_to
+from scheduler_core.releases import NEWEST, RELEASES, feature_gates, tested_version
 
 WHICH = [
     ("pending", "All pending pods"),
@@ -45,7 +44,7 @@ spec:
 
 def released(name: str) -> str:
     """A release with the patch version that its behaviour is held to."""
-    version = held_to(name)
+    version = tested_version(name)
     return f"{name} (as {version})" if version else f"{name} (from source code)"
 
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import services
 from scheduler_core.debugger.compare.upgrade import DECISIONS, REASONS, WORDS
-from scheduler_core.releases import RELEASES
-from scheduler_core.releases.tested_versions import held_to
+from scheduler_core.releases import RELEASES, tested_version
 
 NAMED = 8  # pods of a group that are named
 DECIDED, ALL = "decisions", "all"
@@ -36,7 +35,7 @@ def choices(scenario: Scenario) -> list[Choice]:
     """All releases; the cluster's own and the newest are chosen at first, or the last two."""
     names, own = list(RELEASES), services.own_release(scenario)
     first = own if own and own != names[-1] else names[-2]
-    return [Choice(n, held_to(n).removeprefix(n), n in (first, names[-1]), n == own) for n in names]
+    return [Choice(n, tested_version(n).removeprefix(n), n in (first, names[-1]), n == own) for n in names]
 
 
 @dataclass

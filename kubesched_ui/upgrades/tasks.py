@@ -26,7 +26,7 @@ from kubesched_ui.upgrades import services as upgrade_services
 from scheduler_core.debugger.compare.upgrade import Watch, step
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
-from scheduler_core.releases.switches import between
+from scheduler_core.releases.behaviors import differences
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def explain(upgrade: Upgrade) -> None:
     """Adds the steps that are not there yet, each as it is known. Raises Cancelled, LostClaim, InputError and
     NotRecorded."""
     runs = runs_of(upgrade)
-    least = [2 + len(between(get_release(a.release), get_release(b.release))) for a, b in pairwise(runs)]
+    least = [2 + len(differences(get_release(a.release), get_release(b.release))) for a, b in pairwise(runs)]
     done, previous = 0, None
     for number, (a, b) in enumerate(pairwise(runs)):
         planned = sum(least[number + 1 :])

@@ -19,8 +19,7 @@ from kubesched_ui.runs.services import own_release
 from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
 from scheduler_core.api import duration
-from scheduler_core.releases import get_release
-from scheduler_core.releases.tested_versions import held_to
+from scheduler_core.releases import get_release, tested_version
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
 PODS_SHOWN = 100  # on a page of the table
@@ -34,7 +33,7 @@ def sort_of(wanted: str | None) -> str:
 def scheduler_of(run: Run) -> str:
     """`scheduler 1.34 (as 1.34.1), the version of the cluster`: its release, what that is held to, and what the cluster
     runs where it is known."""
-    held, theirs = held_to(run.release_number), run.scenario.kubernetes
+    held, theirs = tested_version(run.release_number), run.scenario.kubernetes
     told = f"scheduler {run.release.replace(',', ', ')}" + (f" (as {held})" if held else "")
     if own_release(run.scenario) == run.release_number:
         return f"{told}, the version of the cluster"

@@ -49,7 +49,7 @@ class Cluster:
         self.journal = Journal()
         self.namespaces: dict[str, dict[str, str]] = {}  # name -> labels
         self.columns = PodColumns(self.namespaces)
-        self.nodes = NodeTable(self.columns, release.zone_labels_stable)
+        self.nodes = NodeTable(self.columns, release.stable_zone_labels)
         self.pods: dict[str, PodInfo] = {}  # bound and assumed ones
         self.priorities: dict[int, int] = {}  # priority -> how many of them have it
         self.group_members: Counter[str] = Counter()  # pod group -> how many of them are of it

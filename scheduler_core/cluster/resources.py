@@ -119,13 +119,13 @@ def requests_of(pod: Pod, release: Release) -> Requests:
     alone = not (spec.init_containers or spec.overhead or spec.resources is not None)
     if alone and not _statuses(pod, False, release):
         return _of_containers(pod)
-    if not release.nodes_hold_peaks:
+    if not release.node_requests_include_init_containers:
         counted = _requests(pod_requests(pod, release, nonzero=False), {}).counted
         return _of_containers(pod)._replace(counted=counted)
     requests = _requests(pod_requests(pod, release, nonzero=False), pod_requests(pod, release, nonzero=True))
-    if not release.nonzero_sums_sidecars:
+    if not release.scoring_requests_include_sidecars:
         requests = requests._replace(nonzero=_nonzero_of_peaks(pod, release))
-    slips = release.overhead_in_cores and release.pod_overhead and CPU in spec.overhead
+    slips = release.overhead_cores_as_millicores and release.pod_overhead and CPU in spec.overhead
     return _with_cores(requests, spec.overhead[CPU]) if slips else requests
 
 
@@ -140,7 +140,11 @@ def _with_cores(requests: Requests, overhead: str | int | float) -> Requests:
 def held_of(pod: Pod, release: Release, counted: dict[str, int]) -> dict[str, int]:
     """What the pod takes of the node on which it is; `counted`: what it asks for. Old releases forget init containers
     there. Raises QuantityError."""
-    return counted if release.nodes_hold_peaks or not pod.spec.init_containers else _of_containers(pod).counted
+    return (
+        counted
+        if release.node_requests_include_init_containers or not pod.spec.init_containers
+        else _of_containers(pod).counted
+    )
 
 
 def _of_containers(pod: Pod) -> Requests:

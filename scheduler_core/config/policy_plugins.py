@@ -275,7 +275,7 @@ def _scores(found: _Translated, release: Release) -> tuple[PluginWeights, dict[s
     }
     for name in sorted(found.weights):
         plugin, (weight, where) = _PRIORITIES[name], found.weights[name]
-        if name == "SelectorSpreadPriority" and not release.spreads_by_default:
+        if name == "SelectorSpreadPriority" and not release.default_spread_constraints:
             plugin = next(name for name in _SPREADING if name not in release.removed_plugins)
         if plugin in scores:
             continue

@@ -138,18 +138,18 @@ class Scheduler:
 
     def find_nodes_that_fit(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """PreFilter, then Filter over all nodes; notes which of them upstream would have looked at."""
-        if self.cluster.release.claims_fail_cycles:
+        if self.cluster.release.unusable_claim_fails_cycle:
             trace.error = claims_fail(self.cluster, pod)
             if trace.error:
                 return
         start = self.timer()
         names, status, narrowing = framework.run_pre_filter(state, pod)
         trace.durations["prefilter"] = self.timer() - start
-        if not self.cluster.release.prefilter_blames:
+        if not self.cluster.release.prefilter_reports_narrowing_plugins:
             narrowing = []
         trace.unschedulable_plugins = sorted(narrowing)
         release = self.cluster.release
-        if release.skips and (status is None or release.prefilter_collects):
+        if release.supports_skip_status and (status is None or release.prefilter_continues_after_rejection):
             trace.skipped_filter = sorted(state.skip_filter)
         if status is not None:
             if status.code == ERROR:
@@ -179,7 +179,7 @@ class Scheduler:
             return
         of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
         blamed = {status.plugin for status, _ in trace.decisive_statuses() if self._blame(status, trace, of_pod)}
-        if trace.error or not release.blames_plugins:
+        if trace.error or not release.reports_unschedulable_plugins:
             blamed, narrowing = set(), []
         trace.unschedulable_plugins = sorted(blamed.union(narrowing))
 
@@ -193,13 +193,13 @@ class Scheduler:
         """PreFilter left only these nodes; in older releases names that do not exist are an error, or fatal."""
         rows = self.cluster.nodes.rows
         missing = sorted(name for name in names if name not in rows)
-        if self.cluster.release.absent_nodes:
-            told = self.cluster.release.absent_nodes.format(plugins=" ".join(sorted(narrowing)))
+        if self.cluster.release.prefilter_excluded_node_message:
+            told = self.cluster.release.prefilter_excluded_node_message.format(plugins=" ".join(sorted(narrowing)))
             trace.subset_status = unresolvable(told)
-        if missing and self.cluster.release.missing_nodes_fail:
+        if missing and self.cluster.release.prefilter_missing_node_fails:
             trace.error = f'nodeinfo not found for node name "{missing[0]}"'
             trace.skipped_filter = []
-        elif missing and len(missing) == len(names) and self.cluster.release.wraps_at_subset:
+        elif missing and len(missing) == len(names) and self.cluster.release.start_index_wraps_at_filtered_nodes:
             trace.error = "runtime error: integer divide by zero"  # the scheduler itself dies there
         trace.subset = np.array(sorted(rows[name] for name in names if name in rows), np.intp)
 
@@ -218,7 +218,7 @@ class Scheduler:
 
         Then extenders are asked about those that fit."""
         passing, again = trace.passing(), 0
-        promised = pod.nominated_node if self.cluster.release.nominated_first else ""
+        promised = pod.nominated_node if self.cluster.release.evaluates_nominated_node_first else ""
         first = promised or trace.batch_hint
         nominated = self.cluster.nodes.rows.get(first, -1) if first else -1
         if nominated >= 0 and (passing is None or passing[nominated]):
@@ -234,7 +234,7 @@ class Scheduler:
             trace.looked, trace.error, again = None, "", 1
         count = trace.nodes if trace.subset is None else len(trace.subset)
         scored = framework.score or (self.extenders and self.extenders.choose_nodes)
-        choosy = scored or not self.cluster.release.one_node_enough
+        choosy = scored or not self.cluster.release.stops_at_first_feasible
         wanted = nodes_to_find(framework.percentage, count) if choosy else 1
         if wanted >= count:
             processed = self._look_at_all(trace, passing)
@@ -244,7 +244,7 @@ class Scheduler:
                 trace.looked[nominated] = True
                 processed += 1
         whole = trace.nodes
-        if self.cluster.release.wraps_at_subset:
+        if self.cluster.release.start_index_wraps_at_filtered_nodes:
             whole = count
             processed += trace.nodes - count if trace.subset_status is not None else 0  # they count as looked at
         self.next_start_index = (self.next_start_index + processed + again) % whole
@@ -284,11 +284,11 @@ class Scheduler:
             trace.postfilter = PostFilterTrace.of(result, status)
             trace.nominated_node = trace.postfilter.nominated_node
             trace.victims = [victim.key for victim in result.victims] if result is not None else []
-            if self.cluster.release.postfilter_told:
-                told = status.message and status.message + self.cluster.release.postfilter_stop
+            if self.cluster.release.reports_postfilter_message:
+                told = status.message and status.message + self.cluster.release.postfilter_message_suffix
         prefilter = trace.prefilter.message if trace.prefilter is not None else ""
         reasons = {} if prefilter else trace.reasons()
-        if trace.prefilter is not None and self.cluster.release.prefilter_counted:
+        if trace.prefilter is not None and self.cluster.release.prefilter_rejection_counts_all_nodes:
             prefilter, reasons = "", dict.fromkeys(trace.prefilter.reasons, trace.there)
         trace.message = fit_error_message(trace.there, reasons, prefilter, told)
 
@@ -302,7 +302,7 @@ class Scheduler:
             return
         rows: Any = slice(None) if trace.feasible is None else trace.feasible
         start = self.timer()
-        bare = state.rebuilt and self.cluster.release.scores_rebuilt_nodes
+        bare = state.rebuilt and self.cluster.release.extender_nodes_scored_without_pods
         with self.cluster.nodes.bare() if bare else nullcontext():
             status = framework.run_pre_score(state, pod, rows)
             if status is not None:
@@ -320,7 +320,7 @@ class Scheduler:
         rows: Rows | None = trace.feasible
         if not trace.scores:
             best = trace.feasible_rows()
-            if len(best) > 1 and not framework.score and self.cluster.release.one_node_enough:
+            if len(best) > 1 and not framework.score and self.cluster.release.stops_at_first_feasible:
                 best = best[:1]
         else:
             total = trace.total()

@@ -121,7 +121,7 @@ class Trials:
 
     def _order(self) -> list[int]:
         """Rows where evicting may help, as the cycle went through them."""
-        rows = self._trace.potential_rows(self._framework.cluster.release.absent_nodes != "")
+        rows = self._trace.potential_rows(self._framework.cluster.release.prefilter_excluded_node_message != "")
         picker = self._framework.picker
         picker.begin(self._pod.key, self._trace.attempt)
         order: list[int] = np.roll(rows, -picker.offset(len(rows)) if len(rows) else 0).tolist()

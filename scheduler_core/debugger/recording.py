@@ -307,7 +307,7 @@ class Recorder:
         taints = [taint_text(taint) for taint in obj.spec.taints]
         allocatable = resources.amounts(obj.status.allocatable)
         name = self._name(obj.name)
-        zone = zone_key(obj, self._cluster.release.zone_labels_stable)
+        zone = zone_key(obj, self._cluster.release.stable_zone_labels)
         self._row("nodes", name, zone, allocatable, taints, int(obj.spec.unschedulable), obj.metadata.labels, number)
         self._row("presence", at, name, self._counts["nodes"])
         self._counts["nodes"] += 1

@@ -55,14 +55,14 @@ def _device(release: Release, claim: ResourceClaim, number: int, taken: Taken) -
 
 
 def _of_classes(release: Release, chosen: list[Asked]) -> list[DeviceConfiguration]:
-    """The classes' configurations. Until `class_config_requests` once for each request, said to be for all of them."""
+    """Return the classes' configurations, repeated for each request where they do not name their requests."""
     found: list[DeviceConfiguration] = []
     of_class: dict[str, list[DeviceConfiguration]] = {}
     for asked in chosen:
         device_class = asked.device_class
         if device_class is None:
             continue
-        if not release.class_config_requests:
+        if not release.class_configuration_names_requests:
             found += [DeviceConfiguration(FROM_CLASS, [], one.opaque) for one in device_class.spec.config]
             continue
         if device_class.name not in of_class:

@@ -103,7 +103,7 @@ class Search:
         found = asked.asked.count
         if asked.wants_all:
             selecting = asked
-            if k == 1 and self._release.sub_requests_mixed_up and (number, j, 0) in self._all:
+            if k == 1 and self._release.all_devices_alternatives_use_first and (number, j, 0) in self._all:
                 selecting = self._plan.asked[number][j][0]  # upstream remembered the first one's answers under its name
             everything = self._everything(number, asked, selecting)
             self._all[number, j, k] = everything
@@ -186,11 +186,11 @@ class Search:
         if asked.wants_all:
             entry, pool = self._all[i, j, k][found]
             # Upstream once lost the number of the alternative here, and went on with the first.
-            k = 0 if self._release.sub_requests_mixed_up else k
+            k = 0 if self._release.all_devices_alternatives_use_first else k
             return self._take(i, asked, entry, pool, True) and self._go_on(i, j, k, found, BEGINNING)
         for p in range(start[0], len(self._pools)):
             pool, entries = self._pools[p], self._entries[p]
-            if pool.problem or (pool.incomplete and not self._release.incomplete_pools_serve):
+            if pool.problem or (pool.incomplete and not self._release.allocates_from_incomplete_pools):
                 continue
             for d in range(start[1] if p == start[0] else 0, len(entries)):
                 entry = entries[d]

@@ -52,7 +52,7 @@ def _claim(pod: PodInfo, used: PodResourceClaim, known: Mapping[str, ResourceCla
     if claim.metadata.deletion_timestamp:
         raise ClaimProblem(f'resourceclaim "{claim.name}" is being deleted')
     if own and not owned(claim, pod):
-        kind = "Pod" if pod.release.claim_owner_capital else "pod"
+        kind = "Pod" if pod.release.claim_owner_message_capitalized else "pod"
         raise ClaimProblem(f"ResourceClaim {claim.key} was not created for {kind} {pod.key} ({kind} is not owner)")
     return claim
 

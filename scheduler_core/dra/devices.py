@@ -191,7 +191,7 @@ class Devices:
             column.found[row] = found
             column.codes[row] = 0
         else:
-            invalid = any(pool.problem for pool in self.pools(row)) and self.cluster.release.invalid_pools_told
+            invalid = any(pool.problem for pool in self.pools(row)) and self.cluster.release.reports_invalid_pools
             column.codes[row] = INVALID_POOLS if invalid else CANNOT
 
     def _shape(self, row: int) -> Shape | None:

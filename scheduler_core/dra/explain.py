@@ -104,7 +104,7 @@ def look(devices: Devices, row: int, claims: list[ResourceClaim]) -> NodeLook:
 def _state(pool: Pool, devices: Devices) -> str:
     if pool.problem:
         return f"invalid: {pool.problem}"
-    return "being updated" if pool.incomplete and not devices.cluster.release.incomplete_pools_serve else ""
+    return "being updated" if pool.incomplete and not devices.cluster.release.allocates_from_incomplete_pools else ""
 
 
 def _holders(devices: Devices) -> dict[DeviceID, list[str]]:

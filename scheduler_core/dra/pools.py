@@ -136,7 +136,7 @@ class Inventory:
     def __init__(self, release: Release, slices: Iterable[ResourceSlice]) -> None:
         self._partitions = release.shared_counters
         self._later = release.binding_conditions
-        self._partial = release.incomplete_pools_serve
+        self._partial = release.allocates_from_incomplete_pools
         contents: dict[bytes, Content] = {}
         self._of_node: dict[str, list[Piece]] = {}
         self.shared: list[Piece] = []  # those that are not for one node

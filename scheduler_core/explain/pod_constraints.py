@@ -149,6 +149,6 @@ def _counts(scene: Scene, spread: Spread) -> dict[str, int]:
         here = int(spread.column.counts[row]) - (spread.own and node.name == scene.own_node)
         here += sum(map(spread.column.matches, scene.further.get(row, ())))
         # upstream counts nobody for an empty selector, since 1.27
-        counted = constraint.selector.key != () or scene.cluster.release.empty_selectors_count
+        counted = constraint.selector.key != () or scene.cluster.release.empty_selectors_match_all
         counts[value] = counts.get(value, 0) + (here if counted else 0)
     return counts

@@ -60,7 +60,7 @@ class Framework:
         self.pre_bind = self._at("preBind", api.PreBindPlugin)
         self.bind = self._at("bind", api.BindPlugin)
         self.post_bind = self._at("postBind", api.PostBindPlugin)
-        self.merges: int = cluster.release.filters_merge or profile.always_check_all
+        self.merges: int = cluster.release.merges_filter_statuses or profile.always_check_all
         self.batching = Batching([*self.pre_filter, *self.filter, *self.pre_score, *self.score])
         self.waiting_pods = WaitingPods()
         self.list_pods: Callable[[], Iterable[PodInfo]] = cluster.pods.values
@@ -135,8 +135,8 @@ class Framework:
                 if said.code == api.SKIP:
                     state.skip_filter.add(plugin.name)
                     continue
-                rejected = said.of(plugin.name if self.cluster.release.blames_plugins else "")
-                if said.code == api.UNSCHEDULABLE and self.cluster.release.prefilter_collects:
+                rejected = said.of(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
+                if said.code == api.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
                     continue
                 return None, rejected, []
             if said.node_names is not None:
@@ -146,7 +146,7 @@ class Framework:
                 told = f"node(s) didn't satisfy plugin(s) [{' '.join(narrowing)}] simultaneously"
                 if len(narrowing) == 1:
                     told = f"node(s) didn't satisfy plugin {narrowing[0]}"
-                newer = self.cluster.release.prefilter_collects
+                newer = self.cluster.release.prefilter_continues_after_rejection
                 status = api.unresolvable(told) if newer else api.unschedulable(told)
                 return names, status, narrowing
         return names, rejected, narrowing
@@ -156,7 +156,7 @@ class Framework:
     def run_filter(self, state: CycleState, pod: PodInfo) -> dict[str, Verdict]:
         """What each Filter plugin that takes part says of all nodes, by plugin in running order."""
         skipped = state.skip_filter
-        if not self.cluster.release.skips:
+        if not self.cluster.release.supports_skip_status:
             return {p.name: api.PASSES if p.name in skipped else p.filter(state, pod) for p in self.filter}
         return {plugin.name: plugin.filter(state, pod) for plugin in self.filter if plugin.name not in skipped}
 
@@ -218,10 +218,10 @@ class Framework:
             if status.code == api.SUCCESS:
                 return said, status
             if status.code == api.UNRESOLVABLE or not status.rejected:
-                return said, status.of("" if self.cluster.release.postfilter_unnamed else plugin.name)
+                return said, status.of("" if self.cluster.release.postfilter_status_without_plugin else plugin.name)
             result = said if said is not None else result
             reasons.extend(status.reasons)
-        name = "" if self.cluster.release.postfilter_unnamed else self.post_filter[0].name
+        name = "" if self.cluster.release.postfilter_status_without_plugin else self.post_filter[0].name
         return result, Status(api.UNSCHEDULABLE, tuple(reasons), name)
 
     # ---- Score

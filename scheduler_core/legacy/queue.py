@@ -2,7 +2,7 @@
 
 What is the same as later is shared (`scheduler_core/queue`). What was otherwise:
 
-* every event of a list moves all that are unschedulable (`every_event_wakes`)
+* every event of a list moves all that are unschedulable (`every_event_requeues`)
 * backoff is kept by the pod's name, apart from the pod; it is forgotten once it began longer ago than the longest takes
 * any update of a pod in podBackoffQ, were it of its status, moves it to activeQ; one that changes more than the status
   of an unschedulable pod has its backoff forgotten, too

@@ -78,12 +78,12 @@ def counted_as_csi(csi_node: CSINode | None, plugin: str, release: Release) -> b
         return True
     if plugin == GCE_PD:
         return release.gce_pd_is_csi or announced(csi_node, plugin)
-    return plugin == PORTWORX and release.portworx_migrates and announced(csi_node, plugin)
+    return plugin == PORTWORX and release.portworx_migration and announced(csi_node, plugin)
 
 
 def placed_as_csi(plugin: str, release: Release) -> bool:
     """Whether VolumeBinding takes the plugin's volumes for CSI volumes on nodes that announce it."""
-    return plugin in (EBS, GCE_PD, AZURE_DISK, CINDER) or (plugin == PORTWORX and release.portworx_migrates)
+    return plugin in (EBS, GCE_PD, AZURE_DISK, CINDER) or (plugin == PORTWORX and release.portworx_migration)
 
 
 # ---------------------------------------------------------------- volume handles

@@ -57,7 +57,7 @@ class DefaultPreemption(PostFilterPlugin):
         names = self.cluster.nodes.names
         found = PostFilterResult(
             candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
-            rejected=rejected if self.cluster.release.preemption_explained else [],
+            rejected=rejected if self.cluster.release.preemption_reports_nodes else [],
         )
         if not candidates:
             if errors := [said.message for said, _ in rejected if said.code == ERROR]:
@@ -71,11 +71,11 @@ class DefaultPreemption(PostFilterPlugin):
             if absent:
                 reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + absent
             told = fit_error_message(len(names), reasons)
-            if self.cluster.release.failed_preemption_clears:
+            if self.cluster.release.failed_preemption_clears_nomination:
                 found.nominated_node = ""
-            if not self.cluster.release.preemption_explained:
+            if not self.cluster.release.preemption_reports_nodes:
                 return None, unschedulable()
-            if not self.cluster.release.postfilter_told:
+            if not self.cluster.release.reports_postfilter_message:
                 return found, unschedulable(told)
             return found, self._unschedulable(told)
         if self.handle.extenders:
@@ -91,29 +91,31 @@ class DefaultPreemption(PostFilterPlugin):
         return found, Status(SUCCESS)
 
     def _budgets(self) -> Budgets:
-        made = Budgets if self.cluster.release.disrupted_pods_spared else FirstBudgets
+        made = Budgets if self.cluster.release.honors_disrupted_pods else FirstBudgets
         return made(list(self.cluster.budgets.values()))
 
     def _unschedulable(self, why: str) -> Status:
         """Preemption does not help; old releases do not say why the pod may not preempt."""
-        return unschedulable(f"preemption: {why}") if self.cluster.release.postfilter_told else unschedulable()
+        return (
+            unschedulable(f"preemption: {why}") if self.cluster.release.reports_postfilter_message else unschedulable()
+        )
 
     def _not_eligible(self, pod: PodInfo, filtered: Filtered) -> str:
         """Why the pod may not preempt now; "" if it may."""
         if self.cluster.release.group_preemption and pod.pod.spec.scheduling_group is not None:
             return "not eligible due to workload aware preemption enabled"
         release = self.cluster.release
-        if pod.pod.spec.preemption_policy == "Never" and release.never_preempts:
+        if pod.pod.spec.preemption_policy == "Never" and release.preemption_policy_never:
             return "not eligible due to preemptionPolicy=Never."
         node = pod.nominated_node
         row = self.cluster.nodes.rows.get(node) if node else None
         if row is None:
             return ""
         status = filtered.status_at(row)
-        if status is not None and status.code == UNRESOLVABLE and release.preempts_past_unresolvable:
+        if status is not None and status.code == UNRESOLVABLE and release.preempts_again_if_nominated_node_unresolvable:
             return ""
         for other in self.cluster.nodes.pods_of(row):
-            by_whom = not release.waits_for_preempted_alone or _terminating_by_preemption(other)
+            by_whom = not release.waits_only_for_preempted_pods or _terminating_by_preemption(other)
             if other.priority < pod.priority and other.terminating and by_whom:
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
@@ -122,7 +124,7 @@ class DefaultPreemption(PostFilterPlugin):
         self, state: CycleState, pod: PodInfo, filtered: Filtered
     ) -> tuple[list[Candidate], list[tuple[Status, npt.NDArray[np.intp]]]]:
         """Candidates, those without budget violations first; and why the other nodes tried do not help."""
-        rows = filtered.potential_rows(self.cluster.release.absent_nodes != "")
+        rows = filtered.potential_rows(self.cluster.release.prefilter_excluded_node_message != "")
         if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
             return [], self._nobody(pod, rows)
         budgets = self._budgets()
@@ -131,7 +133,7 @@ class DefaultPreemption(PostFilterPlugin):
             len(rows),
             max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute),
         )
-        if not self.cluster.release.preemption_samples:
+        if not self.cluster.release.preemption_samples_nodes:
             wanted = len(rows)
         # When PreFilter refused the pod, the Filter plugins have not been asked yet.
         verdicts = filtered.verdicts or handle.run_filter(state, pod)
@@ -158,7 +160,7 @@ class DefaultPreemption(PostFilterPlugin):
 
     def _nobody(self, pod: PodInfo, rows: npt.NDArray[np.intp]) -> list[tuple[Status, npt.NDArray[np.intp]]]:
         """Nobody anywhere could be evicted."""
-        if self.cluster.release.reworded_no_victims:
+        if self.cluster.release.no_victims_message_reworded:
             return [(victims.NO_VICTIMS, rows)] if len(rows) else []
         names = self.cluster.nodes.names
         return [(victims.no_victims(pod, names[row]), np.array([row], np.intp)) for row in rows.tolist()]

@@ -36,7 +36,7 @@ def default_sources(
     labels: dict[str, Service | ReplicationController] = {}
     for service in services_of(cluster, pod):
         labels.update(dict.fromkeys(service.spec.selector, service))
-    if cluster.release.controllers_by_labels:
+    if cluster.release.controllers_found_by_labels:
         for controller in cluster.replication_controllers.values():
             wanted = controller.spec.selector
             if wanted and controller.namespace == pod.namespace and wanted.items() <= pod.labels.items():

@@ -52,14 +52,14 @@ class ImageLocality(ScorePlugin):
 
     def _volumes(self, pod: PodInfo) -> list[str]:
         """The images that are volumes: they add to the sum, but do not raise its upper threshold."""
-        if not self.cluster.release.image_volumes_count:
+        if not self.cluster.release.image_volumes:
             return []
         return [volume.image.reference for volume in pod.pod.spec.volumes if volume.image is not None]
 
     def _scores(self, images: tuple[str, ...], containers: int) -> Int64:
         nodes = self.cluster.nodes
         total = np.zeros(len(nodes), np.int64)
-        at_arrival = self.cluster.release.image_spread_at_arrival
+        at_arrival = self.cluster.release.image_node_count_fixed_at_add
         largest = MAX_CONTAINER_THRESHOLD * containers
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, ()))
@@ -102,7 +102,7 @@ class ImageLocality(ScorePlugin):
         if view.node.name not in holders:
             return constant(0, f"image {image} is not on the node", BYTES)
         having, nodes = len(holders), len(self.cluster.nodes)
-        if self.cluster.release.image_spread_at_arrival:
+        if self.cluster.release.image_node_count_fixed_at_add:
             having = self.cluster.nodes.entries[view.node.name].image_spread[name]
         spread = divide(over("count", having, nodes, "nodes that have the image"), over("count", nodes, nodes, "nodes"))
         scaled = truncated(multiply(self._size(view, name, size), spread), f"image {image}")

@@ -253,7 +253,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def _said(self, status: Status) -> Status:
         """As the release says it: old ones have a reason before it that is the same for all."""
-        first = self.cluster.release.affinity_reason
+        first = self.cluster.release.inter_pod_affinity_reason_prefix
         return Status(status.code, (first, *status.reasons)) if first else status
 
     def _attracted_node(self, now: FilterState, change: Change) -> bool:
@@ -322,7 +322,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if not state[f"{self.name}/score"] or not len(scores):
             return scores
         lowest, highest = int(scores.min()), int(scores.max())
-        if self.cluster.release.scores_above_zero:
+        if self.cluster.release.affinity_scores_start_at_zero:
             lowest, highest = min(lowest, 0), max(highest, 0)
         if highest == lowest:
             return np.zeros_like(scores)
@@ -449,7 +449,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if not state.get(f"{self.name}/score"):
             return raw
         least, most = extreme(view, scores, "min"), extreme(view, scores, "max")
-        if self.cluster.release.scores_above_zero:
+        if self.cluster.release.affinity_scores_start_at_zero:
             none = constant(0, "not above 0"), constant(0, "not below 0")
             least, most = lowest([least, none[0]]), highest([most, none[1]])
         if least.value == most.value:

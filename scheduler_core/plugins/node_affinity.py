@@ -61,7 +61,11 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         enforced = self.added is not None and self.added.required is not None
         if required is None and not enforced and pod.pod.spec.node_selector is None:
             return SKIPPED
-        if required is None or not required.node_selector_terms or not self.cluster.release.prefilter_narrows:
+        if (
+            required is None
+            or not required.node_selector_terms
+            or not self.cluster.release.node_affinity_prefilters_nodes
+        ):
             return None
         names: set[str] = set()
         for term in required.node_selector_terms:
@@ -83,8 +87,8 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         nodes = self.cluster.nodes
         mask = node_matching.required_mask(nodes, pod)
         wanted = np.ones(len(nodes), np.bool_) if mask is None else mask
-        not_matched = NOT_MATCHED if self.cluster.release.reworded_node_affinity else OLD_NOT_MATCHED
-        not_matched = not_matched if self.cluster.release.affinity_told else OLDEST_NOT_MATCHED
+        not_matched = NOT_MATCHED if self.cluster.release.node_affinity_reason_reworded else OLD_NOT_MATCHED
+        not_matched = not_matched if self.cluster.release.node_affinity_reason_names_affinity else OLDEST_NOT_MATCHED
         if self.added is None or self.added.required is None:
             return Verdict.reject(~wanted, not_matched)
         terms = self.added.required.node_selector_terms

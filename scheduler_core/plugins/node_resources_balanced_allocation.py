@@ -63,7 +63,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     @np.errstate(invalid="ignore")  # sums that wrapped give shares beyond int64; Go does not complain either
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """100 x (1 - standard deviation of the used shares) over the resources that the node has; with
-        `balance_change` 50 and half of 50 + what that is with the pod - what it is without."""
+        `balanced_allocation_scores_change` 50 and half of 50 + what that is with the pod - what it is without."""
         if self.cluster.release.two_resource_balance:
             return self._score_of_two(pod, rows)
         fractions: list[Float64] = []
@@ -75,13 +75,13 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
                 continue
             allocatable, requested, has = found
             fractions.append(np.minimum(requested / allocatable, 1.0))
-            if self.cluster.release.balance_change:
+            if self.cluster.release.balanced_allocation_scores_change:
                 requested -= pod.requests.get(name, 0)
                 before.append(np.minimum(requested / allocatable, 1.0))
             present.append(has)
         if not fractions:
             even = np.full(len(self.cluster.nodes), MAX_NODE_SCORE, np.int64)[rows]
-            return _change(even, even) if self.cluster.release.balance_change else even
+            return _change(even, even) if self.cluster.release.balanced_allocation_scores_change else even
         balance = _score if all(has is None for has in present) else partial(_score_groups, present=present)
         return _change(balance(fractions), balance(before)) if before else balance(fractions)
 
@@ -124,7 +124,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         shares, before = self._shares(view)
         told = ", ".join(f"{name} {share.value:.0%}" for name, share in shares.items()) or "none count"
         tree = _evenness(list(shares.values()))
-        if not self.cluster.release.balance_change:
+        if not self.cluster.release.balanced_allocation_scores_change:
             return tree.tells(f"{tree.value} = how even the used shares are: {told} ({view.node.name})")
         without = _evenness(list(before.values()))
         change = subtract(tree.says("balance with the pod"), without.says("balance without the pod"))

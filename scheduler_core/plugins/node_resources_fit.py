@@ -54,11 +54,11 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self.ignored = frozenset(args.ignored_resources)
         self.ignored_groups = frozenset(args.ignored_resource_groups)
         self.scorer: ResourceScorer = make_scorer(
-            cluster, Strategy.of(args.scoring_strategy), overhead=not cluster.release.overhead_not_scored
+            cluster, Strategy.of(args.scoring_strategy), overhead=not cluster.release.fit_score_ignores_overhead
         )
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        if self.cluster.release.sidecars_refused and _sidecars(pod):
+        if self.cluster.release.rejects_sidecars and _sidecars(pod):
             return SIDECARS
         state[self.name] = self.held_against(pod)
         return None
@@ -122,7 +122,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         keys = np.zeros(len(nodes), np.int64)
         for bit, (_, _, lacking) in enumerate(short):
             keys |= lacking.astype(np.int64) << (bit + 1)
-        if self.cluster.release.fit_unresolvable:
+        if self.cluster.release.fit_beyond_allocatable_unresolvable:
             for name, amount, lacking in short:
                 allocatable = nodes.allocatable.get(name)
                 hopeless = lacking if allocatable is None and name else None
@@ -169,7 +169,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 hopeless = hopeless or amount > allocatable
         if not reasons:
             return None
-        beyond = hopeless and self.cluster.release.fit_unresolvable
+        beyond = hopeless and self.cluster.release.fit_beyond_allocatable_unresolvable
         return Status(UNRESOLVABLE if beyond else UNSCHEDULABLE, tuple(reasons))
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
@@ -205,7 +205,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             view,
             self.name,
             Strategy.of(self.args.scoring_strategy),
-            overhead=not self.cluster.release.overhead_not_scored,
+            overhead=not self.cluster.release.fit_score_ignores_overhead,
         )
 
     def sign(self, pod: PodInfo) -> signers.Fragments:

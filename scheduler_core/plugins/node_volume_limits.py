@@ -173,7 +173,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             volume = self.cluster.volumes.get(attachment.spec.source.persistent_volume_name)
             if attachment.spec.attacher and volume is not None and volume.spec.csi is not None:
                 found.add((attachment.spec.attacher, volume.spec.csi.volume_handle))
-        return found if self.cluster.release.lingering_attachments else set()
+        return found if self.cluster.release.counts_attachments_without_pods else set()
 
     def _counts(self, attachment: Attachment, csi_node: CSINode | None) -> bool:
         plugin = attachment.plugin
@@ -193,7 +193,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     def _limit(self, row: int, driver: str) -> int | None:
         """How many volumes of the driver a node attaches; None for any number."""
         nodes, limit = self.cluster.nodes, None
-        if self.cluster.release.attach_limits_of_nodes:
+        if self.cluster.release.attach_limits_from_allocatable:
             amount = nodes.nodes[row].status.allocatable.get(limit_key(driver))
             limit = None if amount is None else quantity.value(amount)
         csi_node = self.cluster.csi_nodes.get(nodes.names[row])
@@ -204,7 +204,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
 
     def _has_limits(self) -> Bool:
         """Where any driver's volumes are limited: what is attached is looked up there alone. bool over nodes."""
-        nodes, by_node = self.cluster.nodes, self.cluster.release.attach_limits_of_nodes
+        nodes, by_node = self.cluster.nodes, self.cluster.release.attach_limits_from_allocatable
 
         def limits(name: str, node: Node) -> bool:
             csi_node = self.cluster.csi_nodes.get(name)

@@ -124,7 +124,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
-        self.system_defaulted = args.defaulting_type == "System" and cluster.release.spreads_by_default
+        self.system_defaulted = args.defaulting_type == "System" and cluster.release.default_spread_constraints
         self.defaults: tuple[TopologySpreadConstraint, ...] = ()
         if self.system_defaulted:
             self.defaults = SYSTEM_DEFAULTS
@@ -192,7 +192,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def _counts_nobody(self, constraint: Constraint) -> bool:
         """Whether its selector is one that is taken for none: an empty one, except in old releases."""
-        return constraint.selector.key == () and not self.cluster.release.empty_selectors_count
+        return constraint.selector.key == () and not self.cluster.release.empty_selectors_match_all
 
     def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: Bool | None) -> Int64:
         """Matching pods on eligible nodes per domain; int64 over domains."""
@@ -214,7 +214,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def _spread(self, constraint: Constraint, pod: PodInfo, base: Bool | None) -> Spread:
         column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
         eligible = self._eligible(constraint, pod, base)
-        everywhere = self.cluster.release.spread_counts_all
+        everywhere = self.cluster.release.spread_counts_excluded_nodes
         counts = self._domain_counts(constraint, column, None if everywhere else eligible)
         present: Bool | None = None
         if eligible is not None:
@@ -227,7 +227,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     @property
     def _missing_label(self) -> Status:
-        return MISSING_LABEL if self.cluster.release.missing_label_told else SKEWED
+        return MISSING_LABEL if self.cluster.release.reports_missing_topology_label else SKEWED
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         choices: list[tuple[Bool, Status]] = []
@@ -264,7 +264,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def _counts_on(self, spread: Spread, row: int) -> bool:
         """Whether the pods of a node count."""
-        if self.cluster.release.spread_counts_all:
+        if self.cluster.release.spread_counts_excluded_nodes:
             return spread.present is None or bool(spread.present[spread.constraint.topology.ids[row]])
         return spread.eligible is None or bool(spread.eligible[row])
 
@@ -279,7 +279,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self.system_defaulted
         base = self._with_all_keys(constraints) if require_all and constraints else None
         scored = None if base is None else base[rows]
-        if self.cluster.release.spread_shares:
+        if self.cluster.release.spread_scores_by_share:
             state[f"{self.name}/score"] = (self._matching_around(constraints, pod, rows, base, scored), scored)
             return None
         state[f"{self.name}/score"] = (self._raw(constraints, pod, rows, base, scored), scored)
@@ -311,7 +311,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             weight = math.log(found + 2)
             points = counts * weight + float(constraint.max_skew - 1)
             total += points if topology.missing is None else np.where(domain >= 0, points, 0.0)
-        raw = round_half_away(total) if self.cluster.release.spread_rounded else total.astype(np.int64)
+        raw = round_half_away(total) if self.cluster.release.spread_scores_rounded else total.astype(np.int64)
         if scored is not None:
             raw[~scored] = 0
         return raw
@@ -337,7 +337,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         """100 x (max + min - score) / max: the fewer matching pods around, the better."""
         scored: Bool | None = state[f"{self.name}/score"][1]
-        if self.cluster.release.spread_shares:
+        if self.cluster.release.spread_scores_by_share:
             return pod_topology_spread_1_18.normalized(scores, scored, bool(self._constraints(pod, "ScheduleAnyway")))
         counted = scores if scored is None else scores[scored]
         if not len(counted):
@@ -445,10 +445,10 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             self._explain_points(view, one, constraint, owner, considered, base)
             for one, (constraint, owner) in zip(compiled, sources, strict=False)
         ]
-        if self.cluster.release.spread_shares:
+        if self.cluster.release.spread_scores_by_share:
             tree = total(points, "over the constraints")
             return tree.tells(f"{tree.value} = matching pods in the domains of {view.node.name}")
-        whole = rounded if self.cluster.release.spread_rounded else truncated
+        whole = rounded if self.cluster.release.spread_scores_rounded else truncated
         tree = whole(total_floats(points, "over the constraints"))
         return tree.tells(f"{tree.value} = matching pods around {view.node.name}, weighted by the number of domains")
 
@@ -465,7 +465,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         key, ids = compiled.topology_key, compiled.topology.ids
         if ids[view.row] < 0:
             return constant(0, f"has no label {key}")
-        shares = self.cluster.release.spread_shares
+        shares = self.cluster.release.spread_scores_by_share
         if key == HOSTNAME and not shares:
             rows, domains, what = [view.row], len(considered), "feasible nodes"
         else:
@@ -484,7 +484,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def explain_normalize(self, state: CycleState, view: View, raw: Tree, scores: Int64) -> Tree:
         scored: Bool | None = state[f"{self.name}/score"][1]
-        if self.cluster.release.spread_shares:
+        if self.cluster.release.spread_scores_by_share:
             constrained = bool(self._constraints(view.pod, "ScheduleAnyway"))
             return pod_topology_spread_1_18.explain_normalized(view, raw, scores, scored, constrained)
         rows, name = np.arange(len(self.cluster.nodes))[view.rows], view.node.name

@@ -191,7 +191,7 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
     """The scorer of a scoring strategy: the weighted mean over resources that the node has."""
     weights = [(spec.name, int(spec.weight)) for spec in strategy.resources]
     ratio = strategy.type == "RequestedToCapacityRatio"
-    old = cluster.release.absent_resources_count
+    old = cluster.release.scores_absent_resources
     absent = _ABSENT[strategy.type] if old else None
     if ratio:
         shape = [(p.utilization, p.score * _SHAPE_SCALE) for p in strategy.shape]
@@ -256,7 +256,7 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
     points: list[Tree] = []
     weights: list[Tree] = []
     told: list[str] = []
-    old = view.cluster.release.absent_resources_count
+    old = view.cluster.release.scores_absent_resources
     for i, spec in enumerate(strategy.resources):
         found = filled(view, spec.name, True, overhead, every=old)
         if found is None and not old:
@@ -313,7 +313,7 @@ def _shape_points(view: View, plugin: str, strategy: Strategy, has: Tree, used: 
     """The score on the line between two points of the shape."""
     full = constant(_MAX_UTILIZATION, "maxUtilization")
     share = divide_int(multiply(used, full), has, "utilization in percent")
-    if view.cluster.release.absent_resources_count and used.value <= has.value:
+    if view.cluster.release.scores_absent_resources and used.value <= has.value:
         free = divide_int(multiply(subtract(has, used), full), has, "free in percent")
         share = subtract(full, free, "utilization in percent")
     use = share if used.value <= has.value else lowest([share, full], "utilization in percent, overcommitted")

@@ -42,9 +42,9 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         codes, taints = node_matching.untolerated(self.cluster.nodes, pod)
         if not taints:
             return PASSES
-        if not self.cluster.release.taint_named:
+        if not self.cluster.release.taint_reason_names_taint:
             return Verdict.reject(codes > 0, UNTOLERATED)
-        words = NAMED if self.cluster.release.reworded_taint else OLD_NAMED
+        words = NAMED if self.cluster.release.taint_reason_reworded else OLD_NAMED
         named = [f"{{{taint.key}: {taint.value}}}" for taint in taints]
         return Verdict(codes, tuple(unresolvable(words.format(taint)) for taint in named))
 

@@ -130,7 +130,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Rejects pods whose claims are missing, lost, being deleted or wait for a volume; skips pods without any."""
         claims: list[PersistentVolumeClaim] = []
-        fails_cycle = self.cluster.release.claims_fail_cycles  # by what was looked at before, or at the nodes
+        fails_cycle = self.cluster.release.unusable_claim_fails_cycle  # by what was looked at before, or at the nodes
         for volume in pod.pod.spec.volumes:
             name = claim_name(pod, volume)
             if name is None:
@@ -152,7 +152,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             state[f"{self.name}/error"] = error(*UNBOUND_IMMEDIATE.reasons)
             return None
         state[self.name] = Cycle(bound, delayed)
-        return self._local_nodes(bound) if self.cluster.release.local_volume_nodes else None
+        return self._local_nodes(bound) if self.cluster.release.local_volumes_prefilter_nodes else None
 
     @staticmethod
     def _why_unusable(pod: PodInfo, name: str, claim: PersistentVolumeClaim | None, ephemeral: bool) -> str:
@@ -210,10 +210,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return Verdict.choose(*failed, *choices)
 
     def _status(self, combined: int) -> Status:
-        if combined & VOLUME_MISSING and self.cluster.release.claims_fail_cycles:
+        if combined & VOLUME_MISSING and self.cluster.release.unusable_claim_fails_cycle:
             return error(NO_VOLUME_OBJECT)
         reasons = [reason for bit, reason in _REASONS.items() if combined & bit]
-        if combined & _AFFINITY and not self.cluster.release.reworded_volume_reasons:
+        if combined & _AFFINITY and not self.cluster.release.volume_affinity_reason_reworded:
             reasons[0] = _OLD_AFFINITY
         return unresolvable(*reasons)
 

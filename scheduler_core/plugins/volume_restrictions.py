@@ -136,7 +136,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         if pod.pod.spec.volumes:
             claims = set()
             for volume in pod.pod.spec.volumes:
-                if volume.persistent_volume_claim is None or not self.cluster.release.claims_of_one_pod:
+                if volume.persistent_volume_claim is None or not self.cluster.release.read_write_once_pod:
                     continue
                 name = volume.persistent_volume_claim.claim_name
                 claim = self.cluster.claims.get(f"{pod.namespace}/{name}")
@@ -154,7 +154,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
 
     @property
     def _in_use(self) -> Status:
-        return CLAIM_IN_USE if self.cluster.release.reworded_claim_in_use else OLD_CLAIM_IN_USE
+        return CLAIM_IN_USE if self.cluster.release.claim_in_use_reason_reworded else OLD_CLAIM_IN_USE
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         wanted: Wanted | None = state.get(self.name)
@@ -189,7 +189,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
 
     def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
         spec, namespace = view.pod.pod.spec, view.pod.namespace
-        minded = spec.volumes if self.cluster.release.claims_of_one_pod else []
+        minded = spec.volumes if self.cluster.release.read_write_once_pod else []
         named = [v.persistent_volume_claim.claim_name for v in minded if v.persistent_volume_claim is not None]
         parts = [is_missing("PersistentVolumeClaim", f"{namespace}/{name}", self.cluster.claims) for name in named]
         told = next((part.label for part in parts if part.value), "its claims are there")
@@ -206,7 +206,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         ]
         parts = [some(clashes, "a disk of the pod is used by a pod on the node")]
         told = [clash.label for clash in clashes if clash.value]
-        for i, name, claim in claims_of(view) if self.cluster.release.claims_of_one_pod else ():
+        for i, name, claim in claims_of(view) if self.cluster.release.read_write_once_pod else ():
             if claim is None or pod.pod.spec.volumes[i].persistent_volume_claim is None:
                 continue
             once = contains(view.field(claim, "spec", "accessModes", missing=[]), constant("ReadWriteOncePod"))

@@ -61,7 +61,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         """Collects the zone and region labels of the bound volumes; skips where there are none."""
         topologies: list[Topology] = []
         wrong = self._collect(pod, topologies)
-        if wrong is not None and self.cluster.release.zones_prefiltered:
+        if wrong is not None and self.cluster.release.volume_zone_prefilter:
             return wrong
         if not topologies and wrong is None:
             return SKIPPED
@@ -159,7 +159,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
                     fits = self._explain_zone(view, bound, key, zones)
                     away.append(opposite(fits, f"{bound.name} is not of this node's {key}"))
                     told += [] if fits.value else [f"{bound.name} is of {key} {bound.metadata.labels[key]}"]
-        if not self.cluster.release.zones_prefiltered:
+        if not self.cluster.release.volume_zone_prefilter:
             broken = self._broken_claims(view)
             away += broken
             told += [part.label for part in broken if part.value]

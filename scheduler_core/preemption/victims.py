@@ -78,7 +78,7 @@ class FirstBudgets(Budgets):
 
 def no_victims(pod: PodInfo, node: str) -> Status:
     """What is said of a node where every pod is at least as important."""
-    if pod.release.reworded_no_victims:
+    if pod.release.no_victims_message_reworded:
         return NO_VICTIMS
     return unresolvable(OLD_NO_VICTIMS.format(node=node, pod=pod.name))
 

@@ -33,9 +33,9 @@ def asked(pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = F
 def request(view: View, pod: PodInfo, resource: str, nonzero: bool = False, incoming: bool = False) -> Tree:
     """The tree of `asked`."""
     told = _Asked(view, pod, resource, nonzero)
-    if not pod.release.nodes_hold_peaks and (nonzero or pod.node):
+    if not pod.release.node_requests_include_init_containers and (nonzero or pod.node):
         tree = told.of_containers()
-    elif told.scored and not (incoming or pod.release.nonzero_sums_sidecars):
+    elif told.scored and not (incoming or pod.release.scoring_requests_include_sidecars):
         tree = told.of_peaks()
     else:
         tree = told.tree()

@@ -50,13 +50,13 @@ class Hints:
         self._use_hints = release.queueing_hints
         self._registered = {
             name: {}
-            if release.every_event_wakes
+            if release.every_event_requeues
             else {plugin.name: self._of(plugin) for plugin in _rejecting(framework)}
             for name, framework in profiles.items()
         }
         for name, framework in profiles.items():
             if (
-                framework.extenders and not release.every_event_wakes
+                framework.extenders and not release.every_event_requeues
             ):  # they cannot say what they wait for: anything may help
                 self._registered[name][EXTENDER] = [EventHint(events.EVERYTHING)]
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
@@ -67,10 +67,10 @@ class Hints:
         if any(action & events.ADD for action in node_actions):
             # Upstream distrusts its own pre-check of new nodes: who wants these hears of taints, too
             # (kubernetes/kubernetes#109437); before hints, most plugins ask for every update.
-            particular = _PARTICULAR if self._release.hears_any_update else _PARTICULAR_ONCE
+            particular = _PARTICULAR if self._release.queueing_hint_any_node_update else _PARTICULAR_ONCE
             if not self._use_hints and plugin.name not in particular:
                 registered.append(events.registered(events.NODE, events.UPDATE))
-            elif self._release.hears_node_taints:
+            elif self._release.queueing_hint_node_taints:
                 registered.append(events.registered(events.NODE, events.UPDATE_NODE_TAINT))
         return registered
 
@@ -88,7 +88,7 @@ class Hints:
 
     def of_interest(self, event: ClusterEvent) -> bool:
         """Whether any plugin wants to hear of the event."""
-        if self._release.every_event_wakes:
+        if self._release.every_event_requeues:
             return any(entry.covers(event) for entry in _ANY)
         return event.is_wildcard or any(self._hints(profile, event) for profile in self._registered)
 
@@ -103,7 +103,7 @@ class Hints:
     def worth(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
         """Whether the event may make the pod schedulable; only plugins that rejected it are asked."""
         rejectors = pod.rejectors
-        if not rejectors or self._release.every_event_wakes:
+        if not rejectors or self._release.every_event_requeues:
             return Strategy.AFTER_BACKOFF
         if event.is_wildcard:
             # A wildcard event with a pod is meant for that pod alone.

@@ -66,7 +66,7 @@ class _InFlightEvent:
 
 def leftover_seconds(release: Release) -> float:
     """How long a pod may stay unschedulable without being tried again."""
-    return LEFTOVER_SECONDS if release.leftovers_wait_long else OLD_LEFTOVER_SECONDS
+    return LEFTOVER_SECONDS if release.unschedulable_timeout_five_minutes else OLD_LEFTOVER_SECONDS
 
 
 class SchedulingQueue:
@@ -104,7 +104,7 @@ class SchedulingQueue:
             order,
             windows=self.pops_early,
             counts_attempts=release.backoff_counts_attempts,
-            past_its_end=release.backoff_past_its_end,
+            past_its_end=release.backoff_includes_end,
         )
         self.unschedulable: dict[str, QueuedPod] = {}  # gated ones among them
         self.cycle = 0  # grows with every pop
@@ -176,7 +176,7 @@ class SchedulingQueue:
                 if self._requeue(pod, self.hints.worth(pod, event, old, new), event.label) != UNSCHEDULABLE:
                     break
         elif meaning(old.pod) != meaning(new.pod):
-            counted = self.release.own_update_counts and not self.backoff.is_backing_off(pod)
+            counted = self.release.own_update_completes_backoff and not self.backoff.is_backing_off(pod)
             label = events.BACKOFF_COMPLETE if counted else events.UNSCHEDULABLE_POD_UPDATE.label
             self._requeue(pod, Strategy.AFTER_BACKOFF, label)
 
@@ -246,7 +246,7 @@ class SchedulingQueue:
         if self.with_hints:
             self._requeue(pod, self._hint_in_flight(pod), events.SCHEDULE_ATTEMPT_FAILURE)
         elif self.move_request_cycle >= (self.cycle if cycle is None else cycle) or (
-            self.release.errors_back_off and not pod.rejectors
+            self.release.failed_pods_back_off and not pod.rejectors
         ):
             self._to_backoff(pod, events.SCHEDULE_ATTEMPT_FAILURE)
         else:

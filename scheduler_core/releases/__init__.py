@@ -8,7 +8,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases.feature_gates import numbered, parse, with_gates
 from scheduler_core.releases.release import Release
 
-__all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
+__all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "tested_version", "with_gates"]
 
 _PAGES = sorted(module.name for module in iter_modules(__path__) if module.name.startswith("v1_"))
 RELEASES: dict[str, Release] = {
@@ -37,3 +37,8 @@ def get_release(name: str | Release) -> Release:
     if release is None:
         raise InputError("Kubernetes release", "", f"{name!r} is not available; there are {', '.join(RELEASES)}")
     return with_gates(release, parse(match[2])) if match and match[2] else release
+
+
+def tested_version(name: str) -> str:
+    """Return the patch release that decided the conformance cases of a minor release, "" where there are none."""
+    return RELEASES[name].patch_version if name in RELEASES else ""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from scheduler_core.releases import FRAMEWORK, RELEASES
+from scheduler_core.releases import FRAMEWORK, RELEASES, tested_version
 from scheduler_core.releases.feature_gates import numbered
-from scheduler_core.releases.release import Release
-from scheduler_core.releases.switches import told
-from scheduler_core.releases.tested_versions import held_to
+from scheduler_core.releases.release import BEHAVIORS, Release
 
 ORDER = sorted(RELEASES, key=numbered)
 
@@ -45,12 +42,9 @@ CASES: Mapping[str, Cases] = {
     "1.36": Cases(210, 1522),
 }
 
-_WHEN = re.compile(r" \(([^()]*)\)$")  # when it came or went, and the feature gate that brought it
-_GATE = re.compile(r"\b[A-Z]\w+")
-
 
 class Change(NamedTuple):
-    """A switch that a release has otherwise than the release before."""
+    """A field of a release that differs from the release before."""
 
     release: str
     name: str
@@ -95,10 +89,10 @@ _BETWEEN = [
     "",
     "## What changed when",
     "",
-    "The last column is the switch's name in `scheduler_core/releases/release.py`, by which",
-    "[a comparison](debugger.md) tells which difference made a pod go elsewhere.",
+    "The last column is the field in `scheduler_core/releases/release.py`. [A comparison](debugger.md) uses it to name",
+    "the difference that placed a pod elsewhere.",
     "",
-    "| from | what | switch |",
+    "| since | change | field |",
     "| --- | --- | --- |",
 ]
 
@@ -107,7 +101,7 @@ def _held() -> Iterator[str]:
     for name in reversed(ORDER):
         cases, cycles, in_time = CASES.get(name, Cases(0, 0))
         numbers = [f"{number:,}" if number else "" for number in (cases, cycles, *(in_time or (0, 0)))]
-        yield f"| {' | '.join([name, held_to(name), *numbers, ', '.join(RELEASES[name].api_versions)])} |"
+        yield f"| {' | '.join([name, tested_version(name), *numbers, ', '.join(RELEASES[name].api_versions)])} |"
 
 
 def _changed() -> Iterator[str]:
@@ -130,15 +124,14 @@ def _words(change: Change) -> str:
             for version in (*after, *before)
             if version not in before or version not in after
         )
-    if name not in told():
+    made = BEHAVIORS.get(name)
+    if made is None:
         return ""
-    text = _WHEN.sub("", told()[name])
-    gates = _GATE.findall(match[1]) if (match := _WHEN.search(told()[name])) else []
-    text += f" ({', '.join(gates)})" if gates else ""
+    text = f"{made.text} ({made.gate})" if made.gate else made.text
+    text += f" ([KEP-{made.kep}]({made.link}))" if made.kep else ""
     if isinstance(after, bool):
-        # what the comment tells is what the switch does when it is on
         return text if after else f"no longer: {text}"
-    return f"{text}: `{after}`" if after else f"no longer: {text}, `{before}`"
+    return f"{text}: `{after}`" if after else f"no longer: {text}: `{before}`"
 
 
 def _plugins(before: tuple[tuple[str, int], ...], after: tuple[tuple[str, int], ...]) -> str:

@@ -60,7 +60,7 @@ GATES: Mapping[str, Gate] = {
     "ResourceLimitsPriorityFunction": Gate(since="1.16", until="1.16", switches=("resource_limits_score",)),
     "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33", switches=("pop_from_backoff",)),
     "SchedulerQueueingHints": Gate(since="1.32", on="1.32", locked="1.34", switches=("queueing_hints",)),
-    "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", opposite=("sidecars_refused",)),
+    "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", opposite=("rejects_sidecars",)),
     "TaintNodesByCondition": Gate(since="1.16", on="1.16", until="1.16", switches=("conditions_taint",)),
     "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36", switches=("volume_attributes_class",)),
     # These concern when the scheduler writes what, and how long it waits for it. Here that takes no time.

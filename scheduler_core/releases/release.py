@@ -1,10 +1,13 @@
-"""What a kube-scheduler release is, as far as decisions depend on it."""
+"""Describe a kube-scheduler release: its default plugins, and the behaviours by which it differs from others."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T", bool, str)
 
 PluginWeights = tuple[tuple[str, int], ...]
-"""(plugin name, weight) in order; weight 0 stands for «not given»."""
+"""(plugin name, weight) in order; weight 0 means that no weight is given."""
 
 OLD_PLUGINS = frozenset(
     {
@@ -12,19 +15,52 @@ OLD_PLUGINS = frozenset(
         *("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"),
     }
 )
-"""Those that v1beta1 and Policies have, and no later version of the configuration: 1.22 is the last with them."""
+"""Plugins of v1beta1 and of Policies, which no later configuration version has. 1.22 is the last release with them."""
+
+
+class Behavior(NamedTuple):
+    """The metadata of a behaviour. `text`: what the scheduler does where the field is true.
+
+    `since` and `until`: the first and the last release that does so; "" where no release is known. `gate`: the
+    feature gate that controls it. `kep`: the number of the enhancement proposal.
+    """
+
+    text: str
+    since: str = ""
+    until: str = ""
+    gate: str = ""
+    kep: int = 0
+
+    @property
+    def link(self) -> str:
+        return f"https://github.com/kubernetes/enhancements/issues/{self.kep}" if self.kep else ""
+
+    def describe(self) -> str:
+        """Return the text with its feature gate, and with its releases unless it goes on in all later ones."""
+        when = f"until {self.until}" if self.until else ""
+        if self.since and self.until:
+            when = f"{self.since} only" if self.since == self.until else f"{self.since} to {self.until}"
+        details = ", ".join(filter(None, (self.gate, when)))
+        return f"{self.text} ({details})" if details else self.text
+
+
+def behavior(default: T, text: str, *, since: str = "", until: str = "", gate: str = "", kep: int = 0) -> T:
+    """Return a dataclass field with a Behavior as its metadata."""
+    metadata = {"behavior": Behavior(text, since, until, gate, kep)}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A minor release: its defaults and the switches by which its behaviour differs from others.
+    """A minor release. The defaults of the behaviours are those of 1.36, from which all other releases derive.
 
-    `api_versions`: the KubeSchedulerConfiguration versions it reads, newest first.
+    `api_versions`: the KubeSchedulerConfiguration versions that it reads, newest first.
     `default_plugins`: the MultiPoint list of the default profile, in order (upstream: getDefaultPlugins).
-    `default_points`: API versions older than MultiPoint name their defaults per extension point instead.
-    `removed_plugins`: plugins of older or newer releases, which this one refuses to see in a configuration.
-    `feature_gates`: those that are not as they are by default; `name` tells them, too.
-    `absent_points`: plugin -> the extension points at which it takes part in other releases, but not in this one.
+    `default_points`: the defaults of each extension point, for API versions older than MultiPoint.
+    `removed_plugins`: plugins of older or newer releases, which this release refuses in a configuration.
+    `absent_points`: plugin -> extension points at which it takes part in other releases but not in this one.
+    `feature_gates`: the gates that differ from their defaults; `name` contains them, too.
+    `patch_version`: the patch release that decided the conformance cases; "" where there are none.
     """
 
     name: str
@@ -34,128 +70,399 @@ class Release:
     removed_plugins: frozenset[str] = frozenset()
     absent_points: Mapping[str, frozenset[str]] = field(default_factory=dict)
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    patch_version: str = field(default="", compare=False)
 
-    conditions_taint: bool = True  # nodes' conditions are taints, not predicates of their own (TaintNodesByCondition)
-    even_pods_spread: bool = False  # EvenPodsSpread is a predicate and a priority (EvenPodsSpread)
-    resource_limits_score: bool = False  # nodes that hold a pod's limits score more (ResourceLimitsPriorityFunction)
-    predicates: bool = False  # predicates and priorities decide, there is no framework of plugins (until 1.16)
+    # Predicates and priorities.
+    predicates: bool = behavior(False, "predicates and priorities decide instead of plugins", until="1.16")
+    conditions_taint: bool = behavior(
+        True, "taints stand for node conditions, which have no predicates", gate="TaintNodesByCondition", kep=382
+    )
+    even_pods_spread: bool = behavior(
+        False, "EvenPodsSpread is a predicate and a priority", gate="EvenPodsSpread", kep=895
+    )
+    resource_limits_score: bool = behavior(
+        False, "nodes that can hold a pod's limits score higher", gate="ResourceLimitsPriorityFunction"
+    )
 
-    # Behaviour switches; each says which upstream change it stands for.
-    sidecar_containers: bool = True  # requests of sidecars (init containers that go on running) are added (1.28)
-    sidecars_refused: bool = False  # NodeResourcesFit refuses pods with sidecars (SidecarContainers off, 1.28 alone)
-    nonzero_sums_sidecars: bool = True  # what scoring assumes of a pod on a node has its sidecars added, too (1.32)
-    sidecar_ports: bool = True  # host ports of sidecars count (1.34)
-    pod_level_resources: bool = True  # requests of the pod as a whole, spec.resources (PodLevelResources, 1.34)
-    overhead_in_cores: bool = False  # scoring counts a core of the pod's overhead as one millicore (until 1.26)
-    overhead_not_scored: bool = False  # NodeResourcesFit scores pods without their overhead (1.22 to 1.23)
-    affinity_namespace_selectors: bool = True  # terms of pod affinity may select namespaces (1.22)
-    affinity_label_keys: bool = True  # matchLabelKeys of affinity terms join their selectors (1.31)
-    in_place_resize: bool = True  # container statuses count in requests (InPlacePodVerticalScaling, 1.33)
-    reworded_volume_reasons: bool = True  # VolumeBinding says more plainly that a volume is elsewhere (1.33)
-    reworded_claim_in_use: bool = True  # VolumeRestrictions says more plainly that another pod has the claim (1.34)
-    local_volume_nodes: bool = False  # VolumeBinding narrows the nodes to those of bound local volumes (1.27 to 1.31)
-    claims_of_one_pod: bool = True  # VolumeRestrictions minds claims for one pod alone (ReadWriteOncePod, 1.27)
-    volume_attributes_class: bool = True  # claim and volume must be of the same one (VolumeAttributesClass, 1.34)
-    volume_zone_stable_labels: bool = True  # a volume's beta zone label is met by a node's stable one (1.29)
-    attach_limits_of_nodes: bool = False  # a node's own allocatable may limit CSI volumes too (until 1.31)
-    lingering_attachments: bool = True  # volumes still attached without a pod count against the limit (1.32)
-    claims_fail_cycles: bool = False  # a claim that is of no use is an error, no refusal of the pod (until 1.18)
-    missing_claim_fails: bool = True  # counting volumes of a pod whose claim is missing is an error (1.23)
-    missing_claim_rejects: bool = True  # NodeVolumeLimits rejects a pod whose claim is missing, no error (1.32)
-    gce_pd_is_csi: bool = True  # GCE PD counts as CSI on every node with a CSINode, whatever that announces (1.28)
-    portworx_migrates: bool = True  # Portworx is CSI where the CSINode announces it (CSIMigrationPortworx, 1.31)
-    rbd_migratable: bool = False  # the CSI translation knows RBD, so NodeVolumeLimits does not skip it (until 1.30)
-    filters_merge: bool = False  # all Filter plugins that refuse a node are told, not the first alone (1.24 to 1.25)
-    one_node_enough: bool = True  # without Score plugins the first node that fits is taken, no other looked for (1.27)
-    zones_prefiltered: bool = True  # VolumeZone finds what is wrong with claims in PreFilter, not node by node (1.27)
-    skips: bool = True  # a plugin that has nothing to filter may say so and is left out (1.27)
-    prefilter_skips: bool = True  # plugins with nothing to filter say so in PreFilter (1.28)
-    prescore_skips: bool = True  # plugins with nothing to score say so in PreScore (1.28)
-    affinity_prescore_skips: bool = True  # NodeAffinity and VolumeBinding with nothing to score say so, too (1.30)
-    balanced_skips_best_effort: bool = True  # balanced use skips pods without requests, they change no balance (1.33)
-    absent_resources_count: bool = False  # resources that a node has not lower its resource scores (until 1.21)
-    two_resource_balance: bool = False  # balanced use compares cpu and memory alone, with defaults (until 1.21)
-    scores_above_zero: bool = False  # InterPodAffinity scales raw scores from 0 even if all are above it (until 1.20)
-    existing_anti_affinity_first: bool = False  # running pods' anti-affinity is looked at before the pod's (until 1.18)
-    controllers_by_labels: bool = False  # a pod's controllers are found by its labels, not its owners (until 1.20)
-    spreads_by_default: bool = True  # pods without constraints of their own are spread (DefaultPodTopologySpread, 1.20)
-    spread_counts_all: bool = False  # spreading counts the pods on all nodes of a domain open to it (1.19 to 1.20)
-    spread_shares: bool = False  # soft spreading scores a node's share of all matches, whatever the key (until 1.18)
-    missing_label_told: bool = True  # PodTopologySpread says of a node that it lacks the label, for good (1.19)
-    empty_selectors_count: bool = False  # an empty selector of a spread constraint counts every pod (until 1.26)
-    spread_rounded: bool = True  # PodTopologySpread rounds its raw score, it does not cut it off (1.24)
-    fit_skips_zero_requests: bool = True  # a request of 0 fits an overcommitted node (1.28)
-    fit_unresolvable: bool = True  # a request beyond the node's allocatable is unresolvable (1.34)
-    init_container_images: bool = True  # ImageLocality counts init containers' images (1.30)
-    image_spread_at_arrival: bool = False  # an image's number of nodes is frozen when a node comes (until 1.28)
-    absent_nodes: str = "node(s) didn't satisfy plugin(s) [{plugins}]"  # said of nodes that PreFilter left out (1.32)
-    prefilter_narrows: bool = True  # PreFilter leaves only the nodes that the pod's affinity names (1.24)
-    missing_nodes_fail: bool = False  # PreFilter that names a node that is not there is an error (until 1.29)
-    nominated_first: bool = True  # the node that a pod is nominated to is tried first (PreferNominatedNode, 1.22)
-    filter_errors_name_pod: bool = False  # the message of a Filter plugin that failed names the pod, too (until 1.18)
-    wraps_at_subset: bool = False  # the start index wraps at the number of nodes that PreFilter left (until 1.30)
-    prefilter_collects: bool = True  # PreFilter goes on after a plugin's Unschedulable (1.28)
-    victims_by_importance: bool = True  # victims are listed by importance, not those that violate a budget first (1.32)
-    postfilter_told: bool = True  # a FailedScheduling message tells why preemption does not help, too (1.24)
-    reworded_no_victims: bool = True  # «No preemption victims found», without names of node and pod (1.24)
-    failed_preemption_clears: bool = True  # a pod that can preempt nowhere loses its nomination (1.24)
-    postfilter_stop: str = ""  # what follows PostFilter's words in a FailedScheduling message ("." until 1.28)
-    postfilter_unnamed: bool = False  # what PostFilter says is told without the plugin's name (1.21 to 1.26)
-    prefilter_counted: bool = False  # of a pod that PreFilter refuses every node is told to refuse it (until 1.25)
-    blames_plugins: bool = True  # who refused a pod is noted, and wakes it (1.21)
-    preemption_is_plugin: bool = True  # preemption is a plugin, no part of the scheduler (1.19)
-    disrupted_pods_spared: bool = True  # pods that are being evicted already break no budget, others do in turn (1.19)
-    never_preempts: bool = True  # preemptionPolicy Never is obeyed (NonPreemptingPriority, 1.19)
-    preempts_past_unresolvable: bool = True  # a pod may preempt anew where its nominated node is out for good (1.19)
-    waits_for_preempted_alone: bool = True  # pods that leave for other reasons keep no pod from preempting (1.26)
-    preemption_samples: bool = True  # of many nodes only some are tried for preemption (1.20)
-    preemption_explained: bool = True  # preemption says of each node why it does not help (1.21)
-    prefilter_blames: bool = True  # plugins that left nodes out are blamed for them (1.31)
-    leftovers_wait_long: bool = True  # pods that no event wakes are tried again after 5 minutes, not after 1 (1.24)
-    queueing_hints: bool = True  # plugins look at what an event changed before a pod is woken (1.32)
-    pop_from_backoff: bool = True  # an idle scheduler takes pods out of backoffQ early (SchedulerPopFromBackoffQ, 1.33)
-    scores_rebuilt_nodes: bool = True  # nodes that a filter extender sent back are scored without pods (1.33)
-    reworded_taint: bool = True  # TaintToleration says «untolerated taint» (1.24)
-    reworded_node_affinity: bool = True  # NodeAffinity says that it may have been the selector (1.21)
-    affinity_told: bool = True  # NodeAffinity says affinity where it said selector (1.20)
-    affinity_reason: str = ""  # what InterPodAffinity says before its particular reason (until 1.21)
-    taint_named: bool = False  # TaintToleration names the taint in its reason (until 1.34)
-    node_declared_features: bool = True  # nodes tell which features they have (NodeDeclaredFeatures, 1.36)
-    pod_groups: bool = False  # pods of a PodGroup are scheduled in a cycle of their group (GenericWorkload)
-    gang_scheduling: bool = False  # the pods of a gang wait for each other (GangScheduling)
-    group_placements: bool = False  # groups are tried by topology domain (TopologyAwareWorkloadScheduling)
-    group_preemption: bool = False  # a group preempts as a whole (WorkloadAwarePreemption)
-    opportunistic_batching: bool = True  # the next of like pods tries the next best node (OpportunisticBatching, 1.35)
-    image_volumes_count: bool = True  # ImageLocality counts images that are volumes (1.36)
-    balance_change: bool = True  # NodeResourcesBalancedAllocation scores what the pod does to the balance (1.36)
-    pod_overhead: bool = True  # a pod's overhead adds to its requests (PodOverhead, 1.18)
-    nodes_hold_peaks: bool = True  # init containers count in what a pod takes of its node (1.17)
-    zone_labels_stable: bool = True  # topology.kubernetes.io/zone and region are labels of zones (1.17)
-    errors_back_off: bool = True  # a pod that failed by an error comes back after its backoff, without an event (1.29)
-    hears_any_update: bool = True  # affinity, taints and cordons are looked at again after any update of a node (1.24)
-    hears_annotations: bool = True  # changed annotations of a node are an event (1.28)
-    hears_each_change: bool = True  # an update of a node is as many events as kinds of changes, else the first (1.30)
-    hears_node_taints: bool = True  # who waits for new nodes hears of taints, too (1.30)
-    hears_node_deletes: bool = True  # a node that goes wakes pods that PodTopologySpread refused (1.32)
-    hears_pod_changes: bool = True  # of updates of a running pod only those that can matter are events (1.31)
-    spread_hears_pods: bool = True  # pods that come to run wake those that PodTopologySpread refused (1.31)
-    own_update_counts: bool = True  # a pod that its own update wakes is counted as out of backoff (1.31)
-    every_event_wakes: bool = False  # an event wakes all that wait, whoever refused them (until 1.21)
-    old_queue: bool = False  # backoff is kept by a pod's name and forgotten in time, an update ends it (until 1.17)
-    backoff_counts_attempts: bool = False  # backoff grows with every attempt, errors are not counted apart (until 1.33)
-    backoff_past_its_end: bool = True  # a pod backs off at the very end of its backoff still (1.33)
-    incomplete_pools_serve: bool = False  # devices are taken from pools of which slices are missing (until 1.34)
-    class_config_requests: bool = True  # configurations of device classes name the requests they are for (1.35)
-    invalid_pools_told: bool = True  # a pool that contradicts itself is a reason of its own (1.35)
-    sub_requests_mixed_up: bool = False  # alternatives for all devices are taken for the first (until 1.35)
-    device_taints: bool = True  # taints of devices keep claims off them (DRADeviceTaints, 1.36)
-    shared_counters: bool = True  # devices share counters, or have nodes of their own (DRAPartitionableDevices, 1.36)
-    consumable_capacity: bool = True  # several claims share a device's capacities (DRAConsumableCapacity, 1.36)
-    binding_conditions: bool = True  # devices are made ready before pods are bound (DRADeviceBindingConditions, 1.36)
-    extended_resources: bool = True  # extended resources that device classes provide (DRAExtendedResource, 1.36)
-    claim_owner_capital: bool = True  # «Pod is not owner» of a claim has a capital P (1.36)
+    # Requests of pods.
+    pod_overhead: bool = behavior(
+        True, "a pod's overhead is added to its requests", since="1.18", gate="PodOverhead", kep=688
+    )
+    node_requests_include_init_containers: bool = behavior(
+        True, "init containers count in the requests of the pods on a node", since="1.17"
+    )
+    sidecar_containers: bool = behavior(
+        True, "requests of sidecars (restartable init containers) are added", since="1.28", kep=753
+    )
+    rejects_sidecars: bool = behavior(
+        False, "NodeResourcesFit rejects pods with sidecars", since="1.28", until="1.28", gate="SidecarContainers"
+    )
+    scoring_requests_include_sidecars: bool = behavior(
+        True, "scoring adds the default requests of sidecars of the pods on a node", since="1.32"
+    )
+    sidecar_ports: bool = behavior(True, "host ports of sidecars count", since="1.34")
+    pod_level_resources: bool = behavior(
+        True, "requests of the whole pod (spec.resources) count", since="1.34", gate="PodLevelResources", kep=2837
+    )
+    in_place_resize: bool = behavior(
+        True, "container statuses count in requests", since="1.33", gate="InPlacePodVerticalScaling", kep=1287
+    )
+    overhead_cores_as_millicores: bool = behavior(
+        False, "scoring counts a core of the pod's overhead as one millicore", until="1.26"
+    )
+    fit_score_ignores_overhead: bool = behavior(
+        False, "NodeResourcesFit ignores the overhead of pods when scoring", since="1.22", until="1.23"
+    )
+
+    # Plugins that filter and score.
+    stable_zone_labels: bool = behavior(
+        True, "topology.kubernetes.io/zone and region are zone labels", since="1.17", kep=1659
+    )
+    affinity_namespace_selectors: bool = behavior(
+        True, "pod affinity terms can select namespaces", since="1.22", kep=2249
+    )
+    affinity_label_keys: bool = behavior(
+        True, "matchLabelKeys of pod affinity terms join their selectors", since="1.31", kep=3633
+    )
+    existing_anti_affinity_first: bool = behavior(
+        False, "InterPodAffinity checks the anti-affinity of running pods before that of the pod", until="1.18"
+    )
+    affinity_scores_start_at_zero: bool = behavior(
+        False, "InterPodAffinity normalizes scores from 0 even if all raw scores are higher", until="1.20"
+    )
+    inter_pod_affinity_reason_prefix: str = behavior("", "reasons of InterPodAffinity begin with", until="1.21")
+    node_affinity_prefilters_nodes: bool = behavior(
+        True, "PreFilter keeps only the nodes that the pod's node affinity names", since="1.24"
+    )
+    node_affinity_reason_names_affinity: bool = behavior(
+        True, "the reason of NodeAffinity mentions affinity", since="1.20"
+    )
+    node_affinity_reason_reworded: bool = behavior(
+        True, "the reason of NodeAffinity mentions both affinity and selector", since="1.21"
+    )
+    taint_reason_reworded: bool = behavior(True, "the reason of TaintToleration is 'untolerated taint'", since="1.24")
+    taint_reason_names_taint: bool = behavior(False, "the reason of TaintToleration names the taint", until="1.34")
+    fit_skips_zero_requests: bool = behavior(True, "a request of 0 fits on an overcommitted node", since="1.28")
+    fit_beyond_allocatable_unresolvable: bool = behavior(
+        True, "a request beyond the node's allocatable is unresolvable", since="1.34"
+    )
+    scores_absent_resources: bool = behavior(
+        False, "resources that a node does not have lower its resource scores", until="1.21"
+    )
+    two_resource_balance: bool = behavior(
+        False, "NodeResourcesBalancedAllocation compares only cpu and memory, with default requests", until="1.21"
+    )
+    balanced_skips_best_effort: bool = behavior(
+        True, "NodeResourcesBalancedAllocation skips pods without requests", since="1.33"
+    )
+    balanced_allocation_scores_change: bool = behavior(
+        True, "NodeResourcesBalancedAllocation scores how the pod changes the balance", since="1.36"
+    )
+    init_container_images: bool = behavior(True, "ImageLocality counts images of init containers", since="1.30")
+    image_volumes: bool = behavior(True, "ImageLocality counts image volumes", since="1.36", kep=4639)
+    image_node_count_fixed_at_add: bool = behavior(
+        False, "the number of nodes with an image is computed once, when a node is added", until="1.28"
+    )
+    node_declared_features: bool = behavior(
+        True, "nodes declare their features", since="1.36", gate="NodeDeclaredFeatures", kep=5328
+    )
+    controllers_found_by_labels: bool = behavior(
+        False, "labels, not owner references, determine the controllers of a pod", until="1.20"
+    )
+    default_spread_constraints: bool = behavior(
+        True,
+        "default constraints spread pods without constraints",
+        since="1.20",
+        gate="DefaultPodTopologySpread",
+        kep=1258,
+    )
+    spread_counts_excluded_nodes: bool = behavior(
+        False, "PodTopologySpread counts the pods on all nodes of an eligible domain", since="1.19", until="1.20"
+    )
+    spread_scores_by_share: bool = behavior(
+        False, "PodTopologySpread scores a node's share of all matching pods for all topology keys", until="1.18"
+    )
+    spread_scores_rounded: bool = behavior(
+        True, "PodTopologySpread rounds its raw score instead of truncating it", since="1.24"
+    )
+    reports_missing_topology_label: bool = behavior(
+        True, "PodTopologySpread reports a missing topology label, and its rejection is unresolvable", since="1.19"
+    )
+    empty_selectors_match_all: bool = behavior(
+        False, "an empty selector of a spread constraint matches all pods", until="1.26"
+    )
+
+    # Plugins of volumes.
+    volume_affinity_reason_reworded: bool = behavior(
+        True, "the reason of VolumeBinding names the PersistentVolume's node affinity", since="1.33"
+    )
+    claim_in_use_reason_reworded: bool = behavior(
+        True, "the reason of VolumeRestrictions says that another pod uses the ReadWriteOncePod claim", since="1.34"
+    )
+    local_volumes_prefilter_nodes: bool = behavior(
+        False, "VolumeBinding keeps only the nodes of bound local volumes in PreFilter", since="1.27", until="1.31"
+    )
+    read_write_once_pod: bool = behavior(
+        True, "VolumeRestrictions enforces ReadWriteOncePod claims", since="1.27", gate="ReadWriteOncePod", kep=2485
+    )
+    volume_attributes_class: bool = behavior(
+        True,
+        "claim and volume must have the same VolumeAttributesClass",
+        since="1.34",
+        gate="VolumeAttributesClass",
+        kep=3751,
+    )
+    volume_zone_stable_labels: bool = behavior(
+        True, "a node's stable zone label matches a volume's beta zone label", since="1.29"
+    )
+    volume_zone_prefilter: bool = behavior(
+        True, "VolumeZone checks claims once in PreFilter instead of for each node", since="1.27"
+    )
+    attach_limits_from_allocatable: bool = behavior(
+        False, "the node's allocatable can limit CSI volumes, too", until="1.31"
+    )
+    counts_attachments_without_pods: bool = behavior(
+        True, "attached volumes without a pod count against the limit", since="1.32"
+    )
+    unusable_claim_fails_cycle: bool = behavior(
+        False, "an unusable claim is an error of the cycle, not a rejection", until="1.18"
+    )
+    missing_claim_fails: bool = behavior(True, "volume limits treat a missing claim of a pod as an error", since="1.23")
+    missing_claim_rejects: bool = behavior(
+        True, "NodeVolumeLimits rejects a pod with a missing claim, without an error", since="1.32"
+    )
+    gce_pd_is_csi: bool = behavior(
+        True, "GCE PD counts as CSI on every node with a CSINode, whatever the CSINode announces", since="1.28"
+    )
+    portworx_migration: bool = behavior(
+        True, "Portworx is CSI where the CSINode announces it", since="1.31", gate="CSIMigrationPortworx", kep=2589
+    )
+    rbd_migratable: bool = behavior(
+        False, "CSI translation supports RBD, so that NodeVolumeLimits does not skip it", until="1.30"
+    )
+
+    # The framework.
+    merges_filter_statuses: bool = behavior(
+        False, "all Filter plugins that reject a node are reported, not only the first", since="1.24", until="1.25"
+    )
+    stops_at_first_feasible: bool = behavior(
+        True, "without Score plugins the search stops at the first feasible node", since="1.27"
+    )
+    supports_skip_status: bool = behavior(True, "a plugin can return Skip to be left out", since="1.27")
+    prefilter_skips: bool = behavior(True, "plugins with nothing to filter return Skip in PreFilter", since="1.28")
+    prescore_skips: bool = behavior(True, "plugins with nothing to score return Skip in PreScore", since="1.28")
+    affinity_prescore_skips: bool = behavior(
+        True, "NodeAffinity and VolumeBinding with nothing to score return Skip in PreScore", since="1.30"
+    )
+    # It differs by release, thus it has no single `until`.
+    prefilter_excluded_node_message: str = behavior(
+        "node(s) didn't satisfy plugin(s) [{plugins}]", "status of the nodes that PreFilter excluded", since="1.32"
+    )
+    prefilter_missing_node_fails: bool = behavior(
+        False, "PreFilter that returns the name of a missing node is an error", until="1.29"
+    )
+    prefilter_continues_after_rejection: bool = behavior(
+        True, "PreFilter runs the other plugins after one has returned Unschedulable", since="1.28"
+    )
+    prefilter_reports_narrowing_plugins: bool = behavior(
+        True, "plugins that excluded nodes in PreFilter are reported as unschedulable plugins", since="1.31"
+    )
+    prefilter_rejection_counts_all_nodes: bool = behavior(
+        False, "if PreFilter rejects a pod, the status is recorded for every node", until="1.25"
+    )
+    filter_errors_name_pod: bool = behavior(
+        False, "the message of a failed Filter plugin contains the name of the pod", until="1.18"
+    )
+    evaluates_nominated_node_first: bool = behavior(
+        True, "the nominated node of a pod is evaluated first", since="1.22", gate="PreferNominatedNode", kep=1923
+    )
+    start_index_wraps_at_filtered_nodes: bool = behavior(
+        False, "the next start index wraps at the number of nodes that PreFilter kept", until="1.30"
+    )
+    extender_nodes_scored_without_pods: bool = behavior(
+        True, "nodes that a filter extender returned are scored without their pods", since="1.33"
+    )
+    reports_unschedulable_plugins: bool = behavior(
+        True, "the plugins that rejected a pod are recorded and determine its queueing", since="1.21"
+    )
+    opportunistic_batching: bool = behavior(
+        True,
+        "the next one of several equal pods tries the next best node",
+        since="1.35",
+        gate="OpportunisticBatching",
+        kep=5598,
+    )
+
+    # Preemption.
+    preemption_is_plugin: bool = behavior(
+        True, "preemption is a plugin instead of a part of the scheduler", since="1.19"
+    )
+    preemption_policy_never: bool = behavior(
+        True, "preemptionPolicy Never is obeyed", since="1.19", gate="NonPreemptingPriority", kep=902
+    )
+    preemption_samples_nodes: bool = behavior(True, "preemption is simulated on a sample of many nodes", since="1.20")
+    preemption_reports_nodes: bool = behavior(
+        True, "preemption reports why it does not help, for each node", since="1.21"
+    )
+    honors_disrupted_pods: bool = behavior(
+        True,
+        "pods under eviction violate no disruption budget, and each other victim uses up its budget",
+        since="1.19",
+    )
+    preempts_again_if_nominated_node_unresolvable: bool = behavior(
+        True, "a pod whose nominated node is unresolvable can preempt again", since="1.19"
+    )
+    waits_only_for_preempted_pods: bool = behavior(
+        True, "pods that terminate for other reasons than preemption do not prevent preemption", since="1.26"
+    )
+    victims_by_importance: bool = behavior(
+        True, "victims are sorted by importance instead of by budget violation first", since="1.32"
+    )
+    failed_preemption_clears_nomination: bool = behavior(
+        True, "a pod loses its nomination if preemption helps on no node", since="1.24"
+    )
+    reports_postfilter_message: bool = behavior(
+        True, "a FailedScheduling message contains why preemption does not help", since="1.24"
+    )
+    no_victims_message_reworded: bool = behavior(
+        True, "'No preemption victims found' comes without the names of node and pod", since="1.24"
+    )
+    # It begins in 1.26; earlier releases have no such message.
+    postfilter_message_suffix: str = behavior(
+        "", "the message of PostFilter in FailedScheduling ends with", since="1.26", until="1.28"
+    )
+    postfilter_status_without_plugin: bool = behavior(
+        False, "the status of PostFilter does not name its plugin", since="1.21", until="1.26"
+    )
+
+    # Pod groups.
+    pod_groups: bool = behavior(
+        False, "the pods of a PodGroup are scheduled in one cycle of their group", gate="GenericWorkload", kep=4671
+    )
+    gang_scheduling: bool = behavior(False, "the pods of a gang wait for each other", gate="GangScheduling", kep=4671)
+    group_placements: bool = behavior(
+        False, "pod groups are tried by topology domain", gate="TopologyAwareWorkloadScheduling", kep=5732
+    )
+    group_preemption: bool = behavior(
+        False, "a pod group preempts as a whole", gate="WorkloadAwarePreemption", kep=5710
+    )
+
+    # The queue and its events.
+    legacy_queue: bool = behavior(
+        False, "backoff belongs to a pod's name and expires, and an update ends it", until="1.17"
+    )
+    every_event_requeues: bool = behavior(
+        False, "an event requeues all waiting pods, whichever plugin rejected them", until="1.21"
+    )
+    queueing_hints: bool = behavior(
+        True,
+        "queueing hints of plugins decide whether an event requeues a pod",
+        since="1.32",
+        gate="SchedulerQueueingHints",
+        kep=4247,
+    )
+    queueing_hint_any_node_update: bool = behavior(
+        True, "any update of a node requeues pods rejected by affinity, taints or cordons", since="1.24"
+    )
+    queueing_hint_node_annotations: bool = behavior(True, "a change of a node's annotations is an event", since="1.28")
+    queueing_hint_every_node_change: bool = behavior(
+        True, "an update of a node is one event for each kind of change instead of one for the first", since="1.30"
+    )
+    queueing_hint_node_taints: bool = behavior(
+        True, "plugins that register for added nodes receive taint updates, too", since="1.30"
+    )
+    queueing_hint_node_deletes: bool = behavior(
+        True, "a deleted node requeues pods that PodTopologySpread rejected", since="1.32"
+    )
+    queueing_hint_pod_changes: bool = behavior(True, "only relevant updates of a running pod are events", since="1.31")
+    queueing_hint_spread_pod_adds: bool = behavior(
+        True, "assigned pods requeue pods that PodTopologySpread rejected", since="1.31"
+    )
+    own_update_completes_backoff: bool = behavior(
+        True, "a pod that its own update requeues counts as having completed its backoff", since="1.31"
+    )
+    unschedulable_timeout_five_minutes: bool = behavior(
+        True, "pods stay unschedulable without an event for at most 5 minutes instead of 1", since="1.24"
+    )
+    pop_from_backoff: bool = behavior(
+        True,
+        "an idle scheduler pops pods from backoffQ before their backoff ends",
+        since="1.33",
+        gate="SchedulerPopFromBackoffQ",
+        kep=5142,
+    )
+    failed_pods_back_off: bool = behavior(
+        True, "a pod that failed with an error returns after its backoff, without an event", since="1.29"
+    )
+    backoff_counts_attempts: bool = behavior(
+        False, "backoff grows with every attempt; errors are not counted separately", until="1.33"
+    )
+    backoff_includes_end: bool = behavior(
+        True, "a pod is still backing off at the instant at which its backoff ends", since="1.33"
+    )
+
+    # Dynamic resource allocation.
+    allocates_from_incomplete_pools: bool = behavior(
+        False, "devices of pools with missing slices are allocated", until="1.34"
+    )
+    class_configuration_names_requests: bool = behavior(
+        True, "configurations of device classes name the requests that they apply to", since="1.35"
+    )
+    reports_invalid_pools: bool = behavior(True, "an invalid pool is a reason of its own", since="1.35")
+    all_devices_alternatives_use_first: bool = behavior(
+        False, "alternatives that ask for all devices use the devices of the first one", until="1.35"
+    )
+    device_taints: bool = behavior(
+        True, "taints of devices repel claims", since="1.36", gate="DRADeviceTaints", kep=5055
+    )
+    shared_counters: bool = behavior(
+        True,
+        "devices can share counters and can have their own node selection",
+        since="1.36",
+        gate="DRAPartitionableDevices",
+        kep=4815,
+    )
+    consumable_capacity: bool = behavior(
+        True, "several claims can share the capacity of a device", since="1.36", gate="DRAConsumableCapacity", kep=5075
+    )
+    binding_conditions: bool = behavior(
+        True, "devices become ready before pods are bound", since="1.36", gate="DRADeviceBindingConditions", kep=5007
+    )
+    extended_resources: bool = behavior(
+        True, "device classes can provide extended resources", since="1.36", gate="DRAExtendedResource", kep=5004
+    )
+    claim_owner_message_capitalized: bool = behavior(
+        True, "the message 'Pod is not owner' of a claim begins with a capital letter", since="1.36"
+    )
 
     @property
     def number(self) -> str:
         """`1.36`: the name without feature gates."""
         return self.name.partition(" ")[0]
+
+
+BEHAVIORS: Mapping[str, Behavior] = {
+    made.name: made.metadata["behavior"] for made in fields(Release) if "behavior" in made.metadata
+}
+"""Field of a Release -> what it means."""
+
+
+def without(plugins: PluginWeights, *names: str) -> PluginWeights:
+    """Return the plugins but those with these names."""
+    return tuple(entry for entry in plugins if entry[0] not in names)
+
+
+def weighted(plugins: PluginWeights, **weights: int) -> PluginWeights:
+    """Return the plugins, those that are given with these weights."""
+    return tuple((name, weights.get(name, weight)) for name, weight in plugins)
+
+
+def insert(plugins: PluginWeights, before: str, *entries: tuple[str, int]) -> PluginWeights:
+    """Return the plugins with more of them in front of another."""
+    at = [name for name, _ in plugins].index(before)
+    return (*plugins[:at], *entries, *plugins[at:])
+
+
+def unweighted(*names: str) -> PluginWeights:
+    """Return plugins without weights."""
+    return tuple((name, 0) for name in names)

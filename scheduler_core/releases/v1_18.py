@@ -1,33 +1,30 @@
 """Kubernetes 1.18 with the default feature gates.
 
-Preemption and the binding of volumes are parts of the scheduler there. DefaultPreemption stands for the one, and
-VolumeBinding at PreFilter, Reserve and PreBind for the other: no configuration names them there.
+Preemption and volume binding are parts of the scheduler there. Here DefaultPreemption does the former, and
+VolumeBinding at PreFilter, Reserve and PreBind the latter. No configuration of that release names them.
 """
 
 from dataclasses import replace
 
 from scheduler_core.releases import v1_19
+from scheduler_core.releases.release import unweighted, without
 
-_OTHERWISE = ("SelectorSpread", "PodTopologySpread")
-_FILTERS = (
-    *("NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "VolumeRestrictions"),
-    *("TaintToleration", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits", "VolumeBinding"),
-    *("VolumeZone", "InterPodAffinity", "PodTopologySpread"),
-)
-_PREPARED = (
-    *("NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"),
-    *("VolumeRestrictions", "VolumeBinding", "VolumeZone", "NodeAffinity"),
-)
-_PREPARED_TO_SCORE = (
-    *("InterPodAffinity", "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread", "NodeAffinity"),
-)
 _POINTS = {
-    "queueSort": (("PrioritySort", 0),),
-    # with those that prepare here what they found node by node there
-    "preFilter": tuple((name, 0) for name in _PREPARED),
-    "filter": tuple((name, 0) for name in _FILTERS),
-    "postFilter": (("DefaultPreemption", 0),),
-    "preScore": tuple((name, 0) for name in _PREPARED_TO_SCORE),
+    "queueSort": unweighted("PrioritySort"),
+    # including plugins that prepare at PreFilter here what this release does for each node
+    "preFilter": unweighted(
+        *("NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"),
+        *("VolumeRestrictions", "VolumeBinding", "VolumeZone", "NodeAffinity"),
+    ),
+    "filter": unweighted(
+        *("NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "VolumeRestrictions"),
+        *("TaintToleration", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits", "VolumeBinding"),
+        *("VolumeZone", "InterPodAffinity", "PodTopologySpread"),
+    ),
+    "postFilter": unweighted("DefaultPreemption"),
+    "preScore": unweighted(
+        *("InterPodAffinity", "DefaultPodTopologySpread", "TaintToleration", "PodTopologySpread", "NodeAffinity"),
+    ),
     "score": (
         ("NodeResourcesBalancedAllocation", 1),
         ("ImageLocality", 1),
@@ -39,30 +36,30 @@ _POINTS = {
         ("TaintToleration", 1),
         ("PodTopologySpread", 1),
     ),
-    "reserve": (("VolumeBinding", 0),),
-    "preBind": (("VolumeBinding", 0),),
-    "bind": (("DefaultBinder", 0),),
+    "reserve": unweighted("VolumeBinding"),
+    "preBind": unweighted("VolumeBinding"),
+    "bind": unweighted("DefaultBinder"),
 }
 
 RELEASE = replace(
     v1_19.RELEASE,
     name="1.18",
+    patch_version="",
     api_versions=("v1alpha2", "v1alpha1"),
     default_plugins=(
-        *((name, weight) for name, weight in v1_19.RELEASE.default_plugins if name not in _OTHERWISE),
-        ("DefaultPodTopologySpread", 1),
-        ("PodTopologySpread", 1),
+        *without(v1_19.RELEASE.default_plugins, "SelectorSpread", "PodTopologySpread"),
+        *(("DefaultPodTopologySpread", 1), ("PodTopologySpread", 1)),
     ),
     default_points=dict.fromkeys(("v1alpha2", "v1alpha1", "v1beta1"), _POINTS),
     removed_plugins=v1_19.RELEASE.removed_plugins - {"DefaultPodTopologySpread"} | {"SelectorSpread"},
+    unusable_claim_fails_cycle=True,
     existing_anti_affinity_first=True,
-    spread_counts_all=False,
-    spread_shares=True,
-    missing_label_told=False,
-    claims_fail_cycles=True,
+    spread_counts_excluded_nodes=False,
+    spread_scores_by_share=True,
+    reports_missing_topology_label=False,
     filter_errors_name_pod=True,
     preemption_is_plugin=False,
-    disrupted_pods_spared=False,
-    never_preempts=False,
-    preempts_past_unresolvable=False,
+    honors_disrupted_pods=False,
+    preemption_policy_never=False,
+    preempts_again_if_nominated_node_unresolvable=False,
 )

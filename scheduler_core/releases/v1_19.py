@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from scheduler_core.releases import v1_20
+from scheduler_core.releases.release import unweighted
 
 _POINTS = v1_20.RELEASE.default_points["v1beta1"]
 _FILTERS = (
@@ -14,17 +15,18 @@ _FILTERS = (
 RELEASE = replace(
     v1_20.RELEASE,
     name="1.19",
+    patch_version="",
     default_plugins=(*v1_20.RELEASE.default_plugins, ("SelectorSpread", 1)),
     default_points={
         "v1beta1": {
             **_POINTS,
-            "filter": tuple((name, 0) for name in _FILTERS),
-            # what a feature gate does without
+            "filter": unweighted(*_FILTERS),
+            # DefaultPodTopologySpread, which replaces the plugin, is off by default
             "preScore": (*_POINTS["preScore"], ("SelectorSpread", 0)),
             "score": (*_POINTS["score"], ("SelectorSpread", 1)),
         }
     },
-    preemption_samples=False,
-    spreads_by_default=False,
-    affinity_told=False,
+    default_spread_constraints=False,
+    preemption_samples_nodes=False,
+    node_affinity_reason_names_affinity=False,
 )

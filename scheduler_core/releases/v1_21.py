@@ -3,23 +3,23 @@
 from dataclasses import replace
 
 from scheduler_core.releases import v1_22
-
-_OLD = (("NodeResourcesLeastAllocated", 1), ("NodePreferAvoidPods", 10000))
+from scheduler_core.releases.release import weighted
 
 RELEASE = replace(
     v1_22.RELEASE,
     name="1.21",
+    patch_version="",
     api_versions=("v1beta1",),
     default_plugins=(
-        *((name, 0 if name == "NodeResourcesFit" else weight) for name, weight in v1_22.RELEASE.default_plugins),
-        *_OLD,
+        *weighted(v1_22.RELEASE.default_plugins, NodeResourcesFit=0),
+        *(("NodeResourcesLeastAllocated", 1), ("NodePreferAvoidPods", 10000)),
     ),
     default_points={"v1beta1": v1_22.RELEASE.default_points["v1beta1"]},
-    nominated_first=False,
+    fit_score_ignores_overhead=False,
     affinity_namespace_selectors=False,
-    overhead_not_scored=False,
-    absent_resources_count=True,
+    scores_absent_resources=True,
     two_resource_balance=True,
-    every_event_wakes=True,
-    affinity_reason="node(s) didn't match pod affinity/anti-affinity rules",
+    evaluates_nominated_node_first=False,
+    inter_pod_affinity_reason_prefix="node(s) didn't match pod affinity/anti-affinity rules",
+    every_event_requeues=True,
 )

@@ -3,17 +3,16 @@
 from dataclasses import replace
 
 from scheduler_core.releases import v1_23
-from scheduler_core.releases.release import OLD_PLUGINS
+from scheduler_core.releases.release import OLD_PLUGINS, weighted
 
-_WEIGHTS = {"InterPodAffinity": 1, "NodeAffinity": 1, "TaintToleration": 1}
 _POINTS = v1_23.RELEASE.default_points["v1beta2"]
 
 RELEASE = replace(
     v1_23.RELEASE,
     name="1.22",
+    patch_version="1.22.6",
     api_versions=("v1beta2", "v1beta1"),
-    default_plugins=tuple((name, _WEIGHTS.get(name, weight)) for name, weight in v1_23.RELEASE.default_plugins),
-    missing_claim_fails=False,
+    default_plugins=weighted(v1_23.RELEASE.default_plugins, InterPodAffinity=1, NodeAffinity=1, TaintToleration=1),
     default_points={
         "v1beta2": _POINTS,
         "v1beta1": {
@@ -31,4 +30,5 @@ RELEASE = replace(
         },
     },
     removed_plugins=v1_23.RELEASE.removed_plugins - OLD_PLUGINS,
+    missing_claim_fails=False,
 )

@@ -7,10 +7,11 @@ from scheduler_core.releases import v1_29
 RELEASE = replace(
     v1_29.RELEASE,
     name="1.28",
+    patch_version="1.28.3",
     api_versions=("v1", "v1beta3"),
-    sidecars_refused=True,
+    rejects_sidecars=True,
     volume_zone_stable_labels=False,
-    image_spread_at_arrival=True,
-    postfilter_stop=".",
-    errors_back_off=False,
+    image_node_count_fixed_at_add=True,
+    postfilter_message_suffix=".",
+    failed_pods_back_off=False,
 )

@@ -3,19 +3,18 @@
 from dataclasses import replace
 
 from scheduler_core.releases import v1_30
+from scheduler_core.releases.release import without
 
 RELEASE = replace(
     v1_30.RELEASE,
     name="1.29",
-    default_plugins=(
-        *(plugin for plugin in v1_30.RELEASE.default_plugins if plugin[0] != "SchedulingGates"),
-        # its feature gate appends it
-        ("SchedulingGates", 0),
-    ),
+    patch_version="1.29.1",
+    # its feature gate appends the plugin
+    default_plugins=(*without(v1_30.RELEASE.default_plugins, "SchedulingGates"), ("SchedulingGates", 0)),
     affinity_prescore_skips=False,
     init_container_images=False,
-    absent_nodes="",
-    missing_nodes_fail=True,
-    hears_each_change=False,
-    hears_node_taints=False,
+    prefilter_excluded_node_message="",
+    prefilter_missing_node_fails=True,
+    queueing_hint_every_node_change=False,
+    queueing_hint_node_taints=False,
 )

@@ -3,44 +3,24 @@
 from dataclasses import replace
 
 from scheduler_core.releases import v1_31
-from scheduler_core.releases.release import OLD_PLUGINS
+from scheduler_core.releases.release import insert, unweighted
+
+_IN_TREE_LIMITS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
+_PLUGINS = insert(v1_31.RELEASE.default_plugins, "NodeVolumeLimits", *unweighted("EBSLimits", "GCEPDLimits"))
 
 RELEASE = replace(
     v1_31.RELEASE,
     name="1.30",
-    default_plugins=(
-        ("SchedulingGates", 0),
-        ("PrioritySort", 0),
-        ("NodeUnschedulable", 0),
-        ("NodeName", 0),
-        ("TaintToleration", 3),
-        ("NodeAffinity", 2),
-        ("NodePorts", 0),
-        ("NodeResourcesFit", 1),
-        ("VolumeRestrictions", 0),
-        ("EBSLimits", 0),
-        ("GCEPDLimits", 0),
-        ("NodeVolumeLimits", 0),
-        ("AzureDiskLimits", 0),
-        ("VolumeBinding", 0),
-        ("VolumeZone", 0),
-        ("PodTopologySpread", 2),
-        ("InterPodAffinity", 2),
-        ("DefaultPreemption", 0),
-        ("NodeResourcesBalancedAllocation", 1),
-        ("ImageLocality", 1),
-        ("DefaultBinder", 0),
-    ),
-    removed_plugins=frozenset(
-        {"DefaultPodTopologySpread", "GangScheduling", "NodeDeclaredFeatures", "SelectorSpread", *OLD_PLUGINS}
-    ),
+    patch_version="1.30.1",
+    default_plugins=insert(_PLUGINS, "VolumeBinding", ("AzureDiskLimits", 0)),
+    removed_plugins=v1_31.RELEASE.removed_plugins - _IN_TREE_LIMITS,
     affinity_label_keys=False,
-    portworx_migrates=False,
+    portworx_migration=False,
     rbd_migratable=True,
-    absent_nodes="node is filtered out by the prefilter result",
-    prefilter_blames=False,
-    hears_pod_changes=False,
-    spread_hears_pods=False,
-    own_update_counts=False,
-    wraps_at_subset=True,
+    prefilter_excluded_node_message="node is filtered out by the prefilter result",
+    start_index_wraps_at_filtered_nodes=True,
+    prefilter_reports_narrowing_plugins=False,
+    queueing_hint_pod_changes=False,
+    queueing_hint_spread_pod_adds=False,
+    own_update_completes_backoff=False,
 )

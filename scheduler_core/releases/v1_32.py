@@ -7,10 +7,11 @@ from scheduler_core.releases import v1_33
 RELEASE = replace(
     v1_33.RELEASE,
     name="1.32",
+    patch_version="1.32.2",
     in_place_resize=False,
-    reworded_volume_reasons=False,
+    volume_affinity_reason_reworded=False,
     balanced_skips_best_effort=False,
     pop_from_backoff=False,
-    scores_rebuilt_nodes=False,
-    backoff_past_its_end=False,
+    extender_nodes_scored_without_pods=False,
+    backoff_includes_end=False,
 )

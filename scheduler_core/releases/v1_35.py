@@ -2,20 +2,22 @@
 
 from dataclasses import replace
 
-from scheduler_core.releases import v1_34
+from scheduler_core.releases import v1_36
+from scheduler_core.releases.release import without
 
 RELEASE = replace(
-    v1_34.RELEASE,
+    v1_36.RELEASE,
     name="1.35",
-    taint_named=False,
-    incomplete_pools_serve=False,
-    class_config_requests=True,
-    invalid_pools_told=True,
-    opportunistic_batching=True,
-    # a node that offers the devices that a claim prefers counts for more
-    default_plugins=tuple(
-        (name, 2 if name == "DynamicResources" else weight) for name, weight in v1_34.RELEASE.default_plugins
-    ),
-    absent_points={},
-    removed_plugins=v1_34.RELEASE.removed_plugins - {"GangScheduling", "NodeDeclaredFeatures"},
+    patch_version="1.35.3",
+    default_plugins=without(v1_36.RELEASE.default_plugins, "NodeDeclaredFeatures"),
+    node_declared_features=False,
+    image_volumes=False,
+    balanced_allocation_scores_change=False,
+    all_devices_alternatives_use_first=True,
+    device_taints=False,
+    shared_counters=False,
+    consumable_capacity=False,
+    binding_conditions=False,
+    extended_resources=False,
+    claim_owner_message_capitalized=False,
 )

@@ -77,7 +77,7 @@ class Timeline:
             framework.extenders = extenders
         self.cluster = cluster = simulation.cluster
         self.clock = Clock()
-        make = OldQueue if simulation.release.old_queue else SchedulingQueue
+        make = OldQueue if simulation.release.legacy_queue else SchedulingQueue
         self.queue = make(
             self.scheduler.profiles,
             cluster.nominator,

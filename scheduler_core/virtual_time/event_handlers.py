@@ -56,17 +56,17 @@ class EventHandlers:
             return self._tell(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
         woken: list[str] = []
         release = self.cluster.release
-        changes = events.node_changes(old, new, release.hears_annotations)
+        changes = events.node_changes(old, new, release.queueing_hint_node_annotations)
         if not self.queue.with_hints and old.spec.unschedulable and not new.spec.unschedulable:
             changes[0] = _UNCORDONED
-        if release.every_event_wakes and not self.queue.unschedulable:
+        if release.every_event_requeues and not self.queue.unschedulable:
             self.queue.move_request_cycle = self.queue.cycle  # nobody waits: upstream does not look what changed
-        for event in changes if release.hears_each_change else changes[:1]:
+        for event in changes if release.queueing_hint_every_node_change else changes[:1]:
             woken += self._tell(event, old, new)
         return woken
 
     def delete(self, obj: Object) -> list[str]:
-        told = not isinstance(obj, Node) or self.cluster.release.hears_node_deletes
+        told = not isinstance(obj, Node) or self.cluster.release.queueing_hint_node_deletes
         woken = self._tell(ClusterEvent(type(obj).__name__, events.DELETE), obj, None) if told else []
         known = len(self._written)
         self.cluster.remove(obj)
@@ -75,7 +75,7 @@ class EventHandlers:
 
     def _tell(self, event: ClusterEvent, old: Object | None, new: Object | None) -> list[str]:
         check = None
-        if self.cluster.release.every_event_wakes:
+        if self.cluster.release.every_event_requeues:
             if isinstance(new, StorageClass) and new.volume_binding_mode != "WaitForFirstConsumer":
                 return []  # claims of it are bound without the scheduler
         elif isinstance(new, Node) and not self.queue.with_hints:
@@ -130,7 +130,7 @@ class EventHandlers:
         return self._place_freed(pod) if pod.nominated_node else []
 
     def _changes_of_running(self, old: PodInfo, new: PodInfo) -> list[ClusterEvent]:
-        if not self.cluster.release.hears_pod_changes:
+        if not self.cluster.release.queueing_hint_pod_changes:
             return [_OLD_POD_UPDATE]
         changes = events.pod_changes(old, new)
         return changes if self.queue.with_hints else [change for change in changes if change.action in _PARTICULAR]
@@ -152,7 +152,7 @@ class EventHandlers:
         labels = self.cluster.namespaces.get(new.namespace, {})
 
         def wants(pod: PodInfo) -> bool:
-            if self.cluster.release.spread_hears_pods and pod.namespace == new.namespace:
+            if self.cluster.release.queueing_hint_spread_pod_adds and pod.namespace == new.namespace:
                 waiting = self.queue.get(pod.key)
                 if waiting is not None and "PodTopologySpread" in waiting.unschedulable_plugins:
                     return True

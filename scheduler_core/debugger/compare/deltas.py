@@ -13,8 +13,7 @@ from scheduler_core.api.objects import describe
 from scheduler_core.config import Profile
 from scheduler_core.debugger.compare.inputs import Inputs, Item
 from scheduler_core.releases import Release, get_release
-from scheduler_core.releases.history import since
-from scheduler_core.releases.switches import between, switched
+from scheduler_core.releases.behaviors import apply_differences, differences
 
 SETTINGS = ("seed", "tie_break", "preemption", "percentage", "until", "choices", "only", "pods")
 LISTS = ("timeline", "arrivals")  # of a scenario's spec: their entries differ one by one
@@ -41,8 +40,8 @@ class Unit:
 def units_of(a: Inputs, b: Inputs) -> list[Unit]:
     """The differences, each of which can be applied to `a` alone."""
     found = [
-        Unit("release", switch.name, switch.text, since(switch, a.release, b.release), a.release.name, b.release.name)
-        for switch in between(a.release, b.release)
+        Unit("release", one.name, one.text, one.since, a.release.name, b.release.name)
+        for one in differences(a.release, b.release)
     ]
     for name in SETTINGS:
         if getattr(a, name) != getattr(b, name):
@@ -70,10 +69,9 @@ def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Unit]:
     elif item.setting == "release" and side == "b":
         before = next((one.value for one in reversed(b.items[:number]) if one.setting == "release"), b.release)
         older, newer = get_release(before), get_release(item.value)
-        for switch in between(older, newer):
-            text = f"{item.moment}: {switch.text}"
-            when = since(switch, older, newer)
-            yield Unit("release", f"{path}.{switch.name}", text, when, older.name, item.value)
+        for one in differences(older, newer):
+            text = f"{item.moment}: {one.text}"
+            yield Unit("release", f"{path}.{one.name}", text, one.since, older.name, item.value)
     else:
         yield Unit("change", path, f"{without}{item.moment}: {item.setting}", **{side: _plain(item.value)})
 
@@ -152,7 +150,7 @@ def applied_to(a: Inputs, b: Inputs, units: Sequence[Unit]) -> Inputs:
     for unit in units:
         of.setdefault(unit.kind, []).append(unit.path)
     behaviours = frozenset(of.get("release", ()))
-    release = switched(a.release, b.release, frozenset(name for name in behaviours if "." not in name))
+    release = apply_differences(a.release, b.release, frozenset(name for name in behaviours if "." not in name))
     values: dict[str, Any] = {name: getattr(b, name) for name in of.get("setting", ())}
     objects = dict(a.objects)
     for key in {**a.objects, **b.objects}:

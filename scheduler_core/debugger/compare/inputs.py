@@ -18,7 +18,7 @@ from scheduler_core.debugger.objects import objects_at
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import Release, get_release
-from scheduler_core.releases.switches import switched
+from scheduler_core.releases.behaviors import apply_differences
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, Scenario
@@ -90,7 +90,7 @@ class Inputs:
     @staticmethod
     def _release(now: Release, item: Item) -> Release:
         wanted = get_release(item.value)
-        return wanted if item.only is None else switched(now, wanted, item.only)
+        return wanted if item.only is None else apply_differences(now, wanted, item.only)
 
 
 def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Outcome, float | None]:

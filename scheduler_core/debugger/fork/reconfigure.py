@@ -30,7 +30,7 @@ def refit(
     Pods that Permit holds stay held. Skipped plugins and weights are the new scheduler's, that is none.
     """
     release = get_release(settings["release"])
-    if (release.predicates, release.old_queue) != (simulation.release.predicates, simulation.release.old_queue):
+    if (release.predicates, release.legacy_queue) != (simulation.release.predicates, simulation.release.legacy_queue):
         raise InputError("fork", "release", f"{simulation.release.name} cannot become {release.name} within a run")
     configuration = settings["config"]
     if not isinstance(configuration, Configuration):

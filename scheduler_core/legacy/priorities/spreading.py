@@ -78,7 +78,7 @@ class SelectorSpreadPriority(_Counting):
 
     def zones(self) -> Topology:
         """The zone of each node as a column; -1 for a node of none."""
-        nodes, stable = self.cluster.nodes, self.cluster.release.zone_labels_stable
+        nodes, stable = self.cluster.nodes, self.cluster.release.stable_zone_labels
 
         def make() -> Topology:
             return Topology.of_values([zone_key(node, stable) or None for node in nodes.nodes])

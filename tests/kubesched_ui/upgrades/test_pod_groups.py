@@ -28,6 +28,6 @@ def test_what_groups_change_has_its_cause(client: Client, monkeypatch: pytest.Mo
     assert releases["1.36"]["GangScheduling"]
     page = " ".join(client.get(f"/upgrades/{upgrade.pk}/").content.decode().split())
     assert "3 gain a node and 3 lose their node" in page
-    assert "Pods of a PodGroup are scheduled in a cycle of their group (GenericWorkload)" in page
+    assert "The pods of a PodGroup are scheduled in one cycle of their group (GenericWorkload)" in page
     for pods in (["train-0", "train-1", "train-2"], ["pair-0", "pair-1", "web-0"]):
         assert all(f"team/{pod}" in page for pod in pods)

@@ -42,13 +42,13 @@ def test_pods_that_ask_alike(
     found = resources.requests_of(one, its)
     assert found.counted == {n: resources.amount(n, nano) for n, nano in total.items() if resources.counted(n)}
     scored = resources.amount("cpu", nonzero.get("cpu", 0)), resources.amount("memory", nonzero.get("memory", 0))
-    if its.overhead_in_cores and its.pod_overhead and "cpu" in overhead:
+    if its.overhead_cores_as_millicores and its.pod_overhead and "cpu" in overhead:
         cores = resources.amount("cpu", quantity.nano_value(overhead["cpu"]))
         scored_incoming = scored[0] - cores + quantity.value(overhead["cpu"]), scored[1]
     else:
         scored_incoming = scored
     assert found.nonzero_incoming == scored_incoming
-    if its.nonzero_sums_sidecars:
+    if its.scoring_requests_include_sidecars:
         assert found.nonzero == scored
 
 

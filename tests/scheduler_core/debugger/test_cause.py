@@ -13,7 +13,7 @@ from scheduler_core.debugger.compare.root_cause import cause_of
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.switches import between, switched
+from scheduler_core.releases.behaviors import apply_differences, differences
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.debugger.causes import check, differing
 from tests.scheduler_core.debugger.live import ROOT, golden_cases
@@ -49,10 +49,10 @@ def test_over_releases_on_conformance_cases(release: str) -> None:
 def test_every_switch_is_told_with_its_version() -> None:
     for a in RELEASES.values():
         for b in RELEASES.values():
-            names = frozenset(switch.name for switch in between(a, b))
-            assert replace(switched(a, b, names), name=b.name) == b
-            assert all(switch.text for switch in between(a, b))
-    assert between(get_release("1.34"), get_release("1.34")) == []
+            names = frozenset(one.name for one in differences(a, b))
+            assert replace(apply_differences(a, b, names), name=b.name) == b
+            assert all(one.text for one in differences(a, b))
+    assert differences(get_release("1.34"), get_release("1.34")) == []
 
 
 def test_objects_settings_and_configuration() -> None:

@@ -17,7 +17,7 @@ from scheduler_core.debugger.compare.root_cause import Cause, cause_of
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
-from scheduler_core.releases.switches import switched
+from scheduler_core.releases.behaviors import apply_differences
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.debugger.causes import check
 from tests.scheduler_core.debugger.live import ROOT, SAMPLES, golden_cases, scenario_at
@@ -102,7 +102,7 @@ def test_over_samples_in_time(name: str) -> None:
 def test_a_release_is_named_by_its_behaviour_in_time() -> None:
     a = of_sample("queue")
     names = frozenset(("pop_from_backoff", "default_plugins", "queueing_hints"))
-    found = list(caused(a, replace(a, release=switched(a.release, get_release("1.27"), names)), most=1))
+    found = list(caused(a, replace(a, release=apply_differences(a.release, get_release("1.27"), names)), most=1))
     assert [unit.path for unit in found[0].units or ()] == ["pop_from_backoff"]
 
 

@@ -246,7 +246,7 @@ class PlainBinding:
                 return build.MISSING_VOLUME
             plugin = csi_migration.plugin_of(volume.spec)
             if not self.reaches(volume, csi_migration.announced(self.cluster.csi_nodes.get(self.node.name), plugin)):
-                newer = self.cluster.release.reworded_volume_reasons
+                newer = self.cluster.release.volume_affinity_reason_reworded
                 return build.AFFINITY if newer else "node(s) had volume node affinity conflict"
         return ""
 

@@ -1,8 +1,6 @@
-"""The page of releases is what the switches say, and their comments tell when they changed."""
+"""docs/releases.md is generated from the releases, and the metadata of behaviours agree with them."""
 
 import gzip
-import re
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -11,8 +9,8 @@ import pytest
 from scheduler_core.__main__ import main
 from scheduler_core.releases import FRAMEWORK, RELEASES
 from scheduler_core.releases.changelog_page import CASES, ORDER, changes
-from scheduler_core.releases.feature_gates import numbered
-from scheduler_core.releases.switches import between, told
+from scheduler_core.releases.feature_gates import GATES, numbered
+from scheduler_core.releases.release import BEHAVIORS
 
 ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared" / "golden"
@@ -27,34 +25,27 @@ def following(release: str) -> str:
     return f"1.{numbered(release)[1] + 1}"
 
 
-@pytest.mark.parametrize("name", sorted(told()))
-def test_a_switchs_comment_tells_when_it_changed(name: str) -> None:
-    when = re.search(r"\(([^()]*)\)$", told()[name])
-    assert when is not None, told()[name]
-    named = re.findall(r"\b1\.\d+\b", when[1])
+@pytest.mark.parametrize("name", sorted(BEHAVIORS))
+def test_the_metadata_of_a_behavior_agree_with_the_releases(name: str) -> None:
+    made = BEHAVIORS[name]
+    assert made.text
     found = [change.release for change in changes(name)]
-    if "until" in when[1]:
-        expected = [following(named[0])]
-    elif "alone" in when[1]:
-        expected = [named[0], following(named[0])]
-    elif " to " in when[1]:
-        expected = [named[0], following(named[1])]
-    else:
-        expected = named
-    # what is older than the oldest release is told by nobody; a text may have changed more than once
+    # `changes` knows nothing older than the first release with plugins; a text can change more than once
     oldest = ORDER[0] if name == "predicates" else next(release for release in ORDER if release in FRAMEWORK)
-    expected = [next(r for r in ORDER if r >= release) for release in expected if oldest < release <= ORDER[-1]]
+    expected = [release for release in (made.since, made.until and following(made.until)) if release]
+    expected = [release for release in expected if numbered(oldest) < numbered(release) <= numbered(ORDER[-1])]
     assert set(expected) <= set(found)
-    assert len(found) == len(expected) or not isinstance(getattr(RELEASES[oldest], name), bool)
+    if isinstance(getattr(RELEASES[oldest], name), bool):
+        assert found == expected
+        after, until = numbered(made.since or "1.0"), numbered(made.until or "2.0")
+        for release in FRAMEWORK.values() if made.since or made.until else ():
+            assert getattr(release, name) == (after <= numbered(release.name) <= until), release.name
 
 
-def test_the_change_between_two_releases_is_dated_by_their_pages() -> None:
-    for older, newer in pairwise(release for release in ORDER if release in FRAMEWORK):
-        for switch in between(RELEASES[older], RELEASES[newer]):
-            if isinstance(getattr(RELEASES[newer], switch.name, None), bool) and not re.search(
-                r"alone| to 1\.", switch.text
-            ):
-                assert switch.since == newer, switch
+@pytest.mark.parametrize("name", [name for name, made in BEHAVIORS.items() if made.gate in GATES])
+def test_a_behavior_and_its_gate_name_each_other(name: str) -> None:
+    gate = GATES[BEHAVIORS[name].gate]
+    assert name in (*gate.switches, *gate.opposite)
 
 
 @pytest.mark.parametrize("name", ORDER)

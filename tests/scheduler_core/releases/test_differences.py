@@ -1,0 +1,52 @@
+"""The behaviours that differ between two releases, and the release that changed each."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from scheduler_core.releases import FRAMEWORK, RELEASES, get_release
+from scheduler_core.releases.behaviors import apply_differences, differences
+
+
+def test_since_is_the_release_that_changed_the_behavior() -> None:
+    names = list(FRAMEWORK)
+    older, newer = RELEASES[names[0]], RELEASES[names[-1]]
+    assert differences(older, newer)
+    for found in differences(older, newer):
+        if found.name.startswith("default_plugins"):
+            continue
+        at = names.index(found.since)
+        assert getattr(RELEASES[names[at - 1]], found.name) != getattr(newer, found.name), found
+        assert all(getattr(RELEASES[name], found.name) == getattr(newer, found.name) for name in names[at:]), found
+    since = {found.name: found.since for found in differences(older, newer)}
+    assert since == {found.name: found.since for found in differences(newer, older)}
+
+
+def test_neighbours_differ_by_the_newer_one() -> None:
+    for older, newer in pairwise(RELEASES):
+        for found in differences(RELEASES[older], RELEASES[newer]):
+            assert found.since == newer or found.name == "default_plugins", found
+
+
+def test_plugins_and_gates() -> None:
+    def since(a: str, b: str, name: str) -> str:
+        return next(found.since for found in differences(get_release(a), get_release(b)) if found.name == name)
+
+    assert since("1.27", "1.34", "default_plugins:DynamicResources") == "1.34"
+    assert since("1.27", "1.34", "default_plugins:EBSLimits") == "1.31"
+    assert since("1.34", "1.36", "default_plugins:DynamicResources") == "1.35", "the release with weight 2"
+    assert since("1.34", "1.36", "default_plugins:NodeDeclaredFeatures") == "1.36"
+    assert since("1.34", "1.34 SchedulerPopFromBackoffQ=false", "pop_from_backoff") == "1.33"
+
+
+def test_default_plugins_change_one_by_one() -> None:
+    """The order is that of the release that is changed, until the order changes, too."""
+    a, b = get_release("1.27"), get_release("1.34")
+    names = [found.name for found in differences(a, b) if found.name.startswith("default_plugins")]
+    one = apply_differences(a, b, frozenset(["default_plugins:DynamicResources"]))
+    assert [name for name, _ in one.default_plugins if name != "DynamicResources"] == [n for n, _ in a.default_plugins]
+    order = [name for name, _ in one.default_plugins]
+    assert order.index("InterPodAffinity") < order.index("DynamicResources") < order.index("DefaultPreemption")
+    without = apply_differences(a, b, frozenset(["default_plugins:EBSLimits"]))
+    assert dict(without.default_plugins) == {n: w for n, w in a.default_plugins if n != "EBSLimits"}
+    assert apply_differences(a, b, frozenset(names)).default_plugins == b.default_plugins
