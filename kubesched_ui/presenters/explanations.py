@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT, TOLD, UNNAMED, Room
 from scheduler_core.explain import Answer, explain, summary
 from scheduler_core.explain.context import asked
 from scheduler_core.explain.formatting import listing
-from scheduler_core.releases.predicate_plugins import successor
 
 
 def answer(trace: CycleTrace, nodes: list[str], room: Room | None) -> Answer:

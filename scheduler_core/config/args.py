@@ -253,20 +253,9 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 ARGS: dict[str, type[PluginArgs]] = {
-    "DefaultPreemption": DefaultPreemptionArgs,
-    "DynamicResources": DynamicResourcesArgs,
-    "InterPodAffinity": InterPodAffinityArgs,
-    "NodeAffinity": NodeAffinityArgs,
-    "NodeLabel": NodeLabelArgs,
-    "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
-    "NodeResourcesFit": NodeResourcesFitArgs,
-    "NodeResourcesLeastAllocated": NodeResourcesLeastAllocatedArgs,
-    "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs,
-    "PodTopologySpread": PodTopologySpreadArgs,
-    "RequestedToCapacityRatio": RequestedToCapacityRatioArgs,
-    "ServiceAffinity": ServiceAffinityArgs,
-    "VolumeBinding": VolumeBindingArgs,
+    cls.__name__.removesuffix("Args"): cls for cls in sorted(PluginArgs.__subclasses__(), key=lambda cls: cls.__name__)
 }
+"""Plugin -> the class of its arguments, which has the plugin's name and `Args`."""
 
 
 def with_weights(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:

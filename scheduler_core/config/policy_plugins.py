@@ -104,6 +104,11 @@ _SPREADING = ("SelectorSpread", "DefaultPodTopologySpread")
 _IGNORED = "EqualPriority"
 
 
+def successor(name: str) -> str:
+    """Return the plugin that replaced a predicate, for most of its rejections; a plugin's own name."""
+    return name if name in _BY_ARGUMENT else _PREDICATES.get(name, (name,))[0]
+
+
 def reads_policies(release: Release) -> bool:
     """Whether the release translates Policies into plugins."""
     return not release.predicates and not release.removed_plugins >= OLD_PLUGINS

@@ -8,6 +8,7 @@ import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import formatting, scores, summary
 from scheduler_core.explain.answer import Answer, Blocker, Candidate, Group, NodeObjections, Objection, Preemption
@@ -15,12 +16,12 @@ from scheduler_core.explain.context import Scene, asked
 from scheduler_core.explain.failure_details import objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
-from scheduler_core.releases.predicate_plugins import successor
+from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 
 CLOSEST, TOP = 5, 10
 # These tell in Filter, and better, why they left a node out in PreFilter.
-NARROWING = ("NodeAffinity", "VolumeBinding")
+NARROWING = tuple(name for name, plugin in REGISTRY.items() if plugin.narrows_nodes)
 
 
 def explain(

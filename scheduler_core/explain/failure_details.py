@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scheduler_core.api import selectors
+from scheduler_core.config.policy_plugins import successor
 from scheduler_core.explain import formatting, labels, pod_constraints, volumes
 from scheduler_core.explain.answer import Objection, Shortfall
 from scheduler_core.explain.context import PODS, Scene, asked
 from scheduler_core.framework.interface import Status
-from scheduler_core.releases.predicate_plugins import successor
 
 
 def objection(scene: Scene | None, node: str, status: Status) -> Objection:

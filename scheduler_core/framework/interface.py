@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -261,6 +261,15 @@ class Plugin:
     """A plugin is made once per profile with its arguments; it keeps no state of a cycle in itself."""
 
     name: ClassVar[str] = ""
+    # No release has the plugin among its defaults: a configuration has to enable it.
+    opt_in: ClassVar[bool] = False
+    # The kubelet checks the same when it admits a pod.
+    kubelet_admits: ClassVar[bool] = False
+    # Its PreFilter can narrow the nodes down to those that its Filter accepts.
+    narrows_nodes: ClassVar[bool] = False
+    # Without queueing hints: whether the plugin registers only the node updates that can help. "once": it does so in
+    # releases without `queueing_hint_any_node_update`.
+    precise_node_updates: ClassVar[Literal["never", "once", "always"]] = "never"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         self.args = args

@@ -108,6 +108,7 @@ class FilterState:
 
 class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "InterPodAffinity"
+    precise_node_updates = "always"
 
     # ---- helpers
 

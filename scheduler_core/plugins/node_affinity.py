@@ -45,6 +45,9 @@ _NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 
 class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "NodeAffinity"
+    precise_node_updates = "once"
+    kubelet_admits = True
+    narrows_nodes = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

@@ -29,6 +29,7 @@ VIOLATED = unresolvable("node(s) didn't have the requested labels")
 
 class NodeLabel(FilterPlugin, ScorePlugin):
     name = "NodeLabel"
+    opt_in = True
 
     def _has(self, label: str) -> Bool:
         """The nodes with the label; bool over nodes."""

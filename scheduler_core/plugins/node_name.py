@@ -16,6 +16,7 @@ REJECTED = unresolvable("node(s) didn't match the requested node name")
 
 class NodeName(FilterPlugin):
     name = "NodeName"
+    kubelet_admits = True
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         """Passes the node that `spec.nodeName` names, or every node when it names none."""

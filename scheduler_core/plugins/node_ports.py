@@ -56,6 +56,7 @@ def _conflict(
 
 class NodePorts(PreFilterPlugin, FilterPlugin):
     name = "NodePorts"
+    kubelet_admits = True
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         return SKIPPED if self.cluster.release.prefilter_skips and not pod.host_ports else None

@@ -48,6 +48,7 @@ def _sidecars(pod: PodInfo) -> list[int]:
 
 class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "NodeResourcesFit"
+    kubelet_admits = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

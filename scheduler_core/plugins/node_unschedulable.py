@@ -18,6 +18,7 @@ TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(FilterPlugin):
     name = "NodeUnschedulable"
+    precise_node_updates = "once"
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         if self._tolerates(pod):

@@ -218,6 +218,7 @@ class AzureDiskLimits(NonCSILimits):
 
 class CinderLimits(NonCSILimits):
     name = "CinderLimits"
+    opt_in = True
     plugin = csi_migration.CINDER
     resource = "attachable-volumes-cinder"
 

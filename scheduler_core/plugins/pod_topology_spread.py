@@ -121,6 +121,7 @@ class Spread:
 
 class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "PodTopologySpread"
+    precise_node_updates = "always"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

@@ -17,6 +17,7 @@ from scheduler_core.provenance.tree import Tree
 
 class RequestedToCapacityRatio(ScorePlugin):
     name = "RequestedToCapacityRatio"
+    opt_in = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

@@ -67,6 +67,7 @@ class _Peers:
 
 class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
     name = "ServiceAffinity"
+    opt_in = True
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Finds the pods that have all labels of this one, if it is of a service."""

@@ -33,6 +33,7 @@ OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
 
 class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "TaintToleration"
+    precise_node_updates = "once"
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
         """Rejects nodes by their first NoSchedule or NoExecute taint that the pod does not tolerate."""

@@ -116,6 +116,8 @@ class Cycle:
 
 class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
     name = "VolumeBinding"
+    precise_node_updates = "always"
+    narrows_nodes = True
 
     @cached_property
     def _free(self) -> FreeVolumes:

@@ -130,6 +130,7 @@ class Wanted:
 
 class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     name = "VolumeRestrictions"
+    precise_node_updates = "always"
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Rejects a pod whose claim is missing; skips one that can neither clash nor wait for a claim."""

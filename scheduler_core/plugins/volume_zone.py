@@ -56,6 +56,7 @@ def _zones(text: str) -> frozenset[str]:
 
 class VolumeZone(PreFilterPlugin, FilterPlugin):
     name = "VolumeZone"
+    precise_node_updates = "always"
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
         """Collects the zone and region labels of the bound volumes; skips where there are none."""

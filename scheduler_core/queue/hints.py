@@ -17,10 +17,6 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.queued_pod import QueuedPod
 from scheduler_core.releases import Release
 
-# Those that always asked for the updates of nodes that can help, no others.
-_PARTICULAR = frozenset({"InterPodAffinity", "PodTopologySpread", "VolumeBinding", "VolumeRestrictions", "VolumeZone"})
-_PARTICULAR_ONCE = _PARTICULAR | {"NodeAffinity", "NodeUnschedulable", "TaintToleration"}
-
 # Until 1.21 the handlers name the events that move everybody: whatever else happens wakes nobody.
 _ANY = (
     ClusterEvent(events.NODE, events.ADD | events.UPDATE),
@@ -67,8 +63,8 @@ class Hints:
         if any(action & events.ADD for action in node_actions):
             # Upstream distrusts its own pre-check of new nodes: who wants these hears of taints, too
             # (kubernetes/kubernetes#109437); before hints, most plugins ask for every update.
-            particular = _PARTICULAR if self._release.queueing_hint_any_node_update else _PARTICULAR_ONCE
-            if not self._use_hints and plugin.name not in particular:
+            precise = {"always"} if self._release.queueing_hint_any_node_update else {"always", "once"}
+            if not self._use_hints and plugin.precise_node_updates not in precise:
                 registered.append(events.registered(events.NODE, events.UPDATE))
             elif self._release.queueing_hint_node_taints:
                 registered.append(events.registered(events.NODE, events.UPDATE_NODE_TAINT))

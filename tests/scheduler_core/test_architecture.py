@@ -12,7 +12,6 @@ from scheduler_core.framework.interface import POINTS
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import FRAMEWORK
 from scheduler_core.releases.feature_gates import GATES
-from scheduler_core.releases.release import OLD_PLUGINS
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "scheduler_core"
@@ -82,5 +81,7 @@ def test_every_default_plugin_of_a_release_is_there(release: str) -> None:
 
 def test_every_registered_plugin_is_a_default_of_some_release_or_gate() -> None:
     gated = {name for gate in GATES.values() for name, _ in gate.plugins}
-    gated |= {"CinderLimits", "SelectorSpread", *OLD_PLUGINS}  # a configuration may ask for them
-    assert set(REGISTRY) == gated | {name for release in FRAMEWORK.values() for name, _ in release.default_plugins}
+    default = {name for release in FRAMEWORK.values() for name, _ in release.default_plugins}
+    opt_in = {name for name, plugin in REGISTRY.items() if plugin.opt_in}
+    assert opt_in | gated | default == set(REGISTRY)
+    assert not opt_in & (gated | default)

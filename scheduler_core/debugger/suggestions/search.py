@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Skip
 from scheduler_core.debugger.suggestions import add_node
@@ -22,7 +23,7 @@ from scheduler_core.debugger.suggestions.strategies import ways_of
 from scheduler_core.debugger.suggestions.targets import worth_trying
 from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
 from scheduler_core.errors import InputError
-from scheduler_core.releases.predicate_plugins import successor
+from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 
 MOST = 8  # remedies that are shown
@@ -33,8 +34,8 @@ ALTERNATIVES = 4  # steps against one obstacle
 RUNS_TIMES_NODES = 600_000  # cycles x nodes; about a second
 LEAST_RUNS, MOST_RUNS = 60, 300
 NANOSECONDS = 1_500_000_000  # by the scheduler's timer
-# Kubelet refuses a pod that breaks these, so that leaving them out places it where it cannot run.
-KUBELETS = frozenset({"NodeResourcesFit", "NodeAffinity", "NodeName", "NodePorts"})
+# The kubelet rejects a pod that breaks these: without the plugin, the pod goes where it cannot run.
+KUBELETS = frozenset(name for name, plugin in REGISTRY.items() if plugin.kubelet_admits)
 _LAST = ("Volume", "Node", "EBS", "GCE", "Azure", "Dynamic")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scheduler_core.config.policy_plugins import successor
 from scheduler_core.debugger.suggestions import devices, evict_pods, labels, pod_constraints, requests, volumes
 from scheduler_core.debugger.suggestions.node_context import Spot
 from scheduler_core.debugger.suggestions.steps import POD, Raw, Step
-from scheduler_core.releases.predicate_plugins import successor
 
 Ways = Callable[[Spot], list[Step]]
 
