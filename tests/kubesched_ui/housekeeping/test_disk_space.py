@@ -31,7 +31,7 @@ def leave(monkeypatch: pytest.MonkeyPatch, free: float) -> None:
     ("free", "said"),
     [
         (5e9, ""),
-        (1.2e8, "The disk is almost full: 120 MB are free, and new work needs 1 GB. Delete runs and scenarios"),
+        (1.2e8, "The disk is almost full: 120 MB free, 1 GB required for new work. Delete runs and scenarios "),
         (1e6, "The disk is full: nothing can be stored"),
     ],
 )
@@ -64,7 +64,7 @@ def test_new_work_is_refused_and_all_else_goes_on(monkeypatch: pytest.MonkeyPatc
     ):
         answer = client.post(address, body, content_type="application/json")
         assert (answer.status_code, answer["Retry-After"]) == (503, "60"), address
-        assert "100 MB are free, and new work needs 1 GB" in answer.json()["error"]
+        assert "100 MB free, 1 GB required for new work" in answer.json()["error"]
     answer = client.post("/upload/", {"text": taught().decode()}, headers={"accept": "text/html"})
     assert (answer.status_code, "almost full" in answer.content.decode()) == (503, True)
     assert "almost full" in client.get(f"/runs/{run.pk}/").content.decode()

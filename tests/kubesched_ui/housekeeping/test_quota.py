@@ -38,13 +38,13 @@ def test_scenarios_and_runs(client: Client, settings: Any) -> None:
     assert post(client, "/api/scenarios", taught())[0] == 201
     status, said = post(client, "/api/scenarios", taught())
     assert status == 400
-    assert said.startswith("You have 2 of 2 scenarios. Delete some that are not needed; the oldest are scenario")
+    assert said.startswith("You have 2 of 2 scenarios. Delete some that you do not need; the oldest are scenario")
     pasted = client.post("/upload/", {"text": taught().decode()})
     assert (pasted.status_code, "You have 2 of 2 scenarios" in pasted.content.decode()) == (400, True)
     run = ran(cluster, pinned=True)
     other = ran(cluster)
     for address, body in ((f"/api/scenarios/{cluster.pk}/runs", {}), (f"/api/runs/{run.pk}/fork", {"at": 1})):
-        said = f"You have 2 of 2 runs. Delete some that are not needed; the oldest are run {other.pk}."
+        said = f"You have 2 of 2 runs. Delete some that you do not need; the oldest are run {other.pk}."
         assert post(client, address, body) == (400, said)
     page = client.post(
         f"/scenarios/{cluster.pk}/run/", {"release": "1.34", "mode": "once", "which": "pending"} | SETTINGS
@@ -61,7 +61,7 @@ def test_pods_and_running(client: Client, settings: Any) -> None:
     assert post(client, address) == (400, said)
     assert post(client, address, {"pods": ["default/a", "default/b"]})[0] == 202
     first = Run.objects.get()
-    said = f"You have 1 of 1 runs under way (run {first.pk}). Wait until one finishes, or cancel one."
+    said = f"You have 1 of 1 active runs (run {first.pk}). Wait until one finishes, or cancel one."
     assert post(client, address, {"pods": ["default/a"]}) == (400, said)
     Run.objects.update(state="done")
     assert post(client, address, {"pods": ["default/a"]})[0] == 202
@@ -72,7 +72,7 @@ def test_a_preview_is_one_piece_of_work(settings: Any) -> None:
     cluster = scenario(node("n1"), pod("a"))
     create_upgrade(cluster, ["1.33", "1.34", "1.35"])
     assert usage.under_way(None) == 1
-    with pytest.raises(OverQuota, match="1 of 1 runs under way"):
+    with pytest.raises(OverQuota, match="1 of 1 active runs"):
         create_upgrade(cluster, ["1.30", "1.31"])
 
 
