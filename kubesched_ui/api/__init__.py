@@ -31,9 +31,9 @@ from kubesched_ui.api import (
     upgrades,
 )
 from kubesched_ui.ingest import IngestError
+from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.outages import Troubled
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.queries.search_client import Busy
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.debugger.search import WrongExpression
@@ -98,9 +98,9 @@ def not_recorded(request: HttpRequest, error: NotRecorded) -> HttpResponse:
     return refusal(request, str(error), 409)
 
 
-@api.exception_handler(Busy)
-def busy(request: HttpRequest, error: Busy) -> HttpResponse:
-    return refusal(request, "The server is busy. Try again in a few seconds.", 503)
+@api.exception_handler(PoolBusy)
+def busy(request: HttpRequest, error: PoolBusy) -> HttpResponse:
+    return refusal(request, str(error), 503)
 
 
 @api.exception_handler(Troubled)

@@ -12,7 +12,7 @@ from ninja import Field, ModelSchema, Router, Schema, Status
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
 from kubesched_ui.api.debugger import ASKED, Wrong
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
-from kubesched_ui.queries.search_client import FINDER
+from kubesched_ui.queries.search_client import find_cycles
 from scheduler_core.debugger.search import MAX_LENGTH
 from scheduler_core.errors import InputError
 
@@ -43,7 +43,7 @@ def breakpoints(request: HttpRequest, run_id: int) -> QuerySet[Breakpoint]:
 def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> Status[Breakpoint]:
     """Keeps an expression with the run, if it is one; a wrong one is refused with its place, as by `find`."""
     run: Run = find(Run, run_id)
-    FINDER.find(run, wanted.where, None, "all", 1)
+    find_cycles(run, wanted.where, None, "all", 1)
     name = wanted.name or wanted.where[:MAX_NAME]
     if run.breakpoints.count() >= Breakpoint.MOST:
         raise InputError("breakpoints", "", f"limit reached: a run can have {Breakpoint.MOST} breakpoints")

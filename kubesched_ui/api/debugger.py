@@ -10,8 +10,8 @@ from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.api.common import MAX_ID, REFUSALS, Refusal, Text, find
 from kubesched_ui.models import Run
+from kubesched_ui.queries import search_client
 from kubesched_ui.queries.recording_cache import object_at, recording_of
-from kubesched_ui.queries.search_client import FINDER
 from scheduler_core.debugger import change_stream, timepoints
 from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
 from scheduler_core.debugger.timepoints import Asked
@@ -167,7 +167,7 @@ def find_cycles(
 ) -> HttpResponse:
     """The cycles where the expression is true: from a cycle on, or back from it."""
     limit = limit or (100 if direction == "all" else 1)
-    return encoded(FINDER.find(find(Run, run_id), where, start, direction, limit))
+    return encoded(search_client.find_cycles(find(Run, run_id), where, start, direction, limit))
 
 
 def encoded(answer: dict[str, Any]) -> HttpResponse:

@@ -13,8 +13,8 @@ from typing import Any
 
 from kubesched_ui.models import Cycle as StoredCycle
 from kubesched_ui.models import RecordingBlock, Run
+from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.queries.recording_cache import blocks_of, key_of, recording_of
-from kubesched_ui.queries.search_client import Busy
 from kubesched_ui.runs import build_simulation, fork_create
 from kubesched_ui.runs.build_simulation import unknown_of
 from kubesched_ui.runs.services import settings_of
@@ -137,12 +137,12 @@ _causing = threading.Lock()
 
 def cause(a: Run, b: Run, pod: str) -> Cause:
     """The smallest set of differences that makes a pod's outcome b's, found by running: one question at a time. Raises
-    NotRecorded, InputError, Busy."""
+    NotRecorded, InputError, PoolBusy."""
     # What is changed before the first cycle of a fork is recorded with what it began with.
     anew = any(stage["at"] == 1 for run in (a, b) for stage in run.stages)
     inputs = inputs_of(a, anew), inputs_of(b, anew)
     if not _causing.acquire(blocking=False):
-        raise Busy
+        raise PoolBusy
     try:
         return cause_of(*inputs, pod)
     finally:

@@ -18,11 +18,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.presenters import sankey
 from kubesched_ui.queries import comparisons
 from kubesched_ui.queries.comparisons import comparison_of
 from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.queries.search_client import Busy
 from kubesched_ui.runs import fork_create, suggested_comparisons
 from kubesched_ui.views import compare_maps, run_context
 from kubesched_ui.views.errors import readable
@@ -83,7 +83,7 @@ def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
     """Which differences make a pod's outcome what it is, or why that is not known."""
     try:
         return {"did": comparisons.cause(*runs, pod)}
-    except Busy:
+    except PoolBusy:
         return {"nothing_did": "The server is busy. Reload in a few seconds."}
     except (InputError, NotRecorded) as problem:
         return {"nothing_did": str(problem)}

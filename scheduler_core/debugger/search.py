@@ -2,7 +2,7 @@
 
 CEL is typed, cannot loop without end and has budgets of its own for nesting and iterations, but an expression may still
 ask for more memory or time than anybody wants to give it. What is here stops between two cycles; who takes expressions
-from strangers runs it in a process that can be ended (`find_process.py`).
+from strangers runs it in a process that can be stopped.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from django.test import Client
 
 from kubesched_ui.exports import run_export
 from kubesched_ui.models import RecordingBlock, Run
-from kubesched_ui.queries.search_client import FINDER
+from kubesched_ui.offload.pools import stop_pools
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import taught
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True, scope="module")
 def ended() -> Iterator[None]:
     yield
-    FINDER.end()
+    stop_pools()
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Runs expensive or risky work in pools of worker processes with limits of number, memory and time."""

@@ -1,0 +1,134 @@
+"""Searches in a worker: whatever an expression does to it, the web process is unharmed and the next search works."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesched_ui.models import Run
+from kubesched_ui.offload.pool import Pool, PoolBusy, Ticket
+from kubesched_ui.offload.pools import configs, get_pool, stop_pools
+from kubesched_ui.queries import search_client
+from kubesched_ui.queries.search_client import CRASHED, TOO_LONG, find_cycles
+from scheduler_core.debugger.search import WrongExpression
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+LISTS = "[[1,2,3]]{}.size() > 0".format(".map(x, x + x)" * 26)
+TEXTS = "['{}']{}.all(x, refused_by(x))".format("a" * 50, ".map(x, x + x)" * 24)
+TREE = "[[1,2,3]]{}".format(".map(x, [x, x])" * 28)
+MASSES = 'message.matches("{}")'.format("(x{0,900})" * 180)
+
+
+@pytest.fixture
+def run() -> Run:
+    return ran(scenario(node("n1"), *(pod(f"p{i}") for i in range(6))))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def ended() -> Iterator[None]:
+    yield
+    stop_pools()
+
+
+def total(run: Run, where: str = "cycle > 0") -> int:
+    found: int = find_cycles(run, where, None, "all", 10)["total"]
+    return found
+
+
+def process() -> int:
+    (worker,) = get_pool("search").workers
+    return worker.run(os.getpid)  # type: ignore[no-any-return]
+
+
+def peak_mb() -> int:
+    """This process' own."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (LISTS, "needs too much memory"),  # doubles a list 26 times
+        (TEXTS, "needs too much memory"),  # makes the library itself crash
+        (f"{TREE} == {TREE}", TOO_LONG),  # compares trees that share their branches
+    ],
+    ids=["lists", "texts", "trees"],
+)
+def test_an_expression_that_takes_too_much_is_refused(run: Run, where: str, said: str) -> None:
+    before = peak_mb()
+    assert total(run) == 6
+    with pytest.raises(WrongExpression) as wrong:
+        find_cycles(run, where, None, "all", 10)
+    assert said in wrong.value.problem or wrong.value.problem in (CRASHED, TOO_LONG)
+    assert total(run) == 6
+    assert peak_mb() < before + 100
+
+
+def test_a_pattern_as_large_as_a_gigabyte_is_refused_or_answered_and_harms_nobody(run: Run) -> None:
+    before = peak_mb()
+    try:
+        said = str(find_cycles(run, MASSES, None, "all", 10)["total"])  # by a machine that is fast enough
+    except WrongExpression as wrong:
+        said = wrong.problem
+    assert said in ("6", TOO_LONG, CRASHED)
+    assert total(run) == 6
+    assert peak_mb() < before + 100
+
+
+def test_the_process_has_bounded_memory(run: Run) -> None:
+    assert total(run) == 6
+    limits = Path(f"/proc/{process()}/limits").read_text()
+    data_size = next(line for line in limits.splitlines() if line.startswith("Max data size")).split()
+    assert int(data_size[3]) == configs()["search"].memory
+
+
+def test_the_process_is_started_again_when_it_has_died(run: Run) -> None:
+    assert total(run) == 6
+    first = process()
+    os.kill(first, signal.SIGKILL)
+    assert total(run) == 6
+    assert process() != first
+
+
+def test_the_process_knows_no_secrets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "nobody-knows")
+    monkeypatch.setenv("DATABASE_URL", "postgres://nobody-knows")
+    assert total(run) == 6
+    assert b"nobody-knows" not in Path(f"/proc/{process()}/environ").read_bytes()
+
+
+def test_more_runs_than_it_keeps(run: Run) -> None:
+    runs = [run, *(ran(scenario(node("n1"), *(pod(f"p{i}") for i in range(n)), name=f"s{n}")) for n in (1, 2, 3, 4))]
+    for _ in range(2):
+        assert [total(one) for one in runs] == [6, 1, 2, 3, 4]
+
+
+def test_who_waits_too_long_is_told_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool(replace(configs()["search"], wait_seconds=0.01))
+    monkeypatch.setattr(search_client, "get_pool", lambda name: pool)
+    with pool.worker(Ticket()), pytest.raises(PoolBusy):
+        find_cycles(run, "true", None, "all", 1)
+    assert total(run) == 6
+    pool.stop()
+
+
+def test_askers_take_turns(run: Run) -> None:
+    """Blocks are read before, so that threads need not see this test's transaction."""
+    assert total(run) == 6
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(total(run))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == [6] * 8
