@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 from kubesched_ui.editor import service  # noqa: E402
 from kubesched_ui.editor.analysis import reading  # noqa: E402
 from kubesched_ui.editor.limits import MAX_BYTES, SMALL  # noqa: E402
+from kubesched_ui.offload.pools import stop_pools  # noqa: E402
 from scheduler_core.errors import InputError  # noqa: E402
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n"
@@ -106,7 +107,7 @@ def main() -> None:
     large = {name: beside(text) for name, text in shapes(MAX_BYTES) if given.only in name}
     told = {name: {"small_ms": small[name], "large_s": large[name][0], "large": large[name][1]} for name in small}
     print(json.dumps({"small_bytes": SMALL, "large_bytes": MAX_BYTES, "shapes": told}))
-    service.TEXTS.end()
+    stop_pools()
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ UNNAMED = "Composed cluster"
 
 
 def stored(text: str) -> Scenario:
-    """The text as a scenario. Raises InputError for one with errors, and what `asking.read` and uploads raise."""
+    """The text as a scenario. Raises InputError for one with errors, and what `service.read` and uploads raise."""
     read = msgspec.json.decode(service.read(text))
     if read["errors"]:
         first = next(problem for problem in read["problems"] if problem["severity"] == "error")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from django.conf import settings
+
 from kubesched_ui.offload.pool import Pool, PoolConfig
 
 MB = 1024 * 1024
@@ -23,6 +25,14 @@ def configs() -> dict[str, PoolConfig]:
             wait_seconds=10,
             setup="kubesched_ui.queries.search_worker:prepare",
             environment=False,
+        ),
+        # Texts of the scenario editor.
+        "editor": PoolConfig(
+            workers=settings.BESIDE_PROCESSES,
+            memory=settings.COMPOSE_MAX_MEMORY,
+            seconds=settings.COMPOSE_MAX_SECONDS,
+            wait_seconds=20,
+            setup="kubesched_ui.editor.worker:prepare",
         ),
     }
 

@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kubesched_ui.beside.pool import NoAnswer
 from kubesched_ui.editor import schema, service, try_runs
 from kubesched_ui.editor.limits import MAX_BODY, MAX_BYTES
 from kubesched_ui.editor.load import text_of
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import is_number
+from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.views.scenarios import find
 from scheduler_core.errors import InputError
 
@@ -93,11 +93,11 @@ def told(ask: Any) -> HttpResponse:
         return HttpResponse(msgspec.json.encode(ask()), content_type="application/json")
     except (InputError, IngestError) as error:
         return not_told(str(error), 400)
-    except service.Outdated:
+    except service.Superseded:
         return not_told("A newer version of the text was sent.", 409)
-    except NoAnswer as problem:
+    except PoolBusy as problem:
         answer = not_told(str(problem), 503)
-        answer["Retry-After"] = str(problem.again)
+        answer["Retry-After"] = str(problem.retry_after)
         return answer
 
 

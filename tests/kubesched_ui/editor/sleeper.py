@@ -1,23 +1,16 @@
-"""Reads texts as editor/worker.py does, but for those that say how many seconds they take: those it sleeps over."""
+"""Analyzes texts as editor/worker.py does, after sleeping for the seconds that a text names."""
 
 from __future__ import annotations
 
-import sys
 import time
-from typing import Any
 
 from kubesched_ui.editor import worker
 
-_told = worker.told
+_analyze = worker.analyze
 
 
-def told(question: dict[str, Any]) -> dict[str, Any]:
-    first = question["text"].partition("\n")[0]
+def analyze(text: str) -> bytes:
+    first = text.partition("\n")[0]
     if first.startswith("# sleep "):
         time.sleep(float(first.removeprefix("# sleep ")))
-    return _told(question)
-
-
-if __name__ == "__main__":
-    worker.told = told
-    worker.main(int(sys.argv[1]))
+    return _analyze(text)

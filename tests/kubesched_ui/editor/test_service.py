@@ -1,4 +1,4 @@
-"""Texts that are not small are read beside the web process: the same answers, bounds that hold, the newest wins."""
+"""Large texts are read by workers: the same answers, limits that hold, the newest wins."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,12 +15,14 @@ import pytest
 from django.test import Client
 
 from benchmarks.composer import shapes
-from kubesched_ui.beside.pool import NoAnswer, Pool
-from kubesched_ui.editor import service
+from kubesched_ui.editor import service, worker
 from kubesched_ui.editor.analysis import reading
 from kubesched_ui.editor.apply_edits import changed
 from kubesched_ui.editor.limits import SMALL
+from kubesched_ui.offload.pool import Pool, PoolBusy, Ticket
+from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from scheduler_core.errors import InputError
+from tests.kubesched_ui.editor import sleeper
 from tests.kubesched_ui.editor.texts import MIXED
 
 LARGE = MIXED + "#" * SMALL + "\n"
@@ -33,10 +36,10 @@ def sleeps(seconds: float, more: str = "") -> str:
 @pytest.fixture
 def pool(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
-    pool = Pool("tests.kubesched_ui.editor.sleeper", "COMPOSE_MAX_MEMORY")
-    monkeypatch.setattr(service, "TEXTS", pool)
-    yield pool
-    pool.end()
+    monkeypatch.setattr(worker, "analyze", sleeper.analyze)
+    stop_pools()
+    yield get_pool("editor")
+    stop_pools()
 
 
 def begun(ask: Callable[[], bytes]) -> tuple[threading.Thread, list[Any]]:
@@ -63,7 +66,7 @@ def until(true: Callable[[], Any]) -> None:
 
 def test_a_small_text_needs_no_process(pool: Pool) -> None:
     assert service.read(MIXED) == msgspec.json.encode(reading(MIXED))
-    assert pool.made == 0
+    assert not pool.workers
 
 
 def test_answers_are_those_that_would_be_given_here(pool: Pool) -> None:
@@ -74,28 +77,29 @@ def test_answers_are_those_that_would_be_given_here(pool: Pool) -> None:
         service.change(LARGE, [{"thing": 99, "remove": True}])
     with pytest.raises(InputError, match="half of a character"):
         service.read(LARGE + "\ud800")
-    assert pool.made == 1
+    assert len(pool.workers) == 1
 
 
 def test_the_slowest_small_texts_are_read_here(pool: Pool) -> None:
     for name, text in shapes(SMALL):
         assert len(text) <= SMALL, name
         assert msgspec.json.decode(service.read(text))["problems"] is not None, name
-    assert pool.made == 0
+    assert not pool.workers
     service.read("a: &a [x]\nb: *a\n")
-    assert pool.made == 1, "little with aliases may be much"
+    assert len(pool.workers) == 1, "little with aliases may be much"
 
 
 def test_what_takes_too_long_is_stopped_and_the_next_is_answered(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_SECONDS = 1
+    pool.config = configs()["editor"]
     with pytest.raises(InputError, match="the text: takes longer than 1 s to read and was stopped"):
         service.read(sleeps(60))
-    settings.COMPOSE_MAX_SECONDS = 30
     assert service.read(LARGE)
 
 
 def test_what_needs_too_much_memory_is_told(pool: Pool, settings: Any) -> None:
     settings.COMPOSE_MAX_MEMORY = 150 << 20
+    pool.config = configs()["editor"]
     with pytest.raises(InputError, match="the text: takes more than 150 MB of memory to read and was stopped"):
         service.read("[" + "1," * 200_000 + "]")
 
@@ -103,60 +107,55 @@ def test_what_needs_too_much_memory_is_told(pool: Pool, settings: Any) -> None:
 def test_a_process_that_was_killed_is_replaced(pool: Pool) -> None:
     for _ in range(2):
         assert service.read(LARGE)
-        (process,) = pool._idle
-        assert process._process
-        os.kill(process._process.pid, signal.SIGKILL)
-        process._process.wait()
+        os.kill(pool.run(os.getpid), signal.SIGKILL)
 
 
 def test_the_newest_text_of_a_page_stops_the_one_that_is_being_read(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "STOPPED_AFTER", 0.1)
+    monkeypatch.setattr(service, "GRACE_SECONDS", 0.1)
     thread, old = begun(lambda: service.read(sleeps(60), "page"))
-    until(lambda: service._turns.get("page") and service._turns["page"].process)
+    until(lambda: pool.running)
     assert service.read(LARGE, "page") == msgspec.json.encode(reading(LARGE))
     thread.join(30)
-    assert isinstance(old[0], service.Outdated)
-    assert not service._turns
+    assert isinstance(old[0], service.Superseded)
+    assert not service._newest
 
 
 def test_the_newest_text_of_a_page_takes_the_place_of_one_that_waits(pool: Pool) -> None:
-    held = pool.take("")
-    thread, old = begun(lambda: service.read(LARGE, "page"))
-    until(lambda: "page" in service._turns)
-    other, new = begun(lambda: service.read(sleeps(0, "# newer"), "page"))
-    thread.join(30)
-    assert isinstance(old[0], service.Outdated)
-    pool.give(held)
+    with pool.worker(Ticket()):
+        thread, old = begun(lambda: service.read(LARGE, "page"))
+        until(lambda: pool.waiting)
+        other, new = begun(lambda: service.read(sleeps(0, "# newer"), "page"))
+        thread.join(30)
+        assert isinstance(old[0], service.Superseded)
     other.join(30)
     assert new == [msgspec.json.encode(reading(sleeps(0, "# newer")))]
 
 
 def test_texts_of_two_pages_do_not_mind_each_other(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "STOPPED_AFTER", 0.0)
+    monkeypatch.setattr(service, "GRACE_SECONDS", 0.0)
     thread, slow = begun(lambda: service.read(sleeps(0.5), "one"))
-    until(lambda: service._turns.get("one") and service._turns["one"].process)
+    until(lambda: pool.running)
     assert service.read(LARGE, "two")
     thread.join(30)
     assert isinstance(slow[0], bytes)
 
 
-def test_who_finds_all_busy_is_told(pool: Pool, client: Client, monkeypatch: pytest.MonkeyPatch, db: None) -> None:
-    monkeypatch.setattr(service, "WAIT_SECONDS", 0.0)
-    held = pool.take("")
-    with pytest.raises(NoAnswer):
-        service.read(LARGE)
-    answer = client.post("/compose/read/", LARGE, content_type="text/plain")
+def test_who_finds_all_busy_is_told(pool: Pool, client: Client, db: None) -> None:
+    pool.config = replace(pool.config, wait_seconds=0)
+    with pool.worker(Ticket()):
+        with pytest.raises(PoolBusy):
+            service.read(LARGE)
+        answer = client.post("/compose/read/", LARGE, content_type="text/plain")
     assert (answer.status_code, answer["Retry-After"]) == (503, "10")
-    assert "Too many ask at once" in answer.json()["error"]
-    pool.give(held)
+    assert answer.json()["error"] == "The server is busy. Try again in a few seconds."
 
 
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (service.Outdated(), 409, "A newer version of the text was sent."),
+        (service.Superseded(), 409, "A newer version of the text was sent."),
         (InputError("the text", "", "takes longer than 10 s to be read"), 400, "the text: takes longer than 10 s"),
     ],
 )
