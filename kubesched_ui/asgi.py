@@ -40,10 +40,11 @@ from kubesched_ui.live_classes.consumers import room_socket  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
 from kubesched_ui.runtime import startup_lock  # noqa: E402
-from kubesched_ui.websockets.consumers import nothing_here, run_socket  # noqa: E402  (needs the apps loaded)
+from kubesched_ui.websockets.consumers import nothing_here, progress_socket, run_socket  # noqa: E402  (needs the apps loaded)
 
 sockets: dict[str, Any] = {
     r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket,
+    r"^ws/runs/(?P<run_id>\d{1,18})/progress$": progress_socket,
     r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": room_socket,
     r"^ws/rooms/teach/(?P<key>[\w-]{43})$": room_socket,
     r"": nothing_here,

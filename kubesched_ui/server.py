@@ -1,22 +1,15 @@
-"""Daphne with bounds: `python -m kubesched_ui.server -b HOST -p PORT kubesched_ui.asgi:application`.
+"""Serve KubeSched with Daphne: `python -m kubesched_ui.server -b HOST -p PORT kubesched_ui.asgi:application`.
 
-Daphne hands websocket frames to Twisted's transport without asking whether the last ones have left, so a browser
-that reads slowly would have a whole run piled up for it in memory. Here a consumer's `send` returns once the
-transport has room again (Twisted's push producer protocol). What many sockets get is framed and compressed once: a
-consumer may send `frames`, ready to be written, made for the window of compression that its scope's extension
-`kubesched.frames` tells (kubesched_ui/recording). Of many sockets that come at once one is let in at a time, so that
-pages pass them. An answer in parts waits for its reader in the same way, and is broken off if he takes nothing for a
-minute.
+This server adds to Daphne:
 
-Daphne also writes a request's whole body to disk before the application is asked. Here what is beyond the largest
-upload is read and forgotten, and answered with 413; large bodies are bounded in number and bytes, too, and what is
-beyond that is answered with 503. Our own application gets the body as it is on disk; Daphne would pass it on through
-memory. Forms are the application's to read.
-
-An answer whose application fails midway is broken off. When it is told to stop it first finishes what it began
-(runtime/graceful_shutdown.py).
-
-Before it serves KubeSched's own application it gathers the static files.
+* Backpressure. `send` of a websocket message, or of a part of a streamed response, returns when the transport has room
+  again (Twisted's push producers). A response whose client reads nothing for READER_S is aborted. A websocket client
+  that does not answer a ping is disconnected; it resumes with `since`.
+* Limits for request bodies. Daphne writes the whole body to disk before it calls the application. This server discards
+  what exceeds the largest upload and answers 413. It limits the number and the total size of large bodies and answers
+  503 above that. Our application gets the body as the file on disk.
+* Fairness. The server opens one websocket per iteration of the event loop, so pages are served while many connect.
+* A graceful stop (runtime/graceful_shutdown.py), and an access log without secrets.
 """
 
 import asyncio
@@ -34,12 +27,11 @@ from itertools import pairwise
 from typing import Any
 
 import django
-from autobahn.websocket import protocol
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
-from daphne import cli, http_protocol, ws_protocol
-from daphne import server as daphne_server
-from daphne.access import AccessLogGenerator
+from daphne import server as daphne
 from daphne.cli import CommandLineInterface
+from daphne.http_protocol import HTTPFactory, WebRequest
+from daphne.ws_protocol import WebSocketProtocol
 from django.urls import get_resolver
 from twisted.internet import defer
 from twisted.internet.interfaces import IPushProducer
@@ -52,48 +44,48 @@ from kubesched_ui.runtime.fair_scheduler import Turns
 from kubesched_ui.runtime.graceful_shutdown import drain
 from kubesched_ui.runtime.web_supervisor import AGAIN, READY
 
-HANDSHAKE_S = 30  # a thousand that come at once are not turned away because they wait for each other
+HANDSHAKE_S = 30  # Many clients that connect at once wait for each other.
+PING_EVERY_S, PONG_S = 40, 35  # The pong comes before the next ping; proxies close a silent connection after 60 s.
 FILES = 65_536
 SOCKETS = Turns(1)
-READER_S = 60  # for the reader of an answer in parts to take something
+READER_S = 60
+LARGE = 1024  # Bytes of a message that is worth compressing.
 
 
 @implementer(IPushProducer)
 class Gate:
-    """Open while the transport takes more; the transport itself opens and closes it. `moved`: it took what it had."""
+    """A producer whose `open` event is set while the transport has room."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
         self.open.set()
-        self.moved = False
 
     def pauseProducing(self) -> None:
         self.open.clear()
 
     def resumeProducing(self) -> None:
-        self.moved = True
         self.open.set()
 
     def stopProducing(self) -> None:
         self.open.set()
 
 
-class BoundedRequest(http_protocol.WebRequest):
-    """A request whose body is kept up to a limit, where there is room for it."""
+class Request(WebRequest):
+    """A request with a bounded body."""
 
-    limit = env.max_upload() + 1024 * 1024  # a form is a little larger than its files
+    limit = env.max_upload() + 1024 * 1024  # A form is a little larger than its files.
     received = 0
-    length = 0  # as it was announced
+    length = 0  # As announced.
     no_room = ""
-    gate: Gate | None = None  # of an answer in parts
-    turn: asyncio.Future[None] | None = None  # of one that becomes a websocket
-    arriving: set[Any] = set()  # those that are not here as a whole, of all
+    started = False  # Whether the response has started.
+    gate: Gate | None = None  # Of a streamed response.
+    turn: asyncio.Future[None] | None = None  # Of a request that becomes a websocket.
+    arriving: set[Any] = set()  # Requests of all connections that have not arrived completely.
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+        # Twisted would parse forms in memory, and answer a malformed one with an empty 400.
+        super().__init__(*args, parsePOSTFormSubmission=False, **options)
         self.arriving.add(self)
-        # Twisted would read forms, too: all of them in memory, with an empty 400 for a broken one.
-        self._parsePOSTFormSubmission = False
 
     def gotLength(self, length: int | None) -> None:
         self.content = Body(length)
@@ -110,12 +102,16 @@ class BoundedRequest(http_protocol.WebRequest):
             return
         super().handleContentChunk(data)
 
-    def handle_exception(self, exception: BaseException) -> None:
-        """Breaks off what was begun: a file that ends early must not look whole, and nobody waits for its rest.
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        self.started |= message["type"] == "http.response.start"
+        super().handle_reply(message)
 
-        Daphne would begin a second answer here, which raises, and its look after connections would end with that.
+    def handle_exception(self, exception: BaseException) -> None:
+        """Abort a response that has started, so that the client sees that it is incomplete.
+
+        Daphne would start a second response here. That raises, and stops Daphne's check of its connections.
         """
-        if self._response_started:
+        if self.started:
             self.channel.forceAbortClient()
         else:
             super().handle_exception(exception)
@@ -139,11 +135,11 @@ class BoundedRequest(http_protocol.WebRequest):
         return super().process()
 
     async def let_in(self) -> None:
-        """A socket when its turn comes: of a crowd that comes at once, one between two looks at everything else."""
+        """Open a websocket when its turn comes."""
         self.arriving.add(self)
         await SOCKETS.mine()
         self.arriving.discard(self)
-        if self.channel is not None:  # else it went
+        if self.channel is not None:  # Else the client has gone.
             super().process()
 
     def refuse(self, status: int, why: str) -> Any:
@@ -153,121 +149,80 @@ class BoundedRequest(http_protocol.WebRequest):
         return self.finish()
 
 
-http_protocol.WebRequest = BoundedRequest  # Daphne's factory has no option for it
+class RequestFactory(HTTPFactory):
+    """Creates a Request for each HTTP request."""
+
+    def buildProtocol(self, addr: Any) -> Any:
+        protocol = super().buildProtocol(addr)
+        protocol.requestFactory = Request
+        return protocol
 
 
-# Codes that a server may close with (RFC 6455, 7.4.1). Autobahn's `sendClose`, which is for applications, raises for
-# them, and the socket would stay open and silent.
+# Close codes of servers (RFC 6455, 7.4.1). Autobahn's `sendClose` accepts the codes of applications only.
 SERVER_CODES = frozenset({1001, 1011, 1012, 1013})
 
 
-# Windows of compression that messages are made for: browsers take the largest, small devices ask for less.
-WINDOWS = (15, 12)
-
-
-def compression(offers: Sequence[Any]) -> PerMessageDeflateOfferAccept | None:
-    """permessage-deflate, each message by itself, so that one does for all sockets; None: not compressed."""
+def accept_compression(offers: Sequence[Any]) -> PerMessageDeflateOfferAccept | None:
+    """Accept permessage-deflate without context takeover: an idle connection then needs no compression window."""
     for offer in offers:
         if isinstance(offer, PerMessageDeflateOffer):
-            most = offer.request_max_window_bits or max(WINDOWS)
-            if bits := next((bits for bits in WINDOWS if bits <= most), 0):
-                return PerMessageDeflateOfferAccept(offer, no_context_takeover=True, window_bits=bits)
+            return PerMessageDeflateOfferAccept(offer, no_context_takeover=True)
     return None
 
 
-class Websocket(ws_protocol.WebSocketProtocol):
-    """A websocket that is given up when nobody is there, but not while somebody reads slowly."""
+class Websocket(WebSocketProtocol):
+    """A websocket with backpressure that closes its connection cleanly."""
 
     gate: Gate
 
-    def window(self) -> int:
-        """The window of its compression, in bits; 0 without."""
-        return 0 if self._perMessageCompress is None else int(self._perMessageCompress.server_max_window_bits)
-
-    def opened(self) -> None:
-        """From here on it is a websocket."""
-        self.closeHandshakeTimeout = 30  # a reader that lags answers the close when it has read what is before
+    def onConnect(self, request: Any) -> Any:
         self.gate = Gate()
-        self.transport.unregisterProducer()  # the HTTP channel that the websocket took the transport from
+        return super().onConnect(request)
+
+    def onOpen(self) -> None:
+        super().onOpen()
+        self.transport.unregisterProducer()  # The HTTP channel, which handed over the transport.
         self.transport.registerProducer(self.gate, True)
-        with contextlib.suppress(OSError, AttributeError):  # as little in the system's memory as in ours; Linux, TCP
+        with contextlib.suppress(OSError, AttributeError):  # Linux, TCP: bounds the kernel's buffer as well.
             self.transport.getHandle().setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 64 * 1024)
 
-    async def write(self, frames: Sequence[bytes]) -> None:
-        """Hands over frames as they are, each when there is room."""
-        for frame in frames:
-            if self.state == self.STATE_OPEN:
-                self.put(frame)
-                await self.gate.open.wait()
-
-    def put(self, frame: bytes) -> None:
-        """As the transport's `write`, but at once where nothing waits: half the work, for most sockets take it all."""
-        transport = self.transport
-        if getattr(transport, "dataBuffer", None) == b"" and not transport._tempDataBuffer:
-            taken = transport.writeSomeData(frame)
-            if isinstance(taken, int) and taken > 0:
-                frame = frame[taken:]
-        if frame:  # and where the connection is lost, the transport finds out by itself
-            transport.write(frame)
-
     def sendMessage(self, payload: bytes, isBinary: bool = False, **options: Any) -> None:
-        """What is for one socket alone is a sentence: not worth the 256 kB that a compressor takes."""
-        super().sendMessage(payload, isBinary, doNotCompress=True)
+        """Compress large messages only: a compressor takes 256 kB of memory."""
+        super().sendMessage(payload, isBinary, doNotCompress=len(payload) < LARGE)
 
-    def _sendAutoPing(self) -> None:
-        if self.autoPingTimeoutCall is None:  # the answer to the last one may be on its way
-            super()._sendAutoPing()
-
-    def onAutoPingTimeout(self) -> None:
-        """Nothing came back. If it has read on since, the ping lies behind what it has still to read."""
-        if self.gate.moved:
-            self.gate.moved, timer = False, self.factory._batched_timer
-            self.autoPingTimeoutCall = timer.call_later(self.autoPingTimeout, self.onAutoPingTimeout)
+    def serverClose(self, code: int | None = None) -> None:
+        if code in SERVER_CODES:
+            self.sendCloseFrame(code=code, isReply=False)
         else:
-            super().onAutoPingTimeout()
+            super().serverClose(code)
+
+    def dropConnection(self, abort: bool = False) -> None:
+        """End the connection with a FIN after a complete closing handshake.
+
+        Autobahn resets it, and a proxy then logs an error with the address of the websocket.
+        """
+        super().dropConnection(abort and not self.wasClean)
 
 
-class WebsocketFactory(ws_protocol.WebSocketFactory):
-    protocol = Websocket
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.setProtocolOptions(perMessageCompressionAccept=compression)
-
-
-daphne_server.WebSocketFactory = WebsocketFactory
-vars(protocol)["pformat"] = repr  # of all its options, for its own debugging: a third of a handshake
-
-
-class Server(daphne_server.Server):
-    """Replies to websockets wait for the transport; a crowd that comes at once is let in. `hands_over`: the application
-    takes a body as it is on disk."""
+class Server(daphne.Server):
+    """Daphne's server with the limits of this module. `hands_over`: the application takes a body as a file."""
 
     hands_over = False
 
     def __init__(self, application: Any, endpoints: Sequence[str] = (), **options: Any) -> None:
         crowd = [f"{one}:backlog=1024" if one.startswith("tcp:") and "backlog" not in one else one for one in endpoints]
-        longer = dict.fromkeys(("websocket_handshake_timeout", "websocket_connect_timeout"), HANDSHAKE_S)
-        # Never for age: a socket that is closed with 1000 has seen the end of its run.
-        super().__init__(application, crowd, **options | longer | {"websocket_timeout": -1})
+        options |= dict.fromkeys(("websocket_handshake_timeout", "websocket_connect_timeout"), HANDSHAKE_S)
+        # No limit of age: a websocket that is closed with 1000 has sent the end of its run.
+        options |= {"websocket_timeout": -1, "ping_interval": PING_EVERY_S, "ping_timeout": PONG_S}
+        super().__init__(application, crowd, **options)
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
-        if scope["type"] == "websocket":
-            scope["extensions"] = {"kubesched.frames": protocol.window}
-        elif self.hands_over:
+        if scope["type"] == "http" and self.hands_over:
             scope["kubesched.body"], protocol.content = protocol.content, io.BytesIO()
         return super().create_application(protocol, scope)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         kind = message["type"]
-        if kind == "websocket.send" and "frames" in message:
-            await protocol.write(message["frames"])
-            return
-        if kind == "websocket.accept":
-            protocol.opened()
-        if kind == "websocket.close" and (code := message.get("code")) in SERVER_CODES:
-            protocol.sendCloseFrame(code=code, isReply=False)
-            return
         if kind == "http.response.body":
             self.before_part(protocol, message.get("more_body", False))
         await super().handle_reply(protocol, message)
@@ -275,6 +230,11 @@ class Server(daphne_server.Server):
             await protocol.gate.open.wait()
         if kind == "http.response.body" and protocol.gate is not None:
             await self.taken(protocol)
+
+    def log_action(self, protocol: Any, action: str, details: dict[str, Any]) -> None:
+        """Log a request without its query and without the secrets that some addresses contain."""
+        path = hidden(details["path"].partition("?")[0])
+        super().log_action(protocol, action, details | {"path": path})
 
     def before_part(self, protocol: Any, more: bool) -> None:
         """An answer in parts waits for who reads it; else an export would pile up here."""
@@ -294,11 +254,20 @@ class Server(daphne_server.Server):
             if protocol.channel is not None:
                 protocol.channel.forceAbortClient()
 
-    arriving = BoundedRequest.arriving
+    arriving = Request.arriving
 
     def listen_success(self, port: Any) -> None:
         self.ports = [*getattr(self, "ports", ()), port]
         super().listen_success(port)
+        # Daphne's factories have no option for these. Nothing has connected yet.
+        replaced, port.factory = port.factory, RequestFactory(self)
+        replaced.doStop()
+        port.factory.doStart()
+        self.ws_factory.protocol = Websocket
+        self.ws_factory.setProtocolOptions(
+            perMessageCompressionAccept=accept_compression,
+            closeHandshakeTimeout=HANDSHAKE_S,  # A slow client first reads what was sent before the close.
+        )
         if ready := os.environ.pop(READY, ""):  # who keeps this process waits for it
             os.write(int(ready), b".")
             os.close(int(ready))
@@ -328,15 +297,6 @@ def allow_files() -> None:
     if soft < (most := min(hard, FILES) if hard > 0 else FILES):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
-
-class AccessLog(AccessLogGenerator):
-    """Daphne's line a request, without what it asks for and without the secrets that some addresses hold."""
-
-    def write_entry(self, host: str, date: Any, request: str, **more: Any) -> None:
-        super().write_entry(host, date, hidden(request.partition("?")[0]), **more)
-
-
-cli.AccessLogGenerator = AccessLog  # Daphne's command line has no option for it
 
 OURS = "kubesched_ui.asgi:application"
 

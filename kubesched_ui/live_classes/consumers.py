@@ -14,14 +14,12 @@ from django.conf import settings
 from django.http import parse_cookie
 
 from kubesched_ui.live_classes import membership, start
-from kubesched_ui.live_classes.hub import Lookout, Viewer, Words
+from kubesched_ui.live_classes.hub import Lookout, Viewer, encode
 from kubesched_ui.live_classes.removal import REMOVED
 from kubesched_ui.websockets import socket_metrics
-from kubesched_ui.websockets.message_cache import in_thread
 from kubesched_ui.websockets.permissions import Scope
 from kubesched_ui.websockets.websocket_base import (
     FAILED,
-    FRAMES,
     LATER,
     NOT_FOUND,
     OVER,
@@ -30,6 +28,8 @@ from kubesched_ui.websockets.websocket_base import (
     Send,
     attended,
     close,
+    in_thread,
+    send_text,
 )
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ async def serve(scope: Scope, send: Send) -> None:
         socket_metrics.refused += 1
         await close(send, Ending(LATER, CROWDED))
         return
-    here, window = Lookout.here(), scope.get("extensions", {}).get(FRAMES)
+    here = Lookout.here()
     version = parse_qs(scope["query_string"].decode("utf-8", "replace")).get("version", ["0"])[0]
     known = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
     viewer: Viewer | None = None
@@ -70,8 +70,7 @@ async def serve(scope: Scope, send: Send) -> None:
         if found is None:
             await close(send, Ending(NOT_FOUND, NO_ROOM))
             return
-        form, task = window() if window else None, asyncio.current_task()
-        viewer = Viewer(here.watch(found[0]), found[1], known, form, task=task)
+        viewer = Viewer(here.watch(found[0]), found[1], known, task=asyncio.current_task())
         ending = await stream(here, viewer, send)
     except asyncio.CancelledError:
         if viewer is None or viewer.ending is None:  # the socket is gone
@@ -102,30 +101,19 @@ async def stream(here: Lookout, viewer: Viewer, send: Send) -> Ending:
         if seen is None or watch.gone:
             return Ending(NOT_FOUND, NO_ROOM)
         if seen.over or viewer.student in seen.removed:
-            await tell(viewer, send, Words({"over": seen.over or REMOVED}))
+            await send_text(send, encode({"over": seen.over or REMOVED}))
             return Ending(OVER)
         if viewer.version != seen.version or not viewer.told:
             await here.turns.mine()
             if viewer.version != seen.version and seen.shown is not None:
-                await tell(viewer, send, seen.shown)
+                await send_text(send, seen.shown)
             if viewer.student is not None:
                 own = seen.mine.get(viewer.student, seen.none)
                 if own is not None:
-                    await tell(viewer, send, own)
+                    await send_text(send, own)
             viewer.version, viewer.told = seen.version, True
         if viewer.student is None and seen.counts is not None and viewer.counts is not seen.counts:
-            await tell(viewer, send, seen.counts)
+            await send_text(send, seen.counts)
             viewer.counts = seen.counts
         if watch.seen is seen and not watch.gone:
             await here.news(watch)
-
-
-async def tell(viewer: Viewer, send: Send, words: Words) -> None:
-    """Returns when the connection has room for more."""
-    made = words.frames(viewer.form)
-    if viewer.form is None:
-        await send({"type": "websocket.send", "text": made[0].decode()})
-    else:
-        await send({"type": "websocket.send", "frames": made})
-    socket_metrics.messages += 1
-    socket_metrics.octets += sum(map(len, made))

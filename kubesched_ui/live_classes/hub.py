@@ -1,6 +1,6 @@
 """The rooms that sockets of this process watch (websockets/hub.py): each is read once, for all of its sockets.
 
-What a look finds is put into messages once; each socket takes the newest ones, whatever it missed.
+What a look finds is encoded once; each socket takes the newest messages, whatever it missed.
 """
 
 from __future__ import annotations
@@ -18,22 +18,12 @@ from kubesched_ui.live_classes.errors import Refused
 from kubesched_ui.live_classes.models import Room
 from kubesched_ui.live_classes.teacher_actions import OVER
 from kubesched_ui.websockets import hub
-from kubesched_ui.websockets.message_cache import Form, in_thread
-from kubesched_ui.websockets.ws_frames import frames
+from kubesched_ui.websockets.websocket_base import in_thread
 
 
-class Words:
-    """A message for any number of sockets, put into frames once for each form that they take."""
-
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.text = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
-        self.made: dict[Form, tuple[bytes, ...]] = {None: (self.text,)}
-
-    def frames(self, form: Form) -> tuple[bytes, ...]:
-        """As a socket of this form sends it."""
-        if form is not None and form not in self.made:
-            self.made[form] = frames(self.text, form)
-        return self.made[form]
+def encode(message: dict[str, Any]) -> str:
+    """A message as sockets send it."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"))
 
 
 class Seen(NamedTuple):
@@ -43,10 +33,10 @@ class Seen(NamedTuple):
     version: int
     heard: int
     over: str
-    shown: Words | None = None
-    none: Words | None = None
-    mine: dict[int, Words] = {}
-    counts: Words | None = None
+    shown: str | None = None
+    none: str | None = None
+    mine: dict[int, str] = {}
+    counts: str | None = None
     removed: frozenset[int] = frozenset()
 
 
@@ -72,13 +62,13 @@ def read(room: Room, question: Question) -> Seen:
         return known._replace(over=over)
     try:
         if known is None or known.version != room.version:
-            none = Words({"mine": serializers.own(room, room.step, None)})
-            known = Seen(room.version, room.heard, over, Words({"room": serializers.state(room)}), none)
+            none = encode({"mine": serializers.own(room, room.step, None)})
+            known = Seen(room.version, room.heard, over, encode({"room": serializers.state(room)}), none)
         answers = serializers.answers_of(room)
         words = {msgspec.json.encode(one): one for one in answers.values()}  # the same answer is the same message
-        told = {key: Words({"mine": serializers.own(room, room.step, one)}) for key, one in words.items()}
+        told = {key: encode({"mine": serializers.own(room, room.step, one)}) for key, one in words.items()}
         mine = {student: told[msgspec.json.encode(one)] for student, one in answers.items()}
-        counts = Words({"counts": serializers.counted(room, answers)}) if question.teaches else None
+        counts = encode({"counts": serializers.counted(room, answers)}) if question.teaches else None
         return known._replace(heard=room.heard, over=over, mine=mine, counts=counts, removed=serializers.removed(room))
     except Refused as refused:
         return Seen(room.version, room.heard, str(refused))
@@ -91,8 +81,7 @@ class Viewer(hub.Viewer):
     watch: Watch
     student: int | None
     version: int
-    form: Form
-    counts: Words | None = None
+    counts: str | None = None
     told: bool = False  # what is its own
     lag: int = 0  # nothing is behind: the newest is sent, and what came before it does not matter
 

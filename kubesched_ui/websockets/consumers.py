@@ -1,26 +1,27 @@
-"""The websocket of a run: everything recorded since `since`, then what comes, until the run is over.
+"""The websockets of a run: its log, and its progress. docs/websocket.md describes both.
 
-Write, notify, pull: the worker writes events to the database and sends notices; this process looks at the runs that its
-sockets watch (watching.py), reads what is new once (feed.py), and each socket takes it at its own pace. See
-docs/websocket.md.
+The worker writes events to the database and sends notices. This process queries the state of the runs that its sockets
+watch (watching.py), once for all of them; each socket of a log then reads what it has not sent yet.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
 from urllib.parse import parse_qs
 
 from django.conf import settings
 
+from kubesched_ui.event_log.log import join, read_blocks
+from kubesched_ui.outages import trouble_of
 from kubesched_ui.websockets import socket_metrics
-from kubesched_ui.websockets.message_cache import Message, Unreadable
 from kubesched_ui.websockets.permissions import Scope
 from kubesched_ui.websockets.run_hub import Lookout, Viewer
 from kubesched_ui.websockets.websocket_base import (
     BAD_REQUEST,
     FAILED,
-    FRAMES,
     LATER,
     NOT_FOUND,
     OVER,
@@ -30,14 +31,27 @@ from kubesched_ui.websockets.websocket_base import (
     attended,
     close,
     gone,
+    in_thread,
+    send_text,
 )
 
 logger = logging.getLogger(__name__)
 
+MESSAGE_BYTES = 64 * 1024  # Of JSON. A client that reads 2 kB a second answers a ping in time.
+BLOCKS = 500
+PROGRESS_S = 0.5  # Between two messages of progress.
+
+Stream = Callable[[Lookout, Viewer, Send], Awaitable[None]]
+
 
 async def run_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """/ws/runs/{id}?since=N[&pod=ns/name]; text frames {"events": [...]}. Raises as `attended`."""
-    await attended(serve, scope, receive, send)
+    """/ws/runs/{id}?since=N[&pod=ns/name]: text frames {"events": [...]}. Raises as `attended`."""
+    await attended(partial(serve, stream_log), scope, receive, send)
+
+
+async def progress_socket(scope: Scope, receive: Receive, send: Send) -> None:
+    """/ws/runs/{id}/progress: text frames {"progress": {...}}. Raises as `attended`."""
+    await attended(partial(serve, stream_progress), scope, receive, send)
 
 
 async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,8 +62,8 @@ async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
     await gone(receive)
 
 
-async def serve(scope: Scope, send: Send) -> None:
-    """Sends what there is to send. Whatever ends it ends the socket."""
+async def serve(stream: Stream, scope: Scope, send: Send) -> None:
+    """Send what `stream` sends, then close the socket, whatever ended it."""
     query = parse_qs(scope["query_string"].decode("utf-8", "replace"))
     since = query.get("since", ["0"])[0]
     if not (since.isascii() and since.isdigit() and len(since) < 19):
@@ -60,66 +74,82 @@ async def serve(scope: Scope, send: Send) -> None:
         await close(send, Ending(LATER, "Too many people watch runs on this server now."))
         return
     here, run_id = Lookout.here(), int(scope["url_route"]["kwargs"]["run_id"])
-    window = scope.get("extensions", {}).get(FRAMES)
     viewer = Viewer(
         scope=scope,
         run_id=run_id,
         since=int(since),
         pod=query.get("pod", [""])[0].replace("\0", ""),
-        form=window() if window else None,
         watch=here.watch(run_id),
+        log=stream is stream_log,
         task=asyncio.current_task(),
     )
     socket_metrics.sockets.add(viewer)
-    sending = Sending(send)
     try:
-        await stream(here, viewer, sending)
+        await here.join(viewer)
+        await stream(here, viewer, send)
         ending = Ending(OVER)
     except asyncio.CancelledError:
-        if viewer.ending is None:  # the socket is gone
+        if viewer.ending is None:  # The client has disconnected.
             raise
         ending = viewer.ending
-    except Unreadable:
-        ending = Ending(FAILED)
-    except Exception:
-        logger.exception("The websocket of run %s failed", run_id)
+    except Exception as error:
+        socket_metrics.failures += 1
+        problem = error or "no answer"
+        logger.warning("The websocket of run %s failed: %s", run_id, problem, exc_info=not trouble_of(error))
         ending = Ending(FAILED)
     finally:
         socket_metrics.sockets.discard(viewer)
         here.leave(viewer.watch, viewer)
-    await close(send, ending._replace(says="") if sending.midway else ending)
+    await close(send, ending)
 
 
-async def stream(here: Lookout, viewer: Viewer, sending: Sending) -> None:
-    """Until the run is over and all of it is sent."""
-    await here.join(viewer)
+async def stream_log(here: Lookout, viewer: Viewer, send: Send) -> None:
+    """Send the events after `since`, until the run is over and all are sent."""
     watch = viewer.watch
     while watch.active or viewer.since < watch.last_seq:
         if viewer.since >= watch.last_seq:
             await here.news(watch)
-        elif not (viewer.pod and watch.passed_over(viewer)):
-            place = (viewer.run_id, viewer.pod, viewer.since)
-            message = await here.feed.after(place, viewer.form, watch.last_seq, watch.forms)
-            if message.frames:
-                await here.turns.mine()
-                await sending.message(message, viewer.form is None)
-            viewer.since = message.last
+            continue
+        if viewer.pod and watch.skip(viewer):
+            continue
+        socket_metrics.readings += 1
+        last, events = await in_thread(read, viewer.run_id, viewer.pod, viewer.since, watch.last_seq)
+        if events:
+            await here.turns.mine()
+            await send_text(send, f'{{"events":{events}}}')
+        viewer.since = last
 
 
-class Sending:
-    """Sends messages; `midway` while one is under way, for then no other may begin."""
+async def stream_progress(here: Lookout, viewer: Viewer, send: Send) -> None:
+    """Send the newest progress, at most every PROGRESS_S, until the run is over."""
+    watch, sent = viewer.watch, ""
+    while watch.active or sent != watch.progress:
+        if sent == watch.progress:
+            await here.news(watch)
+            continue
+        await here.turns.mine()
+        sent = watch.progress
+        await send_text(send, sent)
+        if watch.active:
+            await asyncio.sleep(PROGRESS_S)
 
-    def __init__(self, send: Send) -> None:
-        self.send = send
-        self.midway = False
 
-    async def message(self, message: Message, as_text: bool) -> None:
-        """Returns when the connection has room for more."""
-        self.midway = True
-        if as_text:
-            await self.send({"type": "websocket.send", "text": message.frames[0].decode()})
-        else:
-            await self.send({"type": "websocket.send", "frames": message.frames})
-        self.midway = False
-        socket_metrics.messages += 1
-        socket_metrics.octets += message.size
+def read(run_id: int, pod: str, since: int, until: int) -> tuple[int, str]:
+    """Read the next events after `since`.
+
+    Args:
+        until: the log is known to reach so far.
+
+    Returns:
+        The seq up to which the reader now knows everything, and a JSON list of events, "" if none is for it.
+    """
+    texts: list[bytes] = []
+    size, reached = 0, since
+    for last, text in read_blocks(run_id, since, pod, BLOCKS):
+        texts.append(text)
+        size, reached = size + len(text), last
+        if size > MESSAGE_BYTES:
+            break
+    else:
+        reached = reached if len(texts) == BLOCKS else max(reached, until)
+    return reached, join(texts).decode() if texts else ""

@@ -1,47 +1,48 @@
-"""The runs that sockets of this process watch (lookout.py): a look asks the database how far they are.
-
-What it finds is told to the run's sockets, which then take what they have not sent yet from the feed, each at its own
-pace.
-"""
+"""The runs that sockets of this process watch (lookout.py): their state, queried once for all sockets."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kubesched_ui.models import EventBlock, Run
 from kubesched_ui.websockets import hub
 from kubesched_ui.websockets.hub import end
-from kubesched_ui.websockets.message_cache import Feed, Form, in_thread
 from kubesched_ui.websockets.permissions import Scope, may_see
-from kubesched_ui.websockets.websocket_base import NOT_FOUND, NOT_YOURS, Ending
+from kubesched_ui.websockets.websocket_base import NOT_FOUND, NOT_YOURS, Ending, in_thread
+
+PROGRESS = (
+    "state", "last_seq", "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "clock",
+)  # fmt: skip
+
 
 STRETCH_BLOCKS = 2000
 
 
 @dataclass(eq=False)
 class Viewer(hub.Viewer):
-    """A socket: what it asked for, and `since`, how far it is."""
+    """A socket. `since`: the last seq that it has sent. `pod`: "" for all pods. `log`: whether it sends the log."""
 
     scope: Scope
     run_id: int
     since: int
     pod: str
-    form: Form
     watch: Watch
+    log: bool
     admitted: bool = False
 
     @property
     def lag(self) -> int:
-        """Events that are there and not sent."""
-        return max(0, self.watch.last_seq - self.since)
+        """Events of the run that were not sent."""
+        return max(0, self.watch.last_seq - self.since) if self.log else 0
 
 
 class Stretch(NamedTuple):
-    """Whose events are after `since`, up to `until`."""
+    """Part of a log: which pods ("": the run itself) have events after `since`, up to `until`."""
 
     since: int
     until: int
@@ -50,16 +51,16 @@ class Stretch(NamedTuple):
 
 @dataclass(eq=False)
 class Watch(hub.Watch):
-    """A run that is watched, as it was when it was last looked at."""
+    """A run that is watched, as it was at the last query. `progress`: the message about it."""
 
     known: bool = False
     active: bool = True
     last_seq: int = 0
-    forms: set[Form] = field(default_factory=set)  # that its sockets took so far
+    progress: str = ""
     stretches: deque[Stretch] = field(default_factory=lambda: deque(maxlen=64))
 
-    def passed_over(self, viewer: Viewer) -> bool:
-        """Takes a socket of one pod over a stretch in which nothing is about that pod, if that is known."""
+    def skip(self, viewer: Viewer) -> bool:
+        """Move a socket of one pod past a stretch that has no event for it. Return whether there was one."""
         for since, until, pods in self.stretches:
             if since <= viewer.since < until and not {viewer.pod, ""} & pods:
                 viewer.since = until
@@ -68,7 +69,7 @@ class Watch(hub.Watch):
 
 
 class Question(NamedTuple):
-    """`of_pods`: whether to tell whose events are new since `last_seq`. `scopes`: who must be allowed to see it."""
+    """What to query of a run. `of_pods`: which pods have events after `last_seq`. `scopes`: sockets to authorize."""
 
     run_id: int
     last_seq: int
@@ -77,61 +78,49 @@ class Question(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """`active`: None where there is no such run."""
+    """A run as it is. `allowed`: for each of the question's scopes whether it may see the run."""
 
-    active: bool | None
-    last_seq: int
+    row: dict[str, Any]
     stretch: Stretch | None
     allowed: list[bool]
 
 
 def look(questions: Iterable[Question]) -> dict[int, Seen]:
-    """How far these runs are."""
+    """Query the state of these runs. A run that does not exist is left out."""
     asked = {question.run_id: question for question in questions}
-    rows = Run.objects.filter(pk__in=asked).values_list("pk", "state", "last_seq")
-    found = {pk: (state in Run.ACTIVE, last_seq) for pk, state, last_seq in rows}
     seen = {}
-    for run_id, question in asked.items():
-        active, last_seq = found.get(run_id, (None, 0))
-        stretch = whose(run_id, question.last_seq, last_seq) if question.of_pods else None
-        seen[run_id] = Seen(active, last_seq, stretch, may_see(run_id, question.scopes) if question.scopes else [])
+    for run_id, *values in Run.objects.filter(pk__in=asked).values_list("pk", *PROGRESS):
+        question, row = asked[run_id], dict(zip(PROGRESS, values, strict=True))
+        stretch = stretch_of(run_id, question.last_seq, row["last_seq"]) if question.of_pods else None
+        seen[run_id] = Seen(row, stretch, may_see(run_id, question.scopes) if question.scopes else [])
     return seen
 
 
-def whose(run_id: int, since: int, until: int) -> Stretch | None:
-    """Whose events these are; None where it would be much to read."""
+def stretch_of(run_id: int, since: int, until: int) -> Stretch | None:
+    """Which pods have events there; None if that takes too many rows."""
     rows = EventBlock.objects.filter(run_id=run_id, last_seq__gt=since, last_seq__lte=until).order_by("last_seq")
     pods = list(rows.values_list("pod", flat=True)[: STRETCH_BLOCKS + 1])
     return Stretch(since, until, frozenset(pods)) if until > since and len(pods) <= STRETCH_BLOCKS else None
 
 
 class Lookout(hub.Lookout[Watch]):
-    """All watches of an event loop, and the feed of their runs."""
+    """All watches of an event loop."""
 
     of = "run"
     spacing_s = 0.1
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.feed = Feed(self.turns)
 
     def begun(self, number: int) -> Watch:
         return Watch(number)
 
     async def join(self, viewer: Viewer) -> None:
-        """Returns once it is known that there is the run and that this socket may see it; else ends the socket."""
+        """Return once the run is known to exist and this socket may see it; else end the socket."""
         viewer.watch.viewers.add(viewer)
-        viewer.watch.forms.add(viewer.form)
         if not viewer.watch.known:
             await self.news(viewer.watch)
         if not (await in_thread(may_see, viewer.run_id, [viewer.scope]))[0]:
             viewer.end(no_such_run(viewer.run_id))
             await asyncio.sleep(0)
         viewer.admitted = True
-
-    def drop(self, watch: Watch) -> None:
-        super().drop(watch)
-        self.feed.forget(watch.number)
 
     async def look_at(self, watches: Sequence[Watch], everyone: bool) -> None:
         viewers = {
@@ -148,18 +137,19 @@ class Lookout(hub.Lookout[Watch]):
         ]
         found = await in_thread(look, questions) if questions else {}
         for watch in watches:
-            seen = found[watch.number]
-            if seen.active is None:
+            if (seen := found.get(watch.number)) is None:
                 end(watch.viewers, no_such_run(watch.number))
                 continue
             refused = [viewer for viewer, yes in zip(viewers[watch.number], seen.allowed, strict=True) if not yes]
             end(refused, Ending(NOT_YOURS, f"Run {watch.number} is not shared with you any more."))
-            watch.known, watch.active, watch.last_seq = True, bool(seen.active), seen.last_seq
+            watch.known, watch.active = True, seen.row["state"] in Run.ACTIVE
+            watch.last_seq = seen.row["last_seq"]
             if seen.stretch is not None:
                 watch.stretches.append(seen.stretch)
+            watch.progress = json.dumps({"progress": seen.row}, separators=(",", ":"))
             self.tell(watch)
 
 
 def no_such_run(run_id: int) -> Ending:
-    """Also said of runs that one may not see: whether they are there is nobody's business."""
+    """The ending for a run that does not exist, or that the client may not see: it must not learn which."""
     return Ending(NOT_FOUND, f"There is no run {run_id}.")

@@ -1,7 +1,7 @@
 """What there is to tell of this process's sockets, for whoever measures: plain values, written by the event loop alone.
 
-`sockets`: those that are open. `messages`: sent to sockets since the process began; `octets`: their bytes on the wire.
-`readings`: messages made from the log. `refused`: sockets turned away because there were too many. `failures`: times
+`sockets`: those that are open. `messages`: sent to sockets since the process began; `octets`: their bytes before
+compression. `readings`: of the log. `refused`: sockets turned away because there were too many. `failures`: times
 that the database could not be asked.
 """
 
@@ -41,8 +41,8 @@ def samples() -> Iterator[Sample]:
     yield Sample("websocket_lag_events_sum", "The same, of all open ones together.", sum(behind))
     for name, told, value in (
         ("websocket_messages", "Sent to websockets.", messages),
-        ("websocket_bytes", "Sent to websockets, on the wire.", octets),
-        ("log_readings", "Messages made of the log, for any number of websockets.", readings),
+        ("websocket_bytes", "Sent to websockets, before compression.", octets),
+        ("log_readings", "Reads of the log for websockets.", readings),
         ("websockets_refused", "Turned away because there were too many.", refused),
         ("websocket_failures", "Times that the database could not be asked for them.", failures),
     ):

@@ -1,30 +1,39 @@
-"""What websockets of any kind have in common: how one is served, what it may be closed with, who is gone."""
+"""What websockets of all kinds share: how one is served, its close codes, and database access off the event loop."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
+from django.db import close_old_connections
+
+from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.permissions import Scope
 
 OVER, LATER, BAD_REQUEST, NOT_YOURS, NOT_FOUND, FAILED = 1000, 1013, 4400, 4403, 4404, 1011
-FRAMES = "kubesched.frames"  # our server sends frames as they are; its extension tells a socket's window (server.py)
+DATABASE_S = 30  # After which a query counts as failed.
+ERROR_S = 1  # For a client to take an error before its websocket is closed.
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+R = TypeVar("R")
+
+THREADS = ThreadPoolExecutor(2, thread_name_prefix="sockets")  # Not those of pages, which may all be busy.
 
 
 class Ending(NamedTuple):
-    """Why a socket is closed: its code, and what is said before, if anything."""
+    """Why a socket is closed: its code, and the error that is sent before, if any."""
 
     code: int
     says: str = ""
 
 
 async def attended(serve: Callable[[Scope, Send], Awaitable[None]], scope: Scope, receive: Receive, send: Send) -> None:
-    """Accepts a socket and serves it until it is gone.
+    """Accept a socket and serve it until it is gone.
 
     Raises what goes wrong in closing; the server then ends the connection itself.
     """
@@ -44,13 +53,43 @@ async def attended(serve: Callable[[Scope, Send], Awaitable[None]], scope: Scope
 
 
 async def gone(receive: Receive) -> None:
-    """Returns when the socket is gone. Nothing need be said to us."""
+    """Return when the client has disconnected. Ignore what it sends."""
     while (await receive())["type"] != "websocket.disconnect":
         pass
 
 
+async def send_text(send: Send, text: str) -> None:
+    """Send a message and count it. Return when the connection has room for more."""
+    await send({"type": "websocket.send", "text": text})
+    socket_metrics.messages += 1
+    socket_metrics.octets += len(text)
+
+
 async def close(send: Send, ending: Ending) -> None:
-    """Says what is wrong in a frame, if anything is, then closes."""
+    """Send the error, if there is one, then close. A slow client reads both later."""
     if ending.says:
-        await send({"type": "websocket.send", "text": json.dumps({"error": ending.says})})
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(
+                send({"type": "websocket.send", "text": json.dumps({"error": ending.says})}), ERROR_S
+            )
     await send({"type": "websocket.close", "code": ending.code})
+
+
+async def in_thread(function: Callable[..., R], *args: Any) -> R:
+    """Call a function that uses the database, in a thread.
+
+    Raises:
+        TimeoutError: it did not return within DATABASE_S.
+        Exception: whatever the function raises.
+    """
+    loop = asyncio.get_running_loop()
+    return await asyncio.wait_for(loop.run_in_executor(THREADS, connected, function, *args), DATABASE_S)
+
+
+def connected(function: Callable[..., R], *args: Any) -> R:
+    """Call with a database connection that is not stale, as Django does for each request."""
+    close_old_connections()
+    try:
+        return function(*args)
+    finally:
+        close_old_connections()

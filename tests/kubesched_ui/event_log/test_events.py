@@ -135,6 +135,8 @@ def test_real_messages_are_as_the_schema_says(schema: jsonschema.Draft202012Vali
         for message in async_to_sync(messages)(f"/ws/runs/{run.pk}"):
             schema.validate(message)
             seen |= {e["type"] for e in message["events"]}
+        (progress,) = async_to_sync(messages)(f"/ws/runs/{run.pk}/progress")
+        schema.validate(progress)
     assert seen == {*PLACED, "run.started", "run.finished", "postfilter", "pod.evicted"}
     assert Run.objects.get(pk=failed.pk).state == "failed"
     (error,) = async_to_sync(messages)("/ws/runs/0")

@@ -1,9 +1,10 @@
-"""Many sockets of one process: the log is read once for all, and whatever ends a socket ends it with a close."""
+"""Many sockets of one process: one query asks how far a run is, and whatever ends a socket ends it with a close."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,9 +17,8 @@ from django.test.utils import CaptureQueriesContext
 from kubesched_ui.asgi import application
 from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.models import Run
-from kubesched_ui.runtime.fair_scheduler import Turns
-from kubesched_ui.websockets import consumers, message_cache, run_hub, socket_metrics
-from tests.kubesched_ui.websockets.viewing import LAST, connect, frames, new_run, seqs, write_run, written
+from kubesched_ui.websockets import consumers, run_hub, socket_metrics
+from tests.kubesched_ui.websockets.viewing import LAST, connect, new_run, seqs, write_run, written
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -46,29 +46,13 @@ async def nobody_left() -> None:
     assert run_hub.Lookout.one is not None
     assert not run_hub.Lookout.one.watches
     assert run_hub.Lookout.one.following is None
-    assert run_hub.Lookout.one.feed.size == 0
 
 
-async def test_one_reading_feeds_all() -> None:
+async def test_sockets_send_each_event_once_and_leave_nothing() -> None:
     run = await written()
-    before = socket_metrics.readings
-    assert await seqs(await connect(run)) == list(range(1, LAST + 1))
-    alone = socket_metrics.readings - before
-    got = await asyncio.gather(*(seqs(socket) for socket in [await connect(run) for _ in range(10)]))
-    assert got == [list(range(1, LAST + 1))] * 10
-    assert socket_metrics.readings - before == 2 * alone  # ten read as often as one
+    got = await asyncio.gather(*(seqs(socket) for socket in [await connect(run, since=n) for n in range(10)]))
+    assert got == [list(range(n + 1, LAST + 1)) for n in range(10)]
     await nobody_left()
-
-
-async def test_who_came_in_elsewhere_meets_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_cache, "MEET", 100)
-    run = await written()
-    ways = []
-    for since in (0, 17, 41):
-        socket = await connect(run, since=since)
-        ways.append([frame[-1]["seq"] for frame in [frame async for frame in frames(socket)]])
-    meeting = set(ways[0]) & set(ways[1]) & set(ways[2])
-    assert len({seq // 100 for seq in meeting}) == len({seq // 100 for seq in ways[0]}) - 1  # one after each hundred
 
 
 async def test_sockets_of_one_pod_do_not_read_what_is_not_theirs() -> None:
@@ -87,7 +71,7 @@ def fails(*_: Any) -> Any:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-@pytest.mark.parametrize("broken", [(run_hub, "look"), (message_cache, "read"), (run_hub, "may_see")])
+@pytest.mark.parametrize("broken", [(run_hub, "look"), (consumers, "read"), (run_hub, "may_see")])
 async def test_a_database_that_is_away_ends_every_socket(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run) for _ in range(5)]
@@ -170,7 +154,8 @@ async def test_a_reader_who_takes_nothing_holds_one_message_and_can_be_ended(mon
     monkeypatch.setattr(run_hub, "may_see", nobody)
     while sent[-1]["type"] != "websocket.close":
         await asyncio.sleep(0.01)
-    assert sent[2:] == [{"type": "websocket.close", "code": 4403}]  # no sentence in the middle of a message
+    assert [message["type"] for message in sent[2:]] == ["websocket.send", "websocket.close"]
+    assert sent[-1]["code"] == 4403
     tell({"type": "websocket.disconnect"})
     await task
 
@@ -189,16 +174,6 @@ async def test_sockets_that_vanish_leave_nothing_behind() -> None:
             break
         await asyncio.sleep(0.01)
     assert len(asyncio.all_tasks()) < 10
-
-
-async def test_what_nobody_waits_for_any_more_is_not_kept() -> None:
-    run = await written()
-    here = message_cache.Feed(Turns())
-    gone = asyncio.create_task(here.after((run.pk, "", 0), None, LAST, ()))
-    await asyncio.sleep(0)
-    gone.cancel()
-    await asyncio.gather(*here.tasks)
-    assert (here.kept, here.size) == ({}, 0)
 
 
 async def test_who_is_one_too_many_is_told_so(settings: Any) -> None:
@@ -234,3 +209,37 @@ async def test_the_log_is_read_in_the_order_of_an_index() -> None:
     plan = await database_sync_to_async(plans)()
     assert plan
     assert [step for step in plan if "USING INDEX" not in step or "B-TREE" in step] == []
+
+
+async def progress_of(run: Run) -> WebsocketCommunicator:
+    socket = WebsocketCommunicator(application, f"/ws/runs/{run.pk}/progress")
+    assert (await socket.connect(timeout=5))[0]
+    return socket
+
+
+async def test_progress_is_coalesced_and_ends_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumers, "PROGRESS_S", 0.2)
+    run: Run = await database_sync_to_async(new_run)()
+    sockets, began = [await progress_of(run) for _ in range(3)], time.monotonic()
+    await asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.03)
+    for socket in sockets:
+        messages = []
+        while (message := await socket.receive_output(timeout=5))["type"] == "websocket.send":
+            messages.append(json.loads(message["text"])["progress"])
+        assert message["code"] == 1000
+        assert 2 <= len(messages) <= 2 + (time.monotonic() - began) / 0.2
+        assert messages[0]["state"] == "running"
+        assert messages[-1]["state"] == "done"
+        assert (messages[-1]["last_seq"], messages[-1]["cycles_done"]) == (LAST, 120)
+        seen = [message["last_seq"] for message in messages]
+        assert seen == sorted(set(seen))
+    await nobody_left()
+
+
+async def test_progress_needs_the_right_to_see_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    run: Run = await database_sync_to_async(new_run)()
+    open_one = await progress_of(run)
+    assert json.loads(await open_one.receive_from(timeout=5))["progress"]["state"] == "running"
+    monkeypatch.setattr(run_hub, "may_see", nobody)
+    assert await closed(await progress_of(run)) == (4404, f"There is no run {run.pk}.")
+    assert await closed(open_one) == (4403, f"Run {run.pk} is not shared with you any more.")

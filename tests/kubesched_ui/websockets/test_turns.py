@@ -1,0 +1,27 @@
+"""Waiting sockets are served in small groups."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kubesched_ui.runtime.fair_scheduler import AT_ONCE, Turns
+
+
+@pytest.mark.asyncio
+async def test_others_get_through_between_the_turns_of_many() -> None:
+    turns, loop = Turns(), asyncio.get_running_loop()
+    waiting: list[asyncio.Future[Any]] = [loop.create_future() for _ in range(3 * AT_ONCE)]
+    served: list[int] = []
+    turns.call(waiting)
+
+    def look() -> None:
+        served.append(sum(future.done() for future in waiting))
+        if served[-1] < len(waiting):
+            loop.call_soon(look)
+
+    look()
+    await asyncio.gather(*waiting)
+    assert served[:3] == [0, AT_ONCE, 2 * AT_ONCE]
