@@ -201,7 +201,11 @@ class Websocket(WebSocketProtocol):
 
         Autobahn resets it, and a proxy then logs an error with the address of the websocket.
         """
-        super().dropConnection(abort and not self.wasClean)
+        if self.wasClean:
+            abort = False
+            self.transport.unregisterProducer()  # Twisted waits for a producer that is paused.
+            self.gate.open.set()
+        super().dropConnection(abort)
 
 
 class Server(daphne.Server):

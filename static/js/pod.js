@@ -3,7 +3,7 @@ import { showClaims } from "./claims.js";
 import { onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
 import { NodeList } from "./nodelist.js";
-import { follow } from "./socket.js";
+import { followPod } from "./socket.js";
 import { showTrials, trialBy } from "./trials.js";
 
 const POINTS = [
@@ -277,8 +277,7 @@ async function reload() {
 const page = document.getElementById("pod");
 if (page.dataset.live) {
   let due = 0;
-  follow(page.dataset.live, Number(page.dataset.seq), {
-    pod: page.dataset.pod,
+  followPod(page.dataset.live, page.dataset.pod, Number(page.dataset.seq), {
     onEvents(events) {
       for (const event of events)
         if (POINTS.includes(event.type))

@@ -1,33 +1,21 @@
-// A run in progress: counts move with every frame of events; tables and charts follow at a pace the page can keep.
-// Of a run in time only the events of the run itself are followed: a day has a million, and its clock tells how far it is.
+// The page of a run. While the run is active, its progress arrives over a websocket; the page then fetches its parts,
+// tables and charts, as often as the server answers in time.
 import { drawCharts, redraw } from "./charts.js";
 import { onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
-import { follow } from "./socket.js";
+import { connect } from "./socket.js";
 
 const page = document.getElementById("run");
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
-const latest = new Map(); // pod -> outcome of its newest cycle
 const inTime = page.dataset.inTime !== undefined;
-const NOBODY = "-/-"; // no pod has this name
-let cycles = null;
 
-function tally(events) {
-  for (const event of events) {
-    if (event.type === "run.started") page.dataset.total = event.data.pods ?? page.dataset.total;
-    if (event.type !== "cycle.finished") continue;
-    cycles += 1;
-    latest.set(event.pod, event.data.result);
-  }
-}
-
-function show() {
-  const total = Math.max(Number(page.dataset.total) || 0, cycles);
+function showProgress(done, planned) {
+  const total = Math.max(planned, done);
   const number = new Intl.NumberFormat("en");
   const progress = document.getElementById("progress");
   progress.max = total || 1;
-  progress.value = cycles;
-  part("cycles").firstChild.textContent = `${number.format(cycles)} `;
+  progress.value = done;
+  part("cycles").firstChild.textContent = `${number.format(done)} `;
   const of = part("cycles").querySelector("span");
   if (of && total) of.textContent = `/ ${number.format(total)}`;
 }
@@ -58,10 +46,9 @@ async function refresh() {
 }
 
 function live() {
-  cycles = Number(document.getElementById("progress").value);
+  let seen = Number(page.dataset.seq);
   let changed = false;
   let over = false;
-  let painting = false;
   async function pace() {
     while (!over) {
       const began = performance.now();
@@ -76,18 +63,11 @@ function live() {
     }
     await refresh().catch(() => location.reload());
   }
-  follow(page.dataset.live, Number(page.dataset.seq), {
-    pod: inTime ? NOBODY : "",
-    onEvents(events) {
-      changed = true;
-      if (inTime) return;
-      tally(events);
-      if (painting) return;
-      painting = true;
-      requestAnimationFrame(() => {
-        painting = false;
-        show();
-      });
+  connect(page.dataset.live, {
+    onMessage({ progress }) {
+      if (progress.last_seq !== seen) changed = true;
+      seen = progress.last_seq;
+      if (!inTime) showProgress(progress.cycles_done, progress.cycles_total);
     },
     onEnd() {
       over = true;

@@ -1,17 +1,18 @@
-// A run's events, every one once and in order: connects, resumes after `since` when cut off, ends with the run.
+// Websockets of pages: connect, and reconnect after an interruption (docs/websocket.md).
 import { afterClose } from "./backoff.js";
 
 const SETTLED = 1500; // milliseconds after which a socket that is still open counts as a success
 
-// Says what is going on where the page has a place for it.
-function tell(text) {
+// Shows the state of the connection where the page has a place for it.
+function showState(text) {
   const place = document.querySelector("[data-link]");
   if (place && place.textContent !== text) place.textContent = text;
 }
 
-export function follow(path, since, { pod = "", onEvents, onEnd, onState = tell }) {
-  let seen = since;
-  let tries = 0; // in a row, without an event
+// Opens `path` with the query that `query()` returns at each attempt, and calls `onMessage` with each message.
+// `onMessage` returns true when nothing more is to come. Calls `onEnd` once, when the socket is not opened again.
+export function connect(path, { query = () => ({}), onMessage, onEnd }) {
+  let tries = 0; // in a row, without a message
   let over = false;
 
   function end() {
@@ -20,44 +21,54 @@ export function follow(path, since, { pod = "", onEvents, onEnd, onState = tell 
     onEnd?.();
   }
 
-  function connect() {
+  function open() {
     const address = new URL(path, location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-    address.searchParams.set("since", seen);
-    if (pod) address.searchParams.set("pod", pod);
+    for (const [name, value] of Object.entries(query())) address.searchParams.set(name, value);
     const socket = new WebSocket(address);
     let said = "";
+    function settle() {
+      if (socket.readyState !== WebSocket.OPEN) return; // accepted, then refused
+      tries = 0;
+      showState("");
+    }
+    socket.onopen = () => setTimeout(settle, SETTLED);
     socket.onmessage = ({ data }) => {
-      const { events = [], error } = JSON.parse(data);
-      if (error) {
-        said = error;
+      const message = JSON.parse(data);
+      if (message.error) {
+        said = message.error;
         return;
       }
-      const fresh = events.filter((event) => event.seq > seen);
-      if (!fresh.length) return;
-      tries = 0;
-      onState("");
-      seen = fresh.at(-1).seq;
-      onEvents(fresh);
-      if (fresh.at(-1).type === "run.finished") end();
+      settle();
+      if (onMessage(message)) end();
     };
-    socket.onopen = () => setTimeout(settled, SETTLED);
-    function settled() {
-      if (socket.readyState !== WebSocket.OPEN) return; // let in and turned away
-      tries = 0;
-      onState("");
-    }
     socket.onclose = ({ code }) => {
       if (over) return;
       const { wait, says } = afterClose(code, said, tries, Math.random());
-      onState(says);
+      if (says || wait !== null) showState(says); // the page of a room has shown why it is over
       if (wait === null) {
         end();
         return;
       }
       tries += 1;
-      setTimeout(connect, wait);
+      setTimeout(open, wait);
     };
   }
-  connect();
+  open();
+}
+
+// The events of a pod and of its run after `since`, each once and in order, until the run is over.
+export function followPod(path, pod, since, { onEvents, onEnd }) {
+  let seen = since;
+  connect(path, {
+    query: () => ({ since: seen, pod }),
+    onMessage({ events }) {
+      const fresh = events.filter((event) => event.seq > seen);
+      if (!fresh.length) return false;
+      seen = fresh.at(-1).seq;
+      onEvents(fresh);
+      return fresh.at(-1).type === "run.finished";
+    },
+    onEnd,
+  });
 }

@@ -24,4 +24,4 @@ def test_every_pure_module_is_tested() -> None:
     scripts = (HERE.parents[1] / "static" / "js").rglob("*.js")
     pure = {path.stem for path in scripts if path.read_text().startswith("// @ts-check")}
     assert pure
-    assert pure == {path.name.removesuffix(".test.js") for path in HERE.glob("*.test.js")}
+    assert pure <= {path.name.removesuffix(".test.js") for path in HERE.glob("*.test.js")}

@@ -1,43 +1,9 @@
-// The websocket of a room: comes back when it is cut off, and says what the page knows already.
-import { afterClose } from "../backoff.js";
+// What the pages of rooms share: the websocket of a room, and the parts that the server renders.
+import { connect } from "../socket.js";
 
-const SETTLED = 1500; // milliseconds after which a socket that is still open counts as a success
-
-function tell(text) {
-  const place = document.querySelector("[data-link]");
-  if (place && place.textContent !== text) place.textContent = text;
-}
-
-// `known()`: the version that the page shows; `heard(message)`: for each; `lost()`: it was cut off.
-export function link(path, { known, heard, lost }) {
-  let tries = 0; // in a row
-  function connect() {
-    const address = new URL(path, location.href);
-    address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-    address.searchParams.set("version", known());
-    const socket = new WebSocket(address);
-    let said = "";
-    socket.onmessage = ({ data }) => {
-      const message = JSON.parse(data);
-      if (message.error) said = message.error;
-      else heard(message);
-    };
-    socket.onopen = () => setTimeout(settled, SETTLED);
-    function settled() {
-      if (socket.readyState !== WebSocket.OPEN) return; // let in and turned away
-      tries = 0;
-      tell("");
-    }
-    socket.onclose = ({ code }) => {
-      const { wait, says } = afterClose(code, said, tries, Math.random());
-      if (says || wait !== null) tell(says); // why it is over was said already
-      if (wait === null) return;
-      tries += 1;
-      lost?.();
-      setTimeout(connect, wait);
-    };
-  }
-  connect();
+// `known()`: the version that the page shows; `heard(message)`: for each.
+export function link(path, { known, heard }) {
+  connect(path, { query: () => ({ version: known() }), onMessage: (message) => void heard(message) });
 }
 
 const made = new WeakMap(); // a place of a part -> what it was given last, as the browser writes it
