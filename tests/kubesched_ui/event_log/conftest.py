@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.websockets import hub, message_cache, run_hub
+from kubesched_ui.websockets import consumers, hub, run_hub
 
 
 @pytest.fixture
@@ -16,4 +16,4 @@ def forgetful_layer(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     }
     monkeypatch.setattr(hub, "POLL_S", 0.05)
     monkeypatch.setattr(run_hub.Lookout, "spacing_s", 0.01)
-    monkeypatch.setattr(message_cache, "MESSAGE_BYTES", 2000)  # many frames
+    monkeypatch.setattr(consumers, "MESSAGE_BYTES", 2000)  # many frames
