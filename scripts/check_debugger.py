@@ -1,6 +1,6 @@
 """What forks and causes promise, checked over many runs; prints one JSON line.
 
-    python scripts/check_debugger.py [--golden FOLDER] [--runs 30] [--cycles 5] [--cases 200]
+    python scripts/check_debugger.py [--runs 30] [--cycles 5] [--cases 200]
 
 Forks: runs of conformance cases and samples are forked before some cycles. Without changes the fork must be the run.
 With skip, weight and place its beginning must be the run's, and all its cycles those of a run made from scratch that
@@ -26,6 +26,7 @@ from scheduler_core.debugger.fork.stages import Stage  # noqa: E402
 from scheduler_core.debugger.mutations import read_changes  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 from scheduler_core.virtual_time.scenario_run import ScenarioRun  # noqa: E402
+from tests.conformance import golden_cases  # noqa: E402
 from tests.scheduler_core.debugger.causes import check, differing  # noqa: E402
 from tests.scheduler_core.debugger.forking import (  # noqa: E402
     Kept,
@@ -35,9 +36,8 @@ from tests.scheduler_core.debugger.forking import (  # noqa: E402
     played,
     played_in_time,
 )
-from tests.scheduler_core.debugger.live import SAMPLES, golden_cases, scenario_at  # noqa: E402
+from tests.scheduler_core.debugger.live import SAMPLES, scenario_at  # noqa: E402
 
-CASES = "cases.jsonl.gz"
 IN_TIME = 6  # of the runs that are forked
 
 
@@ -56,10 +56,10 @@ def changes_at(kept: Kept, cycle: int, chance: random.Random) -> list[dict[str, 
     ]
 
 
-def forks_once(golden: Path, runs: int, cycles: int) -> Counter[str]:
+def forks_once(runs: int, cycles: int) -> Counter[str]:
     """Forks of runs in one pass."""
     found: Counter[str] = Counter()
-    for case in some_cases(golden, runs):
+    for case in some_cases(runs):
         settings = {
             "release": case["kubernetes"],
             "config": case.get("config"),
@@ -85,9 +85,9 @@ def forks_once(golden: Path, runs: int, cycles: int) -> Counter[str]:
     return found
 
 
-def some_cases(golden: Path, runs: int) -> list[dict[str, Any]]:
+def some_cases(runs: int) -> list[dict[str, Any]]:
     """Cases of several pods, spread over the sets."""
-    every = [case for release in ("v1.27", "v1.34") for case in golden_cases(golden / release / CASES)]
+    every = [case for release in ("v1.27", "v1.34") for case in golden_cases(release)]
     several = [case for case in every if len(case.get("pods") or ()) > 4]
     return several[:: max(1, len(several) // max(runs, 1))][:runs]
 
@@ -111,10 +111,10 @@ def forks_in_time(runs: int, cycles: int) -> Counter[str]:
     return found
 
 
-def causes(golden: Path, cases: int) -> dict[str, Any]:
+def causes(cases: int) -> dict[str, Any]:
     """The causes over two releases, up to two pods of each case that differs."""
     checked, sizes, named = 0, Counter[int](), Counter[str]()
-    for case in [case for release in ("v1.27", "v1.34") for case in golden_cases(golden / release / CASES)]:
+    for case in [case for release in ("v1.27", "v1.34") for case in golden_cases(release)]:
         for a, b, pod in differing(case, "1.27", "1.34", most=2):
             cause = check(a, b, pod)
             checked += 1
@@ -127,16 +127,15 @@ def causes(golden: Path, cases: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--golden", type=Path, default=ROOT / "tests" / "golden")
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--cycles", type=int, default=5)
     parser.add_argument("--cases", type=int, default=200)
     args = parser.parse_args()
     began = time.perf_counter()
     told = {
-        "forks in one pass": forks_once(args.golden, args.runs - IN_TIME, args.cycles),
+        "forks in one pass": forks_once(args.runs - IN_TIME, args.cycles),
         "forks in time": forks_in_time(IN_TIME, args.cycles),
-        "causes": causes(args.golden, args.cases),
+        "causes": causes(args.cases),
     }
     print(json.dumps(told | {"seconds": round(time.perf_counter() - began, 1)}))
 

@@ -1,6 +1,6 @@
 """Remedies over conformance cases: how many unschedulable cycles have one, and whether all hold.
 
-    python scripts/check_remedies.py ../shared/golden/v1.34/cases.jsonl.gz [--every N] [--show]
+    python scripts/check_remedies.py v1.34 [--every N] [--show]
 
 Each remedy is proved anew, apart from the search: the case is run from its beginning up to the cycle, the changes are
 done there, and the pod is tried and bound; then again without any one of the changes. Where none is of the pod's side,
@@ -25,7 +25,8 @@ sys.path.insert(0, str(ROOT))
 
 from scheduler_core.cycle.trace import CycleTrace  # noqa: E402
 from scheduler_core.debugger.suggestions.search import remedies  # noqa: E402
-from tests.scheduler_core.debugger.live import golden_cases, simulation_of_case  # noqa: E402
+from tests.conformance import golden_cases  # noqa: E402
+from tests.scheduler_core.debugger.live import simulation_of_case  # noqa: E402
 from tests.scheduler_core.debugger.relaxing import NEVER, relaxed  # noqa: E402
 from tests.scheduler_core.debugger.remedied import check, replayed, stuck  # noqa: E402
 
@@ -41,7 +42,7 @@ def refused_by(trace: CycleTrace) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", type=Path)
+    parser.add_argument("cases", help="a set in tests/golden")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
@@ -49,7 +50,7 @@ def main() -> int:
     kinds: dict[str, Counter[str]] = {name: Counter() for name in ("first", "without", "left_out", "no_pod_side")}
     wrong: list[str] = []
     slowest = 0.0
-    for case in golden_cases(args.cases)[:: args.every]:
+    for case in golden_cases(args.cases, whole=True)[:: args.every]:
         for trace, again in stuck(simulation_of_case(case)):
             cycles += 1
             simulation, start = again(), time.perf_counter()

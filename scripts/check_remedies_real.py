@@ -1,6 +1,6 @@
 """Remedies over real clusters with pods broken as people break them: does each place the pod, is the undoing first?
 
-    python scripts/check_remedies_real.py ../shared/real/clusters [--most 60]
+    python scripts/check_remedies_real.py tests/data/clusters [--most 60]
 
 Prints one JSON line: by kind of break how many there were, in how many the first or second remedy undoes it.
 """

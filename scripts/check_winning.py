@@ -1,6 +1,6 @@
 """What would have a node win, over conformance cases: how many losing nodes have an answer, and whether all hold.
 
-    python scripts/check_winning.py ../shared/golden/v1.34/cases.jsonl.gz [--every N] [--show]
+    python scripts/check_winning.py v1.34 [--every N] [--show]
 
 Of each cycle that placed its pod three nodes are asked about: the best that lost (or tied), the worst that was scored,
 and one that refused the pod. Each answer is proved anew as in check_remedies.py: the case is run from its beginning,
@@ -27,7 +27,8 @@ sys.path.insert(0, str(ROOT))
 from scheduler_core.cycle.trace import CycleTrace  # noqa: E402
 from scheduler_core.debugger.suggestions.prefer_node import make_win  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
-from tests.scheduler_core.debugger.live import golden_cases, simulation_of_case  # noqa: E402
+from tests.conformance import golden_cases  # noqa: E402
+from tests.scheduler_core.debugger.live import simulation_of_case  # noqa: E402
 from tests.scheduler_core.debugger.relaxing import NEVER  # noqa: E402
 from tests.scheduler_core.debugger.remedied import check_wins, replayed, stuck  # noqa: E402
 
@@ -55,14 +56,14 @@ def in_the_way(trace: CycleTrace, row: int) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", type=Path)
+    parser.add_argument("cases", help="a set in tests/golden")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
     asked, having, first, without = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     shown, slowest = 0, 0.0
     wrong: list[str] = []
-    for case in golden_cases(args.cases)[:: args.every]:
+    for case in golden_cases(args.cases, whole=True)[:: args.every]:
         for trace, again in stuck(simulation_of_case(case), "scheduled", percentage=case.get("percentage")):
             anew = partial(replayed, partial(simulation_of_case, case), trace.number - 1)
             names = _names(again())

@@ -1,7 +1,7 @@
-"""python scripts/select_golden.py FOLDER TARGET [N]: the N smallest cases (10) of each kind, with their decisions.
+"""python scripts/select_golden.py FOLDER [N]: write selection.txt, the names of the N smallest cases (10) of each kind.
 
-A case is as large as the two together. Of `sampling`, which needs more than 100 nodes, two fifths of N. The same cases
-give the same bytes.
+A case is as large as its line and its decisions together. Of `sampling`, which needs more than 100 nodes, two fifths
+of N. The cases stay in the order of the set.
 """
 
 import gzip
@@ -12,28 +12,21 @@ from pathlib import Path
 import msgspec
 
 
-def lines(path: Path) -> dict[str, bytes]:
-    """Name -> line."""
+def sizes(path: Path) -> dict[str, int]:
+    """Return the length of each case's line by its name."""
     with gzip.open(path) as stream:
-        return {msgspec.json.decode(line)["name"]: line for line in stream if line.strip()}
+        return {msgspec.json.decode(line)["name"]: len(line) for line in stream if line.strip()}
 
 
-def select(folder: Path, target: Path, count: int) -> None:
-    cases, expected = lines(folder / "cases.jsonl.gz"), lines(folder / "expected.jsonl.gz")
+def select(folder: Path, count: int) -> None:
+    cases, expected = sizes(folder / "cases.jsonl.gz"), sizes(folder / "expected.jsonl.gz")
     kinds = defaultdict(list)
-    for name in cases:
-        kinds[name.split("-")[0]].append(name)
-
-    def size(name: str) -> tuple[int, str]:
-        return len(cases[name]) + len(expected[name]), name
-
+    for name, size in cases.items():
+        kinds[name.split("-")[0]].append((size + expected[name], name))
     wanted = {kind: max(1, count * 2 // 5) if kind == "sampling" else count for kind in kinds}
-    smallest = {name for kind, names in kinds.items() for name in sorted(names, key=size)[: wanted[kind]]}
-    target.mkdir(parents=True, exist_ok=True)
-    for file, found in (("cases.jsonl.gz", cases), ("expected.jsonl.gz", expected)):
-        kept = b"".join(line.rstrip() + b"\n" for name, line in found.items() if name in smallest)
-        (target / file).write_bytes(gzip.compress(kept, 9, mtime=0))
+    smallest = {name for kind, named in kinds.items() for _, name in sorted(named)[: wanted[kind]]}
+    (folder / "selection.txt").write_text("".join(f"{name}\n" for name in cases if name in smallest))
 
 
 if __name__ == "__main__":
-    select(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 10)
+    select(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10)

@@ -14,7 +14,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-OPENB = Path("../shared/real/openb")  # where the trace lies unless told
+OPENB = Path("tests/data/openb")  # the default, from the root of a checkout
 
 
 def _node(i: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import signal
@@ -21,6 +20,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from tests.conformance import golden_cases
 from tests.kubesched_ui.instance import CHECKOUT, POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
 
 NODES, PODS = 300, 1500
@@ -276,10 +276,9 @@ def test_cancel_and_delete(instance: Instance, scenario: int) -> None:
 def test_conformance_cases_replayed_over_http_are_as_the_core_replays_them(
     instance: Instance, tmp_path: Path, checkout: Path
 ) -> None:
-    with gzip.open(checkout / "tests" / "golden" / "v1.34" / "cases.jsonl.gz", "rt") as lines:
-        chosen = [line for number, line in enumerate(lines) if number % 40 == 0]
     cases = tmp_path / "cases.jsonl"
-    cases.write_text("".join(chosen))
+    chosen = golden_cases("v1.34")[::40]
+    cases.write_text("".join(json.dumps(case) + "\n" for case in chosen))
     url = f"http://127.0.0.1:{instance.port}"
     over_http = subprocess.run(
         [sys.executable, "scripts/replay_over_http.py", cases, "--url", url],

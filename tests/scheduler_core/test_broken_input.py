@@ -2,24 +2,20 @@
 
 import copy
 import datetime
-import gzip
 import math
 import random
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases
 from tests.scheduler_core.build import Raw, node, pod, selector
-
-GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def run(*objects: Any, release: str = "1.34") -> list[CycleTrace]:
@@ -366,12 +362,11 @@ def seeds() -> list[Raw]:
     cases: list[Raw] = []
     for release in ("v1.27", "v1.34"):
         kinds: Counter[str] = Counter()
-        with gzip.open(GOLDEN / release / "cases.jsonl.gz") as stream:
-            for case in map(msgspec.json.decode, stream):
-                kind = case["name"].split("-")[0]
-                kinds[kind] += 1
-                if kinds[kind] <= 2 and kind != "sampling":
-                    cases.append(case)
+        for case in golden_cases(release):
+            kind = case["name"].split("-")[0]
+            kinds[kind] += 1
+            if kinds[kind] <= 2 and kind != "sampling":
+                cases.append(case)
     return cases
 
 

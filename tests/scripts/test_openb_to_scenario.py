@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_ui.ingest import IngestResult, ingest_files
+from tests.clusters import DATA
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nopenb-node-0,32000,262144,0,\nopenb-node-1,96000,393216,8,G2\n"
 PODS = """\
@@ -16,7 +17,7 @@ late,6000,12288,1,460,,LS,Running,427061,12902960,427061
 early,12000,16384,2,1000,V100M16|V100M32,BE,Pending,60,12537496,
 plain,4000,8192,0,0,,LS,Failed,61,62,
 """
-REAL = Path(__file__).resolve().parents[3] / "shared" / "real" / "openb"
+TRACE = DATA / "openb"
 
 
 def convert(checkout: Path, *arguments: str) -> IngestResult:
@@ -65,9 +66,8 @@ def test_says_what_is_wrong(text: str, said: str, tmp_path: Path, checkout: Path
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="../shared/real/openb is not there")
 def test_the_whole_trace(checkout: Path) -> None:
-    files = (str(REAL / "openb_node_list_all_node.csv.gz"), str(REAL / "openb_pod_list_default.csv.gz"))
+    files = (str(TRACE / "openb_node_list_all_node.csv.gz"), str(TRACE / "openb_pod_list_default.csv.gz"))
     result = convert(checkout, *files)
     assert result.counts == {"Node": 1523, "Pod": 8152}
     assert result.warnings == []

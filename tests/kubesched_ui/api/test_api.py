@@ -6,7 +6,6 @@ import gzip
 import json
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +16,12 @@ from kubesched_ui.exports import run_export
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.tasks import execute_run
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases, golden_decisions
 from tests.kubesched_ui.clusters import as_list, node, pod, taught
 
 pytestmark = pytest.mark.django_db
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 def post(client: Client, path: str, body: Any) -> Any:
@@ -344,10 +343,8 @@ def test_a_run_taken_up_again_is_the_same_as_one_that_was_not(client: Client, mo
 
 @pytest.mark.parametrize("release", ["v1.34", "v1.27"])
 def test_a_golden_case_through_the_api_equals_what_is_expected(client: Client, release: str) -> None:
-    with gzip.open(GOLDEN / release / "cases.jsonl.gz", "rt") as cases:
-        chosen = {(case := json.loads(line))["name"].partition("-")[0]: case for line in cases}
-    with gzip.open(GOLDEN / release / "expected.jsonl.gz", "rt") as expected:
-        wanted = {(answer := json.loads(line))["name"]: answer for line in expected}
+    chosen = {case["name"].partition("-")[0]: case for case in golden_cases(release)}
+    wanted = golden_decisions(release)
     for case in list(chosen.values())[::3]:
         cycles = decide(client, case)
         assert len(cycles) == len(case["pods"])

@@ -19,14 +19,14 @@ from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.debugger.recording import Recording, facts_from, objects_from
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
+from tests.clusters import LARGEST_CLUSTERS, cluster_id
+from tests.conformance import golden_cases
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.scheduler_core.debugger.live import (
     ROOT,
-    SHARED,
     Raw,
     Watched,
     add_up,
-    golden_cases,
     told_state,
     watch_once,
     watch_time,
@@ -38,7 +38,7 @@ EXAMPLES = ROOT / "docs" / "examples" / "time"
 TIMED = [*sorted(FOLDER.glob("1[3-8]-*.yaml")), *sorted(EXAMPLES.glob("*.yaml"))]
 GROUPED = "20-pod-group"  # the states between its members: tests/kubesched_ui/runs/test_groups.py
 ONE_PASS = sorted(path for path in FOLDER.glob("*.yaml") if path.stem != GROUPED)
-CASES = golden_cases(ROOT / "tests" / "golden" / "v1.34" / "cases.jsonl.gz", "preemption", "preemptaff")[:8]
+CASES = golden_cases("v1.34", "preemption", "preemptaff")[:8]
 CYCLES = 50
 
 
@@ -117,13 +117,7 @@ def test_states_of_conformance_cases_with_preemption(client: Client, case: Raw) 
     check(client, ran(client, json.dumps({"kind": "List", "apiVersion": "v1", "items": case["objects"]}).encode()))
 
 
-def real_clusters() -> list[Any]:
-    paths = sorted((SHARED / "real" / "clusters").glob("*.json.gz"), key=lambda path: -path.stat().st_size)
-    return [pytest.param(path, id=path.name.split("__")[1]) for path in paths[:3]]
-
-
-@pytest.mark.skipif(not real_clusters(), reason="../shared is not beside the checkout")
-@pytest.mark.parametrize("path", real_clusters())
+@pytest.mark.parametrize("path", LARGEST_CLUSTERS[:3], ids=cluster_id)
 def test_states_of_a_real_cluster(client: Client, path: Any) -> None:
     number = upload(client, path.read_bytes())
     pods = [o for o in Scenario.objects.get(pk=number).objects_of(["Pod"]) if o["spec"].get("nodeName")]

@@ -10,14 +10,14 @@ from django.test import Client
 from kubesched_ui.models import Run
 from kubesched_ui.runs import services
 from kubesched_ui.scenarios.samples import FOLDER
+from tests.conformance import golden_cases
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.runs.test_groups import ran
 from tests.kubesched_ui.task_headers import exported, imported
-from tests.scheduler_core.debugger.live import ROOT, golden_cases
 
 pytestmark = pytest.mark.django_db
 
-CASES = golden_cases(ROOT / "tests" / "golden" / "areas-1.36" / "gang" / "cases.jsonl.gz")[:10]
+CASES = golden_cases("areas-1.36/gang")[:10]
 TRAIN = "Gang team/train: 3 of 4 fit; the fourth, train-3, lacks 2 cpu on every node. It takes 4. None is bound."
 QUESTIONS = (
     ("filter", "NodeResourcesFit"),

@@ -17,11 +17,11 @@ from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.tasks import record
 from kubesched_ui.scenarios.samples import load_samples
+from tests.clusters import CLUSTERS, cluster_id
 from tests.kubesched_ui.editor.texts import MIXED
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db
-REAL = sorted((Path(__file__).parents[4] / "shared" / "real" / "clusters").glob("*.json.gz"))[::8]
 
 
 def ask(client: Client, what: str, body: Any) -> tuple[int, dict[str, Any]]:
@@ -42,8 +42,7 @@ def test_the_page_opens_empty_with_a_text_and_with_a_scenario(client: Client) ->
     assert client.get("/compose/?scenario=x").status_code == 200
 
 
-@pytest.mark.skipif(not REAL, reason="../shared/real/clusters is not there")
-@pytest.mark.parametrize("path", REAL or [None], ids=lambda path: path.name if path else "none")
+@pytest.mark.parametrize("path", CLUSTERS[::8], ids=cluster_id)
 def test_a_real_cluster_opens_without_an_error_and_is_the_same_again(client: Client, path: Path) -> None:
     found = store(ingest_files([(path.name, path)]), path.name)
     told = reading(text := client.get(f"/compose/?scenario={found.pk}").context["text"])

@@ -1,17 +1,14 @@
-"""Snapshots of real clusters, which lie beside the checkout where there are any."""
+"""Snapshots of real clusters are read whole and without warnings."""
 
 from pathlib import Path
 
 import pytest
 
 from kubesched_ui.ingest import ingest_files
-
-FOLDER = Path(__file__).resolve().parents[4] / "shared" / "real" / "clusters"
-FILES = sorted(FOLDER.glob("*.json.gz"))
+from tests.clusters import CLUSTERS
 
 
-@pytest.mark.skipif(not FILES, reason="../shared/real/clusters is not there")
-@pytest.mark.parametrize("path", FILES or [None], ids=lambda path: path.name if path else "none")
+@pytest.mark.parametrize("path", CLUSTERS, ids=lambda path: path.name)
 def test_real_cluster(path: Path) -> None:
     result = ingest_files([(path.name, path)])
     assert result.counts["Node"] >= 1

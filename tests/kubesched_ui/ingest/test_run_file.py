@@ -11,12 +11,12 @@ from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
-from tests.kubesched_ui.ingest.test_real_clusters import FILES
+from tests.clusters import CLUSTERS
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("path", [*sorted(FOLDER.glob("*.yaml")), *FILES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*sorted(FOLDER.glob("*.yaml")), *CLUSTERS], ids=lambda path: path.name)
 def test_the_scenario_comes_back(path: Path) -> None:
     stored = store(ingest_files([(path.name, path)]), "its name", description="what for")
     data = b"".join(run_file.document(Run(pk=1, scenario=stored, name="a run"), b""))

@@ -1,9 +1,6 @@
 """A cycle arranged for the eye: on small ones by hand, and on every committed conformance case for what must hold."""
 
-import gzip
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +18,7 @@ from kubesched_ui.presenters.cycle_presenter import (
     score_rows,
     steps,
 )
+from tests.conformance import golden_decisions, golden_sets
 
 
 def status(plugin: str, *reasons: str) -> dict[str, Any]:
@@ -42,12 +40,9 @@ CYCLE = {
 
 def golden() -> Iterator[tuple[list[str], dict[str, Any]]]:
     """(nodes, cycle) of the committed conformance cases; those of 1.16 have no plugins."""
-    for path in sorted((Path(__file__).parents[2] / "golden").glob("v*/expected.jsonl*")):
-        if path.parent.name == "v1.16":
-            continue
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-            for line in lines:
-                case = json.loads(line)
+    for name in golden_sets():
+        if name.startswith("v1.") and name != "v1.16":
+            for case in golden_decisions(name).values():
                 yield from ((case["node_order"], cycle) for cycle in case["cycles"])
 
 

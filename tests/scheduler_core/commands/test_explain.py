@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from scheduler_core.__main__ import main
+from tests.clusters import CLUSTERS, cluster_id
 from tests.scheduler_core.build import node, pod
-
-REAL = sorted((Path(__file__).parents[4] / "shared" / "real" / "clusters").glob("*.json.gz"))
 
 YAML = """\
 apiVersion: v1
@@ -194,11 +193,9 @@ def test_from_standard_input():
     assert "default/b: No node fits" in result.stdout
 
 
-@pytest.mark.parametrize("path", REAL or [None], ids=lambda p: p.name.split("__")[1] if p else "none")
+@pytest.mark.parametrize("path", CLUSTERS, ids=cluster_id)
 def test_real_clusters(path, capsys):
     """Every pod of a real cluster, made pending again, is explained; up to eight a cluster."""
-    if path is None:
-        pytest.skip("the collection of real clusters (../shared/real/clusters) is not here")
     with gzip.open(path) as stream:
         items = json.load(stream)["items"]
     running = [o["metadata"] for o in items if o["kind"] == "Pod" and o.get("status", {}).get("phase") == "Running"]

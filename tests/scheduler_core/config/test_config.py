@@ -3,9 +3,7 @@
 # The tables of refused input are easier to read a case a line.
 # ruff: noqa: E501
 
-import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +14,9 @@ from scheduler_core.config import POINTS, Configuration, Profile, UnknownPlugins
 from scheduler_core.config.args import NodeResourcesFitArgs, ResourceSpec, ScoringStrategy
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
+from tests.clusters import DATA
+from tests.conformance import golden_cases, golden_decisions
 
-SHARED = Path(__file__).parents[4] / "shared"
 GROUP = "kubescheduler.config.k8s.io"
 NEW, OLD = get_release("1.34"), get_release("1.27")
 
@@ -924,10 +923,9 @@ def test_any_text_loads_or_is_refused(text: str) -> None:
 
 # --- files from elsewhere ---
 
-REAL = sorted((SHARED / "real" / "configs").glob("*")) if (SHARED / "real" / "configs").is_dir() else []
+REAL = sorted((DATA / "configs").glob("*"))
 
 
-@pytest.mark.skipif(not REAL, reason="the collection of real configurations (../shared/real/configs) is not here")
 @pytest.mark.parametrize("release", [NEW, OLD], ids=["1.34", "1.27"])
 @pytest.mark.parametrize("unknown", ["error", "leave_out"])
 def test_real_configurations(release: Any, unknown: str) -> None:
@@ -951,15 +949,8 @@ def test_real_configurations(release: Any, unknown: str) -> None:
 
 @pytest.mark.parametrize("release", ["1.34", "1.27"])
 def test_golden_configurations_score_with_the_weights_upstream_used(release: str) -> None:
-    folder = SHARED / "golden" / f"v{release}"
-    if not folder.is_dir():
-        pytest.skip("the recorded decisions of upstream (../shared/golden) are not here")
-    with gzip.open(folder / "expected.jsonl.gz", "rt") as lines:
-        expected = {case["name"]: case for case in map(json.loads, lines)}
-    with gzip.open(folder / "cases.jsonl.gz", "rt") as lines:
-        cases = [json.loads(line) for line in lines]
-    scored = 0
-    for case in cases:
+    expected, scored = golden_decisions(f"v{release}"), 0
+    for case in golden_cases(f"v{release}"):
         profile = load(case.get("config"), get_release(case["kubernetes"])).profiles[0]
         weights = dict(profile.plugins["score"])
         for cycle in expected[case["name"]]["cycles"]:

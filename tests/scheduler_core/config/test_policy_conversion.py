@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +11,8 @@ from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases
 
-CASES = Path(__file__).parents[2] / "golden" / "policy-v1.22" / "cases.jsonl.gz"
 WITHOUT = [name for name in RELEASES if numbered(name) > (1, 22)]
 KNOWN = known_plugins(REGISTRY)
 
@@ -24,10 +21,6 @@ def instead(release: str, **given: Any) -> str:
     with pytest.raises(UnreadPolicy, match=f"1.22 and older only, and this is {release}") as refused:
         load_configuration({"kind": "Policy", "apiVersion": "v1", **given}, get_release(release), known=KNOWN)
     return refused.value.instead
-
-
-def cases() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in gzip.decompress(CASES.read_bytes()).splitlines()]
 
 
 def parts(case: dict[str, Any]) -> dict[str, Any]:
@@ -43,7 +36,7 @@ def decided(case: dict[str, Any], release: str, config: Any) -> list[tuple[Any, 
 def test_it_decides_as_the_policy_did() -> None:
     """1.23 decides much as 1.22 does; Policies that can be said wholly come to the same nodes."""
     seen = 0
-    for case in cases():
+    for case in golden_cases("policy-v1.22"):
         written = instead("1.23", **parts(case))
         if not written or "no configuration of this release can say" in written:
             continue
@@ -58,7 +51,7 @@ def test_it_decides_as_the_policy_did() -> None:
 
 @pytest.mark.parametrize("release", WITHOUT)
 def test_every_newer_release_reads_what_is_written(release: str) -> None:
-    for case in cases():
+    for case in golden_cases("policy-v1.22"):
         if written := instead(release, **parts(case)):
             load_configuration(written, get_release(release), known=KNOWN)
 

@@ -1,6 +1,5 @@
 """v1alpha2 and v1alpha1 in 1.18, and what other releases say of them."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from scheduler_core.config.unknown_plugins import UnknownPlugins
 from scheduler_core.errors import InputError
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import FRAMEWORK, get_release
+from tests.clusters import DATA
 
 GROUP = "kubescheduler.config.k8s.io"
 
@@ -102,16 +102,10 @@ def test_plugins_of_other_releases() -> None:
             load(version, profiles=[profile])
 
 
-REAL = Path(__file__).parents[4] / "shared" / "real" / "configs"
-
-
-@pytest.mark.skipif(
-    not REAL.is_dir(), reason="the collection of real configurations (../shared/real/configs) is not here"
-)
 def test_real_files_of_that_time() -> None:
     """Of three one is older than all releases here."""
     told = {}
-    for path in sorted(REAL.glob("*v1alpha*")):
+    for path in sorted((DATA / "configs").glob("*v1alpha*")):
         version = path.name.partition("-at-")[2].partition("-at-")[0]
         try:
             made = load_configuration(path.read_bytes(), get_release("1.18"), known=known_plugins(PLUGINS))

@@ -1,11 +1,9 @@
 """The trace of a cycle: what is packed comes back whole, damage is noticed, and it is small."""
 
-import gzip
 import random
 import zlib
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,9 +18,9 @@ from scheduler_core.errors import InputError
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.interface import Status, Verdict
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases
 from tests.scheduler_core.build import node, pod, selector
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 ENOUGH = 60_000  # bytes a cycle of 5,000 nodes may take
 
 
@@ -50,18 +48,17 @@ def assert_same(one: CycleTrace, other: CycleTrace) -> None:
 
 
 def traces(release: str) -> Iterator[tuple[list[str], CycleTrace]]:
-    with gzip.open(GOLDEN / release / "cases.jsonl.gz") as stream:
-        for case in map(msgspec.json.decode, stream):
-            simulation = Simulation(
-                case["objects"],
-                release=release[1:],
-                config=case.get("config"),
-                preemption=case.get("preempt", False),
-                percentage=case.get("percentage"),
-                pods=case["pods"],
-            )
-            for cycle in simulation.run():
-                yield simulation.nodes, cycle
+    for case in golden_cases(release):
+        simulation = Simulation(
+            case["objects"],
+            release=release[1:],
+            config=case.get("config"),
+            preemption=case.get("preempt", False),
+            percentage=case.get("percentage"),
+            pods=case["pods"],
+        )
+        for cycle in simulation.run():
+            yield simulation.nodes, cycle
 
 
 @pytest.mark.parametrize("release", ["v1.34", "v1.27", "v1.24"])

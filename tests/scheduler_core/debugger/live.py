@@ -6,13 +6,10 @@ Written apart from `scheduler_core.debugger`: it shares no code with what it che
 from __future__ import annotations
 
 import copy
-import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.commands import replay_time
@@ -24,7 +21,6 @@ from scheduler_core.virtual_time.scenario import Scenario, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 ROOT = Path(__file__).parents[3]
-SHARED = ROOT.parent / "shared"
 SAMPLES = ROOT / "kubesched_ui" / "scenarios" / "samples"
 Raw = dict[str, Any]
 
@@ -151,13 +147,6 @@ def watch_time(timeline: Timeline, until: float, watched: Watched) -> Iterator[R
             watched.times.append(record.time)
         yield record
     look()
-
-
-def golden_cases(path: Path, *kinds: str) -> list[Raw]:
-    """Conformance cases whose names begin with one of the kinds."""
-    with gzip.open(path) as stream:
-        cases = [msgspec.json.decode(line) for line in stream]
-    return [case for case in cases if not kinds or case["name"].startswith(kinds)]
 
 
 def simulation_of_case(case: Raw) -> Simulation:

@@ -14,9 +14,9 @@ from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.behaviors import apply_differences, differences
+from tests.conformance import golden_cases
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.debugger.causes import check, differing
-from tests.scheduler_core.debugger.live import ROOT, golden_cases
 
 PACK = """
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -39,7 +39,7 @@ def inputs(*objects: Raw, **more: object) -> Inputs:
 @pytest.mark.parametrize("release", ["v1.27", "v1.34"])
 def test_over_releases_on_conformance_cases(release: str) -> None:
     found = []
-    for case in golden_cases(ROOT / "tests" / "golden" / release / "cases.jsonl.gz")[::6]:
+    for case in golden_cases(release)[::6]:
         for a, b, name in differing(case, "1.27", "1.34", most=1):
             found.append(check(a, b, name))
     assert len(found) > 3

@@ -18,9 +18,10 @@ from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from scheduler_core.releases.behaviors import apply_differences
+from tests.conformance import golden_cases
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.debugger.causes import check
-from tests.scheduler_core.debugger.live import ROOT, SAMPLES, golden_cases, scenario_at
+from tests.scheduler_core.debugger.live import SAMPLES, scenario_at
 from tests.scheduler_core.debugger.test_cause import PACK
 from tests.scheduler_core.debugger.test_cause import inputs as once
 
@@ -77,9 +78,7 @@ def without_a_node(a: Inputs) -> Inputs:
 
 
 def test_over_conformance_cases_in_time() -> None:
-    cases = golden_cases(
-        ROOT / "tests" / "golden" / "time" / "cases.jsonl.gz", "arrivals", "poddelete", "preempt", "spread"
-    )
+    cases = golden_cases("time", "arrivals", "poddelete", "preempt", "spread")
     found = []
     for case in cases:
         a = of_case(case)

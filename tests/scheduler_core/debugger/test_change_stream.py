@@ -12,18 +12,17 @@ from scheduler_core.debugger import change_stream
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.errors import InputError
+from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import (
-    ROOT,
     SAMPLES,
     Raw,
-    golden_cases,
     scenario_at,
     simulation_of_case,
     started,
 )
 from tests.scheduler_core.debugger.test_cluster_state import recorded_once, recorded_time
 
-CASES = golden_cases(ROOT / "tests" / "golden" / "v1.34" / "cases.jsonl.gz", "preemption", "gates", "mixed")[:6]
+CASES = golden_cases("v1.34", "preemption", "gates", "mixed")[:6]
 TIMED = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
 
 

@@ -9,16 +9,15 @@ import pytest
 from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.errors import InputError
-from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.conformance import golden_cases
 from tests.scheduler_core.dra.made import claim, device, device_class, exactly, given, node, piece, pod
 from tests.scheduler_core.provenance.cases import cycles_of
 
 Raw = dict[str, Any]
-GOLDEN = ROOT / "tests" / "golden"
 CASES = [
     pytest.param(case, id=f"{where}-{case['name']}")
     for where in ("areas", "areas-1.36")
-    for case in golden_cases(GOLDEN / where / "dra" / "cases.jsonl.gz")
+    for case in golden_cases(f"{where}/dra")
 ][::4]
 
 

@@ -16,15 +16,15 @@ from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, 
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_snapshot
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
+from tests.clusters import LARGEST_CLUSTERS, cluster_id
+from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import (
     ROOT,
     SAMPLES,
-    SHARED,
     Raw,
     Watched,
     add_up,
     core_state,
-    golden_cases,
     scenario_at,
     simulation_of_case,
     timeline_of_case,
@@ -34,7 +34,6 @@ from tests.scheduler_core.debugger.live import (
 )
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
-GOLDEN = ROOT / "tests" / "golden"
 PREEMPTING = ("preemption", "preemptaff", "mixed", "volumes", "gates", "affinity")
 CYCLES = 50  # that are looked at in each run
 
@@ -75,19 +74,16 @@ def check(recording: Recording, watched: Watched, name: str) -> None:
         assert told_state(told) == watched.states[number - 1], f"{name}, before cycle {number}"
 
 
-def cases(folder: Path, *kinds: str, most: int = 1000) -> list[Any]:
-    path = folder / "cases.jsonl.gz"
-    if not path.exists():
-        return []
-    return [pytest.param(case, id=f"{folder.name}-{case['name']}") for case in golden_cases(path, *kinds)][:most]
+def cases(name: str, *kinds: str, most: int = 1000) -> list[Any]:
+    return [pytest.param(case, id=f"{name}-{case['name']}") for case in golden_cases(name, *kinds)][:most]
 
 
 @pytest.mark.parametrize(
     "case",
     [
-        *cases(GOLDEN / "v1.34", *PREEMPTING, most=40),
-        *cases(GOLDEN / "v1.27", *PREEMPTING, most=40),
-        *cases(GOLDEN / "v1.16", *PREEMPTING, most=24),
+        *cases("v1.34", *PREEMPTING, most=40),
+        *cases("v1.27", *PREEMPTING, most=40),
+        *cases("v1.16", *PREEMPTING, most=24),
     ],
 )
 def test_a_run_in_one_pass(case: Raw) -> None:
@@ -110,7 +106,7 @@ def test_a_sample_in_one_pass(path: Path) -> None:
     check(*recorded_once(simulation), path.stem)
 
 
-@pytest.mark.parametrize("case", cases(GOLDEN / "time"))
+@pytest.mark.parametrize("case", cases("time"))
 def test_a_conformance_case_in_time(case: Raw) -> None:
     simulation, timeline, until = timeline_of_case(case)
     check(*recorded_time(simulation, timeline, until), case["name"])
@@ -123,13 +119,7 @@ def test_a_random_run_in_time(seed: int, release: str) -> None:
     check(*recorded_time(run.simulation, run.timeline, run.until), str(seed))
 
 
-def real_clusters() -> list[Any]:
-    paths = sorted((SHARED / "real" / "clusters").glob("*.json.gz"), key=lambda path: -path.stat().st_size)
-    return [pytest.param(path, id=path.name.split("__")[1]) for path in paths[:6]]
-
-
-@pytest.mark.skipif(not real_clusters(), reason="../shared is not beside the checkout")
-@pytest.mark.parametrize("path", real_clusters())
+@pytest.mark.parametrize("path", LARGEST_CLUSTERS[:6], ids=cluster_id)
 def test_a_real_cluster_whose_pods_are_placed_again(path: Path) -> None:
     objects = read_snapshot(str(path))
     for number, obj in enumerate(o for o in objects if o["kind"] == "Pod"):
@@ -169,9 +159,7 @@ def test_the_state_at_a_second_is_after_everything_of_it(seed: int) -> None:
 @cache
 def recordings() -> list[Recording]:
     """Runs of every kind, nodes that come and go among them."""
-    found = [
-        recorded_once(simulation_of_case(case))[0] for case in golden_cases(GOLDEN / "v1.34/cases.jsonl.gz", "preem")
-    ]
+    found = [recorded_once(simulation_of_case(case))[0] for case in golden_cases("v1.34", "preem")]
     for run in (a_run(seed) for seed in range(8)):
         found.append(recorded_time(run.simulation, run.timeline, run.until)[0])
     return found

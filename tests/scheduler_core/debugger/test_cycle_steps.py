@@ -9,9 +9,10 @@ import pytest
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cycle_steps import ranges, told
 from scheduler_core.errors import InputError
-from tests.scheduler_core.debugger.live import ROOT, Raw, golden_cases, simulation_of_case
+from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import Raw, simulation_of_case
 
-CASES = golden_cases(ROOT / "tests" / "golden" / "v1.34" / "cases.jsonl.gz")[::40]
+CASES = golden_cases("v1.34")[::40]
 
 
 def rows_of(pairs: list[list[int]]) -> list[int]:

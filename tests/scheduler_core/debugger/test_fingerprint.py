@@ -11,10 +11,10 @@ import pytest
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fingerprint import SIZE, fingerprint, of_names
 from scheduler_core.framework.interface import Status, Verdict
-from tests.scheduler_core.debugger.live import ROOT, golden_cases, simulation_of_case
+from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import simulation_of_case
 
-GOLDEN = ROOT / "tests" / "golden" / "v1.34" / "cases.jsonl.gz"
-CASES = golden_cases(GOLDEN, "preemption", "mixed", "sampling", "spread")
+CASES = golden_cases("v1.34", "preemption", "mixed", "sampling", "spread")
 
 
 def cycles() -> list[tuple[CycleTrace, bytes]]:

@@ -12,6 +12,7 @@ from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario import Scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
+from tests.conformance import golden_cases
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.forking import (
     Kept,
@@ -21,9 +22,8 @@ from tests.scheduler_core.debugger.forking import (
     played,
     played_in_time,
 )
-from tests.scheduler_core.debugger.live import ROOT, SAMPLES, Raw, golden_cases, scenario_at
+from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at
 
-GOLDEN = ROOT / "tests" / "golden"
 FORKS = 3
 
 
@@ -39,11 +39,9 @@ def settings_of(case: Raw) -> dict[str, Any]:
 
 
 def cases() -> list[Any]:
-    found = [
-        (release, case) for release in ("v1.34", "v1.27") for case in golden_cases(GOLDEN / release / "cases.jsonl.gz")
-    ]
+    found = [(release, case) for release in ("v1.34", "v1.27") for case in golden_cases(release)]
     several = [(release, case) for release, case in found if len(case.get("pods") or ()) > 1][::4]
-    several += [("v1.36", case) for case in golden_cases(GOLDEN / "areas-1.36" / "batching" / "cases.jsonl.gz")[::2]]
+    several += [("v1.36", case) for case in golden_cases("areas-1.36/batching")[::2]]
     return [pytest.param(case, id=f"{release}-{case['name']}") for release, case in several]
 
 

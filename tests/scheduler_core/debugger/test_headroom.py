@@ -17,7 +17,6 @@ from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.live import SAMPLES, Raw, Watched, scenario_at, simulation_of_case
 from tests.scheduler_core.debugger.test_cluster_state import cases, recorded_once, recorded_time
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "v1.34"
 NONE = Status("Success")
 IN_TIME = sorted(SAMPLES.glob("1[3-8]-*.yaml"))
 
@@ -55,7 +54,7 @@ def check(recording: Recording, watched: Watched) -> int:
     return seen
 
 
-@pytest.mark.parametrize("case", cases(GOLDEN, most=40))
+@pytest.mark.parametrize("case", cases("v1.34", most=40))
 def test_conformance_cases(case: Raw) -> None:
     check(*recorded_once(simulation_of_case(case)))
 

@@ -14,8 +14,8 @@ from scheduler_core.debugger.lazy_pods import StoredPod, unread
 from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recorder, Recording, encode, objects_from
 from scheduler_core.debugger.restore import rewind
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.live import Raw, golden_cases
-from tests.scheduler_core.debugger.test_provenance import GOLDEN
+from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import Raw
 from tests.scheduler_core.debugger.test_time_travel import told
 
 OF_CLUSTERS = {"label_class", "node", "term_columns"}  # of the pod in a cluster, not of the pod
@@ -52,7 +52,7 @@ def before_there_was_the_column(block: bytes) -> bytes:
 def cases() -> list[Any]:
     kinds: dict[tuple[str, str], Any] = {}
     for release in ("v1.34", "v1.16"):
-        for case in golden_cases(GOLDEN / release / "cases.jsonl.gz"):
+        for case in golden_cases(release):
             kinds.setdefault((release, case["name"].split("-")[0]), pytest.param(case, id=f"{release}-{case['name']}"))
     return list(kinds.values())[::3]
 

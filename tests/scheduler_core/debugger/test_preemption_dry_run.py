@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,17 +9,15 @@ import pytest
 from scheduler_core.debugger.preemption_dry_run import REMOVE, REPRIEVE, Trials
 from scheduler_core.debugger.provenance import NotThere
 from scheduler_core.errors import InputError
-from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.conformance import golden_cases
 from tests.scheduler_core.provenance.cases import cycles_of
-
-GOLDEN = ROOT / "tests" / "golden"
 
 
 def preempting() -> list[Any]:
     return [
         pytest.param(case, id=f"{release}-{case['name']}")
         for release in ("v1.34", "v1.27")
-        for case in golden_cases(Path(GOLDEN / release / "cases.jsonl.gz"))
+        for case in golden_cases(release)
         if case.get("preempt")
     ]
 
@@ -62,7 +59,7 @@ def check_steps(trial: Any) -> None:
 
 
 def test_what_cannot_be_tried_is_said() -> None:
-    case = next(case for case in golden_cases(GOLDEN / "v1.34" / "cases.jsonl.gz", "preemption"))
+    case = next(case for case in golden_cases("v1.34", "preemption"))
     for provenance, trace, _ in cycles_of(case):
         if trace.postfilter is None:
             with pytest.raises(NotThere, match="not asked"):

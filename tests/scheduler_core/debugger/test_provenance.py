@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,10 +13,9 @@ from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder
 from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.conformance import golden_cases
 from tests.scheduler_core.provenance.cases import cycles_of, questions, simulation_of
 
-GOLDEN = ROOT / "tests" / "golden"
 KINDS = ("volumes", "preemption", "podaffinity", "defaultspread", "ports", "sampling", "fitconfig")
 
 
@@ -34,7 +32,7 @@ def recorded(case: dict[str, Any]) -> tuple[Recording, list[tuple[str, bytes]], 
 def first_of_each_kind() -> list[Any]:
     found = {}
     for release in ("v1.34", "v1.27"):
-        for case in golden_cases(Path(GOLDEN / release / "cases.jsonl.gz")):
+        for case in golden_cases(release):
             kind = case["name"].split("-")[0]
             if kind in KINDS:
                 found[release, kind] = pytest.param(case, id=f"{release}-{case['name']}")
@@ -62,7 +60,7 @@ def test_the_rewound_cluster_tells_the_same(case: dict[str, Any]) -> None:
 
 
 def test_what_was_not_decided_is_refused_by_name() -> None:
-    case = next(case for case in golden_cases(GOLDEN / "v1.34" / "cases.jsonl.gz") if case["name"].startswith("resour"))
+    case = next(case for case in golden_cases("v1.34") if case["name"].startswith("resour"))
     provenance, trace, names = next(one for one in cycles_of(case) if one[1].scores)
     row = int(trace.feasible_rows()[0])
     wrong = {
@@ -81,7 +79,7 @@ def test_what_was_not_decided_is_refused_by_name() -> None:
 
 def test_pods_that_are_nominated_to_the_node_are_told_of() -> None:
     """A verdict is told without them, as it is recorded; if they turn it, the sentence says so."""
-    for case in golden_cases(GOLDEN / "v1.34" / "cases.jsonl.gz", "preemption"):
+    for case in golden_cases("v1.34", "preemption"):
         for provenance, trace, names in cycles_of(case):
             for row, status in trace.nominated.items():
                 if status is not None and trace.verdicts[status.plugin].at(row) is None:

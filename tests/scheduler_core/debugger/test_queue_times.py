@@ -19,11 +19,9 @@ from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Record, Timeline
-from tests.scheduler_core.debugger.live import ROOT, golden_cases
+from tests.conformance import golden_cases
 from tests.scheduler_core.provenance.evaluate import problems
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
-
-GOLDEN = ROOT / "tests" / "golden" / "time" / "cases.jsonl.gz"
 
 
 def way_of(records: Iterable[Record], pod: str) -> Iterator[Move | Failed]:
@@ -108,7 +106,7 @@ def check_moves(simulation: Simulation, records: list[Record], name: str) -> set
 @pytest.mark.parametrize("release", ["1.34", "1.27", "1.16"])
 def test_every_move_of_conformance_cases(release: str) -> None:
     labels: set[str] = set()
-    for case in golden_cases(GOLDEN):
+    for case in golden_cases("time"):
         labels |= check_moves(*played(case, release), case["name"])
     wanted = {"Pop", "ScheduleAttemptFailure", "BackoffComplete", "UnschedulableTimeout"}
     assert wanted | ({"PopFromBackoffQ"} if release == "1.34" else set()) <= labels
@@ -123,7 +121,7 @@ def test_every_move_of_random_runs_before_plugins() -> None:
 
 def test_it_stays_no_longer_than_is_told() -> None:
     """A pod that is still unschedulable leaves at the very latest when it was told to."""
-    for case in golden_cases(GOLDEN):
+    for case in golden_cases("time"):
         simulation, records = played(case)
         for pod in sorted({record.data["pod"] for record in records if record.kind == "queue.moved"}):
             way = list(way_of(records, pod))
@@ -137,7 +135,7 @@ def test_it_stays_no_longer_than_is_told() -> None:
 
 
 def test_what_has_no_time() -> None:
-    simulation, records = played(next(iter(golden_cases(GOLDEN))))
+    simulation, records = played(next(iter(golden_cases("time"))))
     pod = next(record.data["pod"] for record in records if record.kind == "queue.moved")
     way = list(way_of(records, pod))
     times = QueueTimes(pod, way, rules_of(simulation))

@@ -26,12 +26,11 @@ from scheduler_core.debugger.recording import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.live import (
-    ROOT,
     Watched,
     core_state,
-    golden_cases,
     simulation_of_case,
     told_state,
     watch_time,
@@ -39,9 +38,7 @@ from tests.scheduler_core.debugger.live import (
 from tests.scheduler_core.timed import scenario
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
-CASES = [
-    case for case in golden_cases(ROOT / "tests/golden/v1.34/cases.jsonl.gz", "preemption", "mixed") if case["pods"]
-]
+CASES = [case for case in golden_cases("v1.34", "preemption", "mixed") if case["pods"]]
 
 
 def part(blocks: list[Block], name: str) -> list[bytes]:

@@ -17,11 +17,11 @@ from scheduler_core.debugger.restore import rewind
 from scheduler_core.plugins import PLUGINS as IN_TREE
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
-from tests.scheduler_core.debugger.live import ROOT, SAMPLES, Raw, golden_cases, scenario_at, simulation_of_case
+from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
 CYCLES = 12  # that are tried in each run
-GOLDEN = ROOT / "tests" / "golden"
 
 
 def what_it_says(trace: CycleTrace, names: list[str]) -> Raw:
@@ -86,7 +86,7 @@ def check_time(run: ScenarioRun, name: str) -> None:
 def cases() -> list[Any]:
     found = []
     for release in ("v1.34", "v1.27"):
-        for case in golden_cases(GOLDEN / release / "cases.jsonl.gz"):
+        for case in golden_cases(release):
             found.append(pytest.param(case, id=f"{release}-{case['name']}"))
     return found
 

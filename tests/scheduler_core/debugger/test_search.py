@@ -16,18 +16,16 @@ from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recorder, 
 from scheduler_core.debugger.search import FUNCTIONS, VARIABLES, Search, WrongExpression
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import (
-    ROOT,
     Raw,
     Watched,
-    golden_cases,
     simulation_of_case,
     watch_once,
     watch_time,
 )
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
-GOLDEN = ROOT / "tests" / "golden"
 KINDS = ("preemption", "mixed", "gates", "taints", "affinity", "sampling", "volumes", "resources", "spread")
 
 
@@ -86,16 +84,14 @@ def run_in_time(seed: int) -> Run:
 @cache
 def runs() -> list[Run]:
     found = [
-        run_of(simulation_of_case(case), case["name"])
-        for kind in KINDS
-        for case in golden_cases(GOLDEN / "v1.34" / "cases.jsonl.gz", kind)[:6]
+        run_of(simulation_of_case(case), case["name"]) for kind in KINDS for case in golden_cases("v1.34", kind)[:6]
     ]
     found += [run_of(simulation_of_case(case), case["name"]) for case in older()]
     return found + [run_in_time(seed) for seed in (1, 2, 3, 5, 8)]
 
 
 def older() -> list[Raw]:
-    return golden_cases(GOLDEN / "v1.27" / "cases.jsonl.gz", "affinity", "preemption")[:8]
+    return golden_cases("v1.27", "affinity", "preemption")[:8]
 
 
 class Plain:

@@ -13,8 +13,9 @@ from scheduler_core.debugger.restore import rewind
 from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
-from tests.scheduler_core.debugger.live import Raw, golden_cases, scenario_at
-from tests.scheduler_core.debugger.test_provenance import GOLDEN, recorded
+from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import Raw, scenario_at
+from tests.scheduler_core.debugger.test_provenance import recorded
 from tests.scheduler_core.debugger.test_restore import SAMPLES
 
 KINDS = ("volumes", "preemption", "preemptaff", "ports", "mixed")
@@ -79,7 +80,7 @@ def check(recording: Recording, objects: list[tuple[str, bytes]], simulation: Si
 def cases() -> list[Any]:
     kinds = {}
     for release in ("v1.34", "v1.27"):
-        for case in golden_cases(GOLDEN / release / "cases.jsonl.gz", *KINDS):
+        for case in golden_cases(release, *KINDS):
             kinds.setdefault((release, case["name"].split("-")[0]), []).append(case)
     return [pytest.param(case, id=case["name"]) for found in kinds.values() for case in found[:2]]
 

@@ -16,12 +16,12 @@ from scheduler_core.debugger.compare.upgrade import DECISIONS, NOMINATED, REASON
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.causes import inputs_of
-from tests.scheduler_core.debugger.live import ROOT, golden_cases
 from tests.scheduler_core.debugger.test_cause import inputs
 
-CASES = golden_cases(ROOT / "tests" / "golden" / "v1.27" / "cases.jsonl.gz")
+CASES = golden_cases("v1.27")
 
 
 def quiet() -> None:

@@ -8,15 +8,16 @@ import pytest
 
 from scheduler_core.debugger.suggestions.prefer_node import Winning, make_win
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.live import Raw, core_state, golden_cases, simulation_of_case
+from tests.conformance import golden_cases
+from tests.scheduler_core.debugger.live import Raw, core_state, simulation_of_case
 from tests.scheduler_core.debugger.remedied import check_wins, stuck
-from tests.scheduler_core.debugger.test_remedies import DEDICATED, GOLDEN, node, pod
+from tests.scheduler_core.debugger.test_remedies import DEDICATED, node, pod
 
 
 def cases() -> list[Any]:
     found = []
     for release in ("v1.34", "v1.27"):
-        for case in golden_cases(GOLDEN / release / "cases.jsonl.gz")[::20]:
+        for case in golden_cases(release)[::20]:
             found.append(pytest.param(case, id=f"{release}-{case['name']}"))
     return found
 

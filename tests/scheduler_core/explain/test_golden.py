@@ -1,8 +1,5 @@
 """On every conformance case beside the tests: an answer adds up, and its numbers are those that decide."""
 
-import gzip
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -10,34 +7,32 @@ from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.explain import explain, render
 from scheduler_core.simulation import Simulation
-
-GOLDEN = Path(__file__).parents[2] / "golden"
+from tests.conformance import golden_cases
 
 
 def cycles(release):
     """(case, simulation, trace, answer) of every cycle."""
-    with gzip.open(GOLDEN / release / "cases.jsonl.gz") as stream:
-        for case in map(msgspec.json.decode, stream):
-            objects = decode_all(case["objects"])
-            simulation = Simulation(
-                objects,
-                release=case["kubernetes"],
-                config=case.get("config"),
-                tie_break="name",
-                preemption=bool(case.get("preempt")),
-                percentage=case.get("percentage"),
-                pods=case["pods"],
-            )
-            pods = {o.key: o for o in objects if isinstance(o, Pod)}
-            run = simulation.run()
-            while True:
-                before = dict(simulation.cluster.pods)
-                trace = next(run, None)
-                if trace is None:
-                    break
-                info = PodInfo(pods[trace.pod], simulation.cluster.release)
-                victims = [before[key] for key in trace.victims]
-                yield case, simulation, trace, explain(trace, simulation, info, victims=victims)
+    for case in golden_cases(release):
+        objects = decode_all(case["objects"])
+        simulation = Simulation(
+            objects,
+            release=case["kubernetes"],
+            config=case.get("config"),
+            tie_break="name",
+            preemption=bool(case.get("preempt")),
+            percentage=case.get("percentage"),
+            pods=case["pods"],
+        )
+        pods = {o.key: o for o in objects if isinstance(o, Pod)}
+        run = simulation.run()
+        while True:
+            before = dict(simulation.cluster.pods)
+            trace = next(run, None)
+            if trace is None:
+                break
+            info = PodInfo(pods[trace.pod], simulation.cluster.release)
+            victims = [before[key] for key in trace.victims]
+            yield case, simulation, trace, explain(trace, simulation, info, victims=victims)
 
 
 @pytest.mark.parametrize("release", ["v1.34", "v1.27", "v1.24"])

@@ -15,10 +15,11 @@ from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.forking import Kept, forked, played
-from tests.scheduler_core.debugger.live import ROOT, Raw, core_state, golden_cases, told_state
+from tests.scheduler_core.debugger.live import Raw, core_state, told_state
 
-CASES = golden_cases(ROOT / "tests" / "golden" / "areas-1.36" / "gang" / "cases.jsonl.gz")
+CASES = golden_cases("areas-1.36/gang")
 
 
 def settings_of(case: Raw) -> dict[str, Any]:

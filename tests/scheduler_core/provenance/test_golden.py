@@ -3,35 +3,28 @@
 All cases: scripts/check_provenance.py.
 """
 
-import gzip
 from collections import Counter
-from pathlib import Path
 
-import msgspec
 import pytest
 
+from tests.conformance import golden_cases
 from tests.scheduler_core.provenance.cases import check
-
-GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 @pytest.mark.parametrize(
     "release", ["1.20", "1.22", "1.23", "1.24", "1.25", "1.26", "1.28", "1.29", "1.30", "1.31", "1.32", "1.33"]
 )
 def test_other_releases(release: str) -> None:
-    with gzip.open(GOLDEN / f"v{release}" / "cases.jsonl.gz") as lines:
-        for line in list(lines)[:2]:  # resources: there they differ most
-            assert list(check(msgspec.json.decode(line), counts=Counter())) == []
+    for case in golden_cases(f"v{release}")[:2]:  # resources: there they differ most
+        assert list(check(case, counts=Counter())) == []
 
 
 # `sampled`: of so many cases one; every kind is among them, since there are ten of each, or three
 @pytest.mark.parametrize(("release", "sampled"), [("v1.34", 9), ("v1.27", 9), ("v1.36", 3)])
 def test_every_tree_comes_to_what_was_recorded(release: str, sampled: int) -> None:
     counts: Counter[str] = Counter()
-    with gzip.open(GOLDEN / release / "cases.jsonl.gz") as lines:
-        for number, line in enumerate(lines):
-            if number % sampled == 0:
-                assert list(check(msgspec.json.decode(line), counts=counts)) == []
+    for case in golden_cases(release)[::sampled]:
+        assert list(check(case, counts=counts)) == []
     spoken = {key.split()[1] for key in counts if key.startswith("filter ")}
     assert {"NodeResourcesFit", "TaintToleration", "NodeUnschedulable", "NodeName"} <= spoken
     points = {
@@ -51,20 +44,16 @@ def test_every_tree_comes_to_what_was_recorded(release: str, sampled: int) -> No
 
 def test_trees_of_declared_features_and_image_volumes() -> None:
     counts: Counter[str] = Counter()
-    with gzip.open(GOLDEN / "areas-1.36" / "features" / "cases.jsonl.gz") as lines:
-        for line in lines:
-            assert list(check(msgspec.json.decode(line), 3, counts)) == []
+    for case in golden_cases("areas-1.36/features"):
+        assert list(check(case, 3, counts)) == []
     assert {"filter NodeDeclaredFeatures", "raw ImageLocality"} <= set(counts)
 
 
 @pytest.mark.parametrize("folder", ["policy-v1.20", "policy-v1.22"])
 def test_trees_of_what_policies_become(folder: str) -> None:
     counts: Counter[str] = Counter()
-    with gzip.open(GOLDEN / folder / "cases.jsonl.gz") as lines:
-        for line in lines:
-            case = msgspec.json.decode(line)
-            if case["name"].split("-")[0] in ("labels", "packing", "serviceaffinity", "volumes"):
-                assert list(check(case, counts=counts)) == []
+    for case in golden_cases(folder, "labels-", "packing-", "serviceaffinity-", "volumes-"):
+        assert list(check(case, counts=counts)) == []
     plugins = {"NodeLabel", "NodeResourcesLeastAllocated", "RequestedToCapacityRatio", "ServiceAffinity"}
     assert {f"normalized {plugin}" for plugin in plugins} <= set(counts)
     assert {"filter NodeLabel", "filter ServiceAffinity"} <= set(counts)
@@ -79,21 +68,16 @@ def test_trees_of_selector_spread() -> None:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": plugins}],
     }
-    with gzip.open(GOLDEN / "v1.20" / "cases.jsonl.gz") as lines:
-        for line in lines:
-            case = msgspec.json.decode(line)
-            if case["name"].startswith(("defaultspread", "mixed")):
-                assert list(check({**case, "config": config}, counts=counts)) == []
+    for case in golden_cases("v1.20", "defaultspread", "mixed"):
+        assert list(check({**case, "config": config}, counts=counts)) == []
     assert {"raw SelectorSpread", "normalized SelectorSpread", "raw NodeResourcesMostAllocated"} <= set(counts)
 
 
 @pytest.mark.parametrize("folder", ["v1.16", "policy-v1.16"])
 def test_trees_of_predicates_and_priorities(folder: str) -> None:
     counts: Counter[str] = Counter()
-    with gzip.open(GOLDEN / folder / "cases.jsonl.gz") as lines:
-        for line in lines:
-            case = msgspec.json.decode(line)
-            if not case["name"].startswith("refused"):
-                assert list(check(case, 4, counts)) == []
+    for case in golden_cases(folder):
+        if not case["name"].startswith("refused"):
+            assert list(check(case, 4, counts)) == []
     assert counts["raw LeastRequestedPriority"]
     assert counts["filter GeneralPredicates"]

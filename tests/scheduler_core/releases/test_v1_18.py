@@ -1,20 +1,16 @@
 """1.18, for which there are no cases: what it does otherwise than 1.19, on clusters of few nodes, counted by hand."""
 
-import gzip
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
+from tests.conformance import golden_cases
 from tests.scheduler_core.build import HOSTNAME, ZONE, Raw, node, pod, selector
 from tests.scheduler_core.provenance.cases import check
-
-GOLDEN = Path(__file__).parents[2] / "golden"
 
 WEB = {"app": "web"}
 BOTH = pytest.mark.parametrize("release", ["1.18", "1.19"])
@@ -252,8 +248,7 @@ def test_the_nominated_node_is_tried_first_from_1_22_on(release: str, node_: str
 
 def test_figures_come_from_somewhere() -> None:
     """Every tree comes to what was recorded; of the cases of 1.20, run as 1.18."""
-    with gzip.open(GOLDEN / "v1.20" / "cases.jsonl.gz") as lines:
-        cases = [msgspec.json.decode(line) for line in lines]
+    cases = golden_cases("v1.20")
     for kind in ("spread", "podaffinity", "preemption", "volumes"):
         case = next(case for case in cases if kind in case["name"])
         assert list(check({**case, "kubernetes": "1.18"}, 3, Counter())) == []

@@ -1,0 +1,12 @@
+"""Snapshots of real clusters, scheduler configurations and a workload trace: tests/data/README.md."""
+
+from pathlib import Path
+
+DATA = Path(__file__).parent / "data"
+CLUSTERS = sorted((DATA / "clusters").glob("*.json.gz"))
+LARGEST_CLUSTERS = sorted(CLUSTERS, key=lambda path: -path.stat().st_size)
+
+
+def cluster_id(path: Path) -> str:
+    """Return the id of a test of this cluster: the distribution's name."""
+    return path.name.split("__")[1]
