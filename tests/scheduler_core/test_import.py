@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ALLOWED = {"numpy", "msgspec", "yaml", "_yaml", "scheduler_core"}
 # What those bring along: msgspec looks for typing_extensions, compiled parts of PyYAML register Cython's runtime.
 BROUGHT = {"typing_extensions", "cython_runtime"}

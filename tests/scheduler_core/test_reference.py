@@ -21,6 +21,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import get_release
+from tests.examples import examples
 from tests.scheduler_core import build, reference
 from tests.scheduler_core.build import HOSTNAME, ZONE, Raw
 from tests.scheduler_core.reference import MB, PREFERRED, REQUIRED, World
@@ -312,11 +313,12 @@ def expected(told: reference.Told) -> reference.Told:
     return None if told is None else (told[0], tuple(sorted(told[1])))
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", FILTERS)
 def test_filter_columns(name: str, release: str) -> None:
     refused = passed = 0
-    for seed in range(250):
+    for seed in range(examples(250)):
         maker = Maker(seed, name)
         world, incoming = maker.world(release), maker.incoming()
         cluster, framework, pod = core(world, incoming)
@@ -328,7 +330,7 @@ def test_filter_columns(name: str, release: str) -> None:
             theirs = expected(FILTERS[name](world, incoming, node))
             assert ours == theirs, f"seed {seed}, {node['metadata']['name']}"
             refused, passed = refused + (theirs is not None), passed + (theirs is None)
-    assert min(refused, passed) > 30, "both answers must occur"
+    assert min(refused, passed) > examples(30), "both answers must occur"
 
 
 def score_columns(world: World, incoming: Raw, nodes: list[Raw]) -> dict[str, tuple[list[int], list[int]] | None]:
@@ -370,10 +372,11 @@ def score_columns(world: World, incoming: Raw, nodes: list[Raw]) -> dict[str, tu
     return found
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("release", RELEASES)
 def test_score_columns(release: str) -> None:
     spoke: dict[str, set[int]] = {}
-    for seed in range(400):
+    for seed in range(examples(400)):
         maker = Maker(10_000 + seed)
         world, incoming = maker.world(release), maker.incoming()
         cluster, framework, pod = core(world, incoming)
@@ -408,11 +411,12 @@ def plainly_spread(incoming: Raw, moved: list[Raw]) -> None:
         pod["metadata"].pop("deletionTimestamp", None)
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", ["NodeResourcesFit", "NodePorts", "PodTopologySpread", "InterPodAffinity"])
 def test_a_change_on_one_node_is_judged_as_if_it_had_happened(name: str, release: str) -> None:
     differed = 0
-    for seed in range(250):
+    for seed in range(examples(250)):
         maker = Maker(20_000 + seed, name)
         world, incoming = maker.world(release), maker.incoming()
         node = maker.dice.choice(world.nodes)
@@ -446,7 +450,7 @@ def test_a_change_on_one_node_is_judged_as_if_it_had_happened(name: str, release
         happened = None if column_after is None else plain(column_after.at(row))
         assert judged == happened, f"seed {seed}"
         differed += judged != plain(column.at(cluster.nodes.rows[node["metadata"]["name"]]))
-    assert differed > 5, "the changes must matter"
+    assert differed > examples(5), "the changes must matter"
 
 
 def _info(world: World, incoming: Raw, raw: Raw) -> PodInfo:

@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_some_mutants_find_nothing(checkout: Path) -> None:
     command = [sys.executable, "scripts/try_mutants.py", "2026", "8"]

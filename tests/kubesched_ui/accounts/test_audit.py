@@ -14,7 +14,7 @@ from kubesched_ui.accounts.models import Entry, Share
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.clusters import as_list, node
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def test_what_is_done_is_written_down(world: World) -> None:

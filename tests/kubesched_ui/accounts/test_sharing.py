@@ -20,9 +20,10 @@ from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import fork_create
 from kubesched_ui.scenarios.samples import load_samples
+from tests.examples import examples
 from tests.kubesched_ui.accounts.conftest import World, client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def made_link(client: Client, thing: Any, **fields: str) -> str:
@@ -131,7 +132,7 @@ def test_what_others_do_is_not_counted(world: World) -> None:
 
 
 @pytest.mark.django_db
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     share=st.sampled_from(["none", "scenario", "run", "other"]),
     to=st.sampled_from(["link", "group"]),

@@ -27,7 +27,7 @@ from kubesched_ui.accounts.url_permissions import (
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.accounts.walk import Address, addresses, routes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 THINGS = (SEE, START, OWN)
 
 

@@ -15,7 +15,7 @@ from scheduler_core.releases import get_release
 from tests.kubesched_ui.api.test_debugger import EXAMPLES, ran, start
 from tests.kubesched_ui.clusters import as_list, node, pod
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MOST = """
 apiVersion: kubescheduler.config.k8s.io/v1

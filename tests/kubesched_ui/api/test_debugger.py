@@ -32,7 +32,7 @@ from tests.scheduler_core.debugger.live import (
     watch_time,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 EXAMPLES = ROOT / "docs" / "examples" / "time"
 TIMED = [*sorted(FOLDER.glob("1[3-8]-*.yaml")), *sorted(EXAMPLES.glob("*.yaml"))]

@@ -22,7 +22,7 @@ from scheduler_core.debugger.cluster_state import State
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.kubesched_ui.clusters import as_list, node, pod
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def asked(client: Client, run: Run, status: int = 202, **wanted: Any) -> Any:

@@ -15,7 +15,7 @@ from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.runs.test_groups import ran
 from tests.kubesched_ui.task_headers import exported, imported
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 CASES = golden_cases("areas-1.36/gang")[:10]
 TRAIN = "Gang team/train: 3 of 4 fit; the fourth, train-3, lacks 2 cpu on every node. It takes 4. None is bound."

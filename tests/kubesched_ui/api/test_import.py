@@ -32,7 +32,7 @@ from tests.kubesched_ui.task_headers import (
     twice_later,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def pages_of(client: Client, run: Run) -> dict[str, Any]:

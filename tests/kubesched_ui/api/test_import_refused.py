@@ -17,7 +17,7 @@ from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.task_headers import exported, imported, in_time_forked, of_a_part, sent, small, twice
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def broken(document: dict[str, Any], path: str, value: Any) -> bytes:

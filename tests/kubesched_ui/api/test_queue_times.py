@@ -14,7 +14,7 @@ from scheduler_core.debugger.provenance import DISAGREES
 from tests.kubesched_ui.api.test_debugger import ran
 from tests.scheduler_core.provenance.evaluate import nodes, problems
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 SAMPLES = ("13-queue", "14-backoff", "15-hints", "16-preemption-in-time", "17-taint-eviction", "18-gang")
 
@@ -38,7 +38,11 @@ def moves_of(client: Client, run: Run) -> Any:
 @pytest.mark.parametrize(
     ("name", "release"),
     [
-        *((name, release) for name in SAMPLES for release in ("1.34", "1.27")),
+        *(
+            pytest.param(name, release, marks=pytest.mark.long if name == "13-queue" else ())  # by far the largest
+            for name in SAMPLES
+            for release in ("1.34", "1.27")
+        ),
         *((name, "1.16") for name in SAMPLES[1:5]),  # which knows no such configuration as the last one has
     ],
 )

@@ -8,10 +8,12 @@ from django.test import Client
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.api.test_debugger import ran
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("sample", ["10-preemption", "16-preemption-in-time", "13-queue"])
+@pytest.mark.parametrize(
+    "sample", ["10-preemption", "16-preemption-in-time", pytest.param("13-queue", marks=pytest.mark.long)]
+)
 def test_they_come_to_what_was_recorded(client: Client, sample: str) -> None:
     run = ran(client, (FOLDER / f"{sample}.yaml").read_bytes())
     for cycle in run.cycles.order_by("number"):

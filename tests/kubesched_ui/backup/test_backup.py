@@ -28,7 +28,7 @@ from tests.kubesched_ui.backup.databases import instead, type_of
 from tests.kubesched_ui.instance import POSTGRES, postgres_server
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 STORED = Path(__file__).with_name("stored")
 

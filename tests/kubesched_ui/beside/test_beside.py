@@ -23,7 +23,7 @@ from tests.kubesched_ui.task_headers import exported
 
 FORMATS = ("jsonl", "run", "simulator", "parquet")
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture

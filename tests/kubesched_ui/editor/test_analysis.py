@@ -13,6 +13,7 @@ from kubesched_ui.editor.analysis import reading
 from kubesched_ui.editor.apply_edits import changed
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.errors import InputError
+from tests.examples import examples
 from tests.kubesched_ui.editor.texts import LISTED, MIXED
 
 OURS = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\n"
@@ -211,7 +212,7 @@ def test_too_much_is_refused() -> None:
     assert read["more"] > 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(st.sampled_from([MIXED, LISTED, POD]), st.integers(0, 900), st.integers(0, 40), st.text(max_size=12))
 def test_damaged_text_never_raises(text: str, at: int, cut: int, put: str) -> None:
     read = reading(text[:at] + put + text[at + cut :])

@@ -21,7 +21,7 @@ from tests.clusters import CLUSTERS, cluster_id
 from tests.kubesched_ui.editor.texts import MIXED
 from tests.kubesched_ui.recordings import node, pod, scenario
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def ask(client: Client, what: str, body: Any) -> tuple[int, dict[str, Any]]:

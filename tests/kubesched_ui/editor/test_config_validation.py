@@ -17,6 +17,7 @@ from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
+from tests.examples import examples
 
 OURS = "apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\n"
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -215,7 +216,7 @@ def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(spot for key, one in inner for spot in spots(one, (*path, key)))]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_an_error_is_told_where_a_run_refuses_it_and_nowhere_else(data: st.DataObject) -> None:
     value: Any = copy.deepcopy(BASE)

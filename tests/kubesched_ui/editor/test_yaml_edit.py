@@ -15,6 +15,7 @@ from kubesched_ui.editor.object_index import things_of
 from kubesched_ui.editor.yaml_documents import read
 from kubesched_ui.editor.yaml_edit import same
 from scheduler_core.errors import InputError
+from tests.examples import examples
 from tests.kubesched_ui.editor.texts import LISTED, MIXED
 
 
@@ -151,7 +152,7 @@ def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(spot for key, one in inner for spot in spots(one, (*path, key)))]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(data=st.data(), text=st.sampled_from([MIXED, LISTED]))
 def test_what_was_meant_is_what_reads_back(data: st.DataObject, text: str) -> None:
     before = values(text)

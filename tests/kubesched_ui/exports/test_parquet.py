@@ -19,7 +19,7 @@ from kubesched_ui.scenarios.samples import load_samples
 from scheduler_core.cycle.trace import CycleTrace
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 SPREAD = [{"key": "dedicated", "value": "a", "effect": "NoSchedule"}]
 

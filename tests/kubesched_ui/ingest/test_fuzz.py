@@ -12,6 +12,7 @@ from kubesched_ui.ingest import IngestError, Limits, ingest_files
 from kubesched_ui.ingest.internal_types import external
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.scenarios.samples import FOLDER
+from tests.examples import examples
 from tests.kubesched_ui.ingest.hostile import tarred, zipped
 
 OBJECTS = [obj for path in sorted(FOLDER.glob("*.yaml")) for obj in ingest_files([(path.name, path)]).objects]
@@ -74,7 +75,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, member in inside for place in places(member, (*path, key)))]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(OBJECTS), st.data(), NASTY)
 def test_any_field_may_be_anything(obj: dict[str, Any], data: st.DataObject, nasty: Any) -> None:
     obj = copy.deepcopy(obj)
@@ -86,7 +87,7 @@ def test_any_field_may_be_anything(obj: dict[str, Any], data: st.DataObject, nas
     read(json.dumps([OBJECTS[0], obj]).encode())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(CARRIERS), st.data())
 def test_any_byte_may_be_wrong(carrier: bytes, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(carrier)))
@@ -94,7 +95,7 @@ def test_any_byte_may_be_wrong(carrier: bytes, data: st.DataObject) -> None:
     read(carrier[:start] + data.draw(st.binary(max_size=20)) + carrier[end:])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.dictionaries(st.sampled_from(["name", "Spec", "Status", "Items", "ObjectMeta", "Template", "X"]), NASTY))
 def test_any_internal_object(obj: dict[str, Any]) -> None:
     assert "metadata" in external(obj)

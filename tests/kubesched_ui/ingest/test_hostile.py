@@ -9,6 +9,8 @@ import pytest
 from kubesched_ui.ingest import ingest_files
 from tests.kubesched_ui.ingest.hostile import BROKEN, LIMITS, NODE, POD, REFUSED, answer, listed
 
+pytestmark = pytest.mark.slow
+
 # Read in a process of their own with 700 MB of address space: where it dies, so does only the test.
 WORST = [
     name

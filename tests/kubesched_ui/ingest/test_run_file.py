@@ -13,7 +13,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.clusters import CLUSTERS
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("path", [*sorted(FOLDER.glob("*.yaml")), *CLUSTERS], ids=lambda path: path.name)

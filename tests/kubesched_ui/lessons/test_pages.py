@@ -14,7 +14,7 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs import tasks
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NAMES = [path.stem for path in catalog.paths()]
 
 

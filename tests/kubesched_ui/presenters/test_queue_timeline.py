@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesched_ui.event_log.queue_sizes import LANE, LANES, NOWHERE, Columns, Move, decode, encode
@@ -82,7 +82,6 @@ def test_what_is_encoded_comes_back(recording: queue_timeline.Recording) -> None
     assert columns.seq.tolist() == sorted(columns.seq.tolist())
 
 
-@settings(deadline=None)
 @given(recordings(), st.integers(1, 30), st.floats(0, 25), st.floats(0, 25))
 def test_sizes_are_the_largest_of_each_part(
     recording: queue_timeline.Recording, bins: int, one: float, other: float
@@ -103,7 +102,6 @@ def test_sizes_are_the_largest_of_each_part(
             assert found["sizes"][place][part] == max(count[lane] for count in counts)
 
 
-@settings(deadline=None)
 @given(recordings(), st.integers(1, 20), st.integers(1, 4))
 def test_every_stretch_is_exact(recording: queue_timeline.Recording, size: int, most: int) -> None:
     with (

@@ -14,6 +14,8 @@ import pytest
 from kubesched_ui.runtime import startup_lock
 from tests.kubesched_ui.instance import CHECKOUT, Instance, until
 
+pytestmark = pytest.mark.slow
+
 HOLD = "import sys, time; from pathlib import Path; from kubesched_ui.runtime.startup_lock import preparing\n"
 HOLD += "with preparing(Path(sys.argv[1])): Path(sys.argv[1], 'held').touch(); time.sleep(600)"
 

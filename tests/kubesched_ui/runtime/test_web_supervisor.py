@@ -17,6 +17,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+pytestmark = pytest.mark.slow
+
 APPLICATION = """
     import asyncio
     import os

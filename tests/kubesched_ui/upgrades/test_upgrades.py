@@ -20,7 +20,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES
 from tests.kubesched_ui.recordings import node, pod, scenario
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 SIDECAR = {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "3"}}}
 

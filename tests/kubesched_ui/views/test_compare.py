@@ -15,7 +15,7 @@ from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

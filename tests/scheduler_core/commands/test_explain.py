@@ -12,6 +12,8 @@ from scheduler_core.__main__ import main
 from tests.clusters import CLUSTERS, cluster_id
 from tests.scheduler_core.build import node, pod
 
+pytestmark = pytest.mark.slow
+
 YAML = """\
 apiVersion: v1
 kind: Node

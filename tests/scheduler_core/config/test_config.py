@@ -16,6 +16,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from tests.clusters import DATA
 from tests.conformance import golden_cases, golden_decisions
+from tests.examples import examples
 
 GROUP = "kubescheduler.config.k8s.io"
 NEW, OLD = get_release("1.34"), get_release("1.27")
@@ -892,7 +893,7 @@ def paths(value: Any) -> list[list[Any]]:
     return [[]] + [[key, *path] for key, child in items for path in paths(child)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(
     path=st.sampled_from(paths(FULL)[1:]),
     value=VALUES,
@@ -914,7 +915,7 @@ def test_a_mutated_configuration_loads_or_is_refused(path: list[Any], value: Any
         assert len(profile.plugins["queueSort"]) == 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.text(alphabet=st.sampled_from("{}[]:-,&*!|>'\"#%@ \n\tab01<~?."), max_size=60))
 def test_any_text_loads_or_is_refused(text: str) -> None:
     with pytest.raises(InputError):

@@ -21,6 +21,8 @@ from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.scheduler_core.build import node, pod, selector
 
+pytestmark = pytest.mark.slow
+
 ENOUGH = 60_000  # bytes a cycle of 5,000 nodes may take
 
 

@@ -18,6 +18,8 @@ from tests.conformance import golden_cases
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.debugger.causes import check, differing
 
+pytestmark = pytest.mark.slow
+
 PACK = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

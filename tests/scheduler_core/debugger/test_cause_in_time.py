@@ -25,6 +25,8 @@ from tests.scheduler_core.debugger.live import SAMPLES, scenario_at
 from tests.scheduler_core.debugger.test_cause import PACK
 from tests.scheduler_core.debugger.test_cause import inputs as once
 
+pytestmark = pytest.mark.slow
+
 OWN = ("objects", "kubernetes", "config", "seed", "tieBreak", "preemption", "percentage", "until")
 
 

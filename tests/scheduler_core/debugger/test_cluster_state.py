@@ -18,6 +18,7 @@ from scheduler_core.snapshot.files import read_snapshot
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.clusters import LARGEST_CLUSTERS, cluster_id
 from tests.conformance import golden_cases
+from tests.examples import examples
 from tests.scheduler_core.debugger.live import (
     ROOT,
     SAMPLES,
@@ -33,6 +34,8 @@ from tests.scheduler_core.debugger.live import (
     watch_time,
 )
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
+
+pytestmark = pytest.mark.slow
 
 PREEMPTING = ("preemption", "preemptaff", "mixed", "volumes", "gates", "affinity")
 CYCLES = 50  # that are looked at in each run
@@ -165,7 +168,7 @@ def recordings() -> list[Recording]:
     return found
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_changes_add_up(data: st.DataObject) -> None:
     recording = data.draw(st.sampled_from(recordings()))

@@ -24,6 +24,8 @@ from tests.scheduler_core.debugger.forking import (
 )
 from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at
 
+pytestmark = pytest.mark.slow
+
 FORKS = 3
 
 

@@ -23,6 +23,8 @@ from tests.conformance import golden_cases
 from tests.scheduler_core.provenance.evaluate import problems
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
+pytestmark = pytest.mark.slow
+
 
 def way_of(records: Iterable[Record], pod: str) -> Iterator[Move | Failed]:
     """What happened to a pod, read from the records of a run."""

@@ -16,6 +16,8 @@ from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import Raw, core_state, simulation_of_case, timeline_of_case
 from tests.scheduler_core.debugger.remedied import Again, check, outcome, stuck, stuck_in_time
 
+pytestmark = pytest.mark.slow
+
 
 def cases() -> list[Any]:
     found = []

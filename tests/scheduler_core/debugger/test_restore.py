@@ -21,6 +21,8 @@ from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.live import SAMPLES, Raw, scenario_at, simulation_of_case
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
+pytestmark = pytest.mark.slow
+
 CYCLES = 12  # that are tried in each run
 
 

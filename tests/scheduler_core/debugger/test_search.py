@@ -26,6 +26,8 @@ from tests.scheduler_core.debugger.live import (
 )
 from tests.scheduler_core.virtual_time.test_engine_properties import a_run
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("preemption", "mixed", "gates", "taints", "affinity", "sampling", "volumes", "resources", "spread")
 
 

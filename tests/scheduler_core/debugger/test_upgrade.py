@@ -21,6 +21,8 @@ from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.debugger.causes import inputs_of
 from tests.scheduler_core.debugger.test_cause import inputs
 
+pytestmark = pytest.mark.slow
+
 CASES = golden_cases("v1.27")
 
 

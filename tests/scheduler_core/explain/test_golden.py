@@ -9,6 +9,8 @@ from scheduler_core.explain import explain, render
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 
+pytestmark = pytest.mark.slow
+
 
 def cycles(release):
     """(case, simulation, trace, answer) of every cycle."""

@@ -21,6 +21,7 @@ from scheduler_core.plugins.non_csi_limits import EBSLimits
 from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.releases import get_release
+from tests.examples import examples
 from tests.scheduler_core.plugins import test_volumes as build
 
 Raw = dict[str, Any]
@@ -415,7 +416,7 @@ class Drill:
 
 
 @pytest.mark.parametrize("release", ["1.27", "1.34"])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(seed=st.integers(0, 1 << 32))
 def test_columns_say_what_every_node_would(release: str, seed: int) -> None:
     drill = Drill(Random(seed), release)

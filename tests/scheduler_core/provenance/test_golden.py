@@ -10,6 +10,8 @@ import pytest
 from tests.conformance import golden_cases
 from tests.scheduler_core.provenance.cases import check
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "release", ["1.20", "1.22", "1.23", "1.24", "1.25", "1.26", "1.28", "1.29", "1.30", "1.31", "1.32", "1.33"]

@@ -1,0 +1,13 @@
+"""How many generated examples or seeds a test tries, by the profile of the run."""
+
+from fractions import Fraction
+
+from hypothesis import settings
+
+# The share of the examples that each profile tries: `make check`, `make test`, `make long`.
+SHARES = {"fast": Fraction(1, 10), "short": Fraction(2, 5), "long": Fraction(1)}
+
+
+def examples(count: int, profile: str = "") -> int:
+    """Return how many of so many examples the profile tries (the current one if none is named)."""
+    return max(1, int(count * SHARES[profile or settings.get_current_profile_name()]))
