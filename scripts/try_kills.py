@@ -6,7 +6,7 @@ Two web and four worker processes on PostgreSQL and Redis behind the proxy, 20 c
 under way at any time. Each kill hits a web process, a worker, the broker or the database: kill -9 with its children, a
 restart as `docker restart` does it, or SIGSTOP for up to eight seconds. A JSON line a kill, and one with what came of
 it.
-Exit code 1: something was found. It keeps two processors busy; tests/machines/test_kills.py is a sample.
+Exit code 1: something was found. It keeps two processors busy; tests/deployment/test_kills.py is a sample.
 """
 
 from __future__ import annotations
