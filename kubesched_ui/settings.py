@@ -56,7 +56,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "kubesched_ui.beside.middleware.beside",  # the last: what refuses a request came before
+    "kubesched_ui.offload.middleware.offload",  # the last: what refuses a request came before
 ]
 # With accounts people sign in (docs/accounts.md). Without, nothing of this is even imported.
 ACCOUNTS = env.accounts()
@@ -173,7 +173,7 @@ RUN_MAX_RECORDS = env.number("RUN_MAX_RECORDS", 2_000_000)  # things that may ha
 RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # of virtual time
 UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # for the causes from one release to the next
 
-# Questions that are answered beside the web process (kubesched_ui/beside)
+# Expensive requests, which worker processes answer (kubesched_ui/offload)
 BESIDE = True
 BESIDE_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # for questions, and as many for exports
 BESIDE_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process

@@ -33,7 +33,7 @@ FLOORS = {
         ("request_bodies",),
         ("settings", "middleware", "supervisord_config", "server", "templatetags"),
         ("models",),
-        ("observability", "backup", "beside", "offload"),
+        ("observability", "backup", "offload"),
         ("accounts",),
         ("admin", "ingest", "event_log"),
         ("websockets",),

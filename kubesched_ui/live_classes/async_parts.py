@@ -24,13 +24,13 @@ from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
 from kubesched_ui import current_viewer
-from kubesched_ui.beside import client
-from kubesched_ui.beside.pool import NoAnswer
-from kubesched_ui.beside.routes import LARGE
 from kubesched_ui.live_classes import cluster_preview, impersonated_view, publisher, read_only_html
 from kubesched_ui.live_classes.errors import Refused
 from kubesched_ui.live_classes.models import Room
 from kubesched_ui.live_classes.read_only_html import Want
+from kubesched_ui.offload import client
+from kubesched_ui.offload.pool import OffloadError
+from kubesched_ui.offload.routes import LARGE
 from kubesched_ui.queries.recording_cache import NotRecorded
 
 logger = logging.getLogger(__name__)
@@ -131,8 +131,8 @@ def fetch(job: Job) -> None:
         return
     key, seconds = key_of(room, job.what, job.load), AGAIN_S if room.run.active else KEPT_S
     try:
-        html = client.ask(reverse("room-made", args=[token_of(job)]), str(room.run_id))
-    except NoAnswer as problem:
+        html = client.fetch(reverse("room-made", args=[token_of(job)]), str(room.run_id))
+    except OffloadError as problem:
         html, seconds = says(job, problem), AGAIN_S
     if cache.add(key, html, seconds):
         Room.objects.filter(pk=job.room, address=job.address).update(version=F("version") + 1)

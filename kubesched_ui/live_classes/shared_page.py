@@ -17,13 +17,13 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from kubesched_ui.beside.routes import LARGE, OF_LARGE_RUNS
 from kubesched_ui.live_classes import async_parts, impersonated_view, read_only_html
 from kubesched_ui.live_classes.errors import Refused
 from kubesched_ui.live_classes.models import Room
 from kubesched_ui.live_classes.read_only_html import Trimmed
 from kubesched_ui.live_classes.run_position import place_of
 from kubesched_ui.models import Run
+from kubesched_ui.offload.routes import LARGE, OF_LARGE_RUNS
 
 PAGES = frozenset({"run", "pod", "node", "group", "run-object"})
 MAX_ADDRESS = 2000

@@ -246,6 +246,12 @@ class Pool:
         running: Counter[int | None] = Counter(ticket.user for ticket in self.running if ticket.user is not None)
         return sorted(self.waiting, key=lambda ticket: (running[ticket.user], ticket.due))
 
+    def figures(self) -> dict[str, float]:
+        """Return the numbers of waiting and running tasks, and the longest wait so far in seconds."""
+        now = time.monotonic()
+        longest = now - min((ticket.created for ticket in list(self.waiting)), default=now)
+        return {"waiting": len(self.waiting), "running": len(self.running), "longest_wait_s": round(longest, 3)}
+
     def warm(self) -> None:
         """Start a worker if there is none, so that the first task does not wait for it."""
         with self._changed:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 from django.conf import settings
+from django.contrib.staticfiles.storage import staticfiles_storage
 
 from kubesched_ui.offload.pool import Pool, PoolConfig
 
@@ -16,6 +18,21 @@ _lock = threading.Lock()
 
 def configs() -> dict[str, PoolConfig]:
     """Return the limits of every pool as the settings have them."""
+    requests = PoolConfig(
+        workers=settings.BESIDE_PROCESSES,
+        memory=settings.BESIDE_MAX_MEMORY,
+        seconds=settings.BESIDE_MAX_SECONDS,
+        wait_seconds=60,
+        setup="kubesched_ui.offload.request_worker:prepare",
+        setup_args=(dict(getattr(staticfiles_storage, "hashed_files", {})),),
+    )
+    uploads = PoolConfig(
+        workers=1,
+        memory=settings.INGEST_MAX_MEMORY,
+        seconds=settings.INGEST_MAX_SECONDS,
+        memory_kept=300 * MB,
+        setup="kubesched_ui.scenarios.upload_worker:prepare",
+    )
     return {
         # Expressions come from strangers and CEL is a C++ library, so these workers have no database and no secrets.
         "search": PoolConfig(
@@ -26,6 +43,12 @@ def configs() -> dict[str, PoolConfig]:
             setup="kubesched_ui.queries.search_worker:prepare",
             environment=False,
         ),
+        "small-uploads": uploads,
+        # Pages, small uploads and runs come before large uploads.
+        "large-uploads": replace(uploads, workers=max(1, settings.INGEST_READERS), nice=5),
+        # Pages and API answers that search, replay a run or decode a whole recording.
+        "requests": requests,
+        "exports": replace(requests, seconds=None),  # the reader's pace decides; the client limits each piece
         # Texts of the scenario editor.
         "editor": PoolConfig(
             workers=settings.BESIDE_PROCESSES,

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.conf import settings
 
-from kubesched_ui.beside.routes import LARGE
 from kubesched_ui.models import RecordingBlock, Run
+from kubesched_ui.offload.routes import LARGE
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, objects_from
 

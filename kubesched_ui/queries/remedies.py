@@ -10,8 +10,8 @@ from typing import Any
 
 from django.http import Http404
 
-from kubesched_ui.beside.routes import LARGE
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.offload.routes import LARGE
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import key_of, recording_of

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.observability.metric_sources import Sample, of_this_process
-from kubesched_ui.scenarios import upload_pool
+from kubesched_ui.offload.pools import find_pool
 
 ENDS = ("stored", "refused", "failed")
 
@@ -44,12 +44,12 @@ def samples() -> Iterator[Sample]:
     for how in ENDS:
         yield Sample("uploads", "Uploads, by how they ended.", ended[how], {"outcome": how}, counter=True)
     yield Sample("upload_bytes", "Bytes uploaded.", octets, counter=True)
-    if (found := upload_pool.started()) is None:
-        return
-    for line, figures in found.figures().items():
-        of = {"line": line}
+    for line in ("small", "large"):
+        if (pool := find_pool(f"{line}-uploads")) is None:
+            continue
+        of, figures = {"line": line}, pool.figures()
         yield Sample("uploads_waiting", "Uploads that wait for a reader, small and large ones.", figures["waiting"], of)
-        yield Sample("uploads_reading", "Uploads that are being read.", figures["reading"], of)
+        yield Sample("uploads_reading", "Uploads that are being read.", figures["running"], of)
         yield Sample(
             "uploads_oldest_seconds", "How long the one that waits longest has.", figures["longest_wait_s"], of
         )

@@ -1,4 +1,4 @@
-"""Uploads: files in, a scenario out. Reading happens in processes of their own, bounded in memory and time.
+"""Uploads: files in, a scenario out. Workers read them, with limits of memory and time.
 
 A large cluster needs a gigabyte while it is being read, and a hostile one may try to crash the reader: neither is the
 web process's business.
@@ -6,9 +6,11 @@ web process's business.
 
 from __future__ import annotations
 
+import signal
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
@@ -18,18 +20,23 @@ from django.http import HttpRequest
 
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import disk_space, quota
-from kubesched_ui.ingest import IngestError
+from kubesched_ui.ingest import IngestError, chunked_store
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.models import Scenario
-from kubesched_ui.scenarios import upload_metrics
+from kubesched_ui.offload.pool import Crashed, OffloadError, OutOfMemory, PoolBusy, Ticket, TimedOut
+from kubesched_ui.offload.pools import find_pool, get_pool
+from kubesched_ui.outages import Trouble, Troubled
+from kubesched_ui.scenarios import upload_metrics, upload_worker
 from kubesched_ui.scenarios.import_scenario import File, read_and_store, size_of
 from kubesched_ui.scenarios.progress import Progress
-from kubesched_ui.scenarios.temp_files import folder
-from kubesched_ui.scenarios.upload_pool import readers
-from kubesched_ui.scenarios.upload_worker import Job
+from kubesched_ui.scenarios.temp_files import folder, tidy
+from kubesched_ui.scenarios.upload_worker import Job, TooLargeForPool
 
 CHUNK = 1024 * 1024
+SMALL = 1024 * 1024  # bytes
+
+BUSY = Trouble("Too many uploads wait to be read at present. Try again in a moment; nothing of this one was kept.", 30)
 
 
 class Made(NamedTuple):
@@ -99,7 +106,48 @@ def _make(files: list[File], name: str, origin: str, token: str) -> Made:
         return Made(Scenario.objects.get(pk=pk), run)
     if not connection.in_atomic_block:
         connection.close()  # it may be a while; others can have it
-    job, size = Job(files, name, origin, token, current_viewer.owner_id()), size_of(files)
-    with Progress(token, size) as progress:
-        pk, run = readers().read(job, size, progress.waits)
+    if find_pool("large-uploads") is None:
+        tidy()
+    size = size_of(files)
+    with Progress(token, size) as progress, tempfile.TemporaryDirectory(dir=folder()) as mine:
+        job = Job(files, name, origin, token, current_viewer.owner_id(), Path(mine) / "scenario")
+        pk, run = read_in_worker(job, size, progress.waits)
     return Made(Scenario.objects.get(pk=pk), run)
+
+
+def read_in_worker(job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
+    """Have a worker read and store an upload. Small ones have a pool of their own and never wait for large ones.
+
+    `on_wait`: called with the number of uploads before this one. Raises what `read_upload` does, IngestError if the
+    worker fails, and Troubled if too many wait.
+    """
+    if size <= SMALL:
+        try:
+            return _run("small-uploads", job._replace(small=True), size, on_wait)
+        except TooLargeForPool:
+            size = SMALL * 10  # a bomb, or slow YAML: it must not overtake those that say how large they are
+    return _run("large-uploads", job, size, on_wait)
+
+
+def _run(name: str, job: Job, size: int, on_wait: Callable[[int], None]) -> Any:
+    try:
+        ticket = Ticket(user=job.owner_id, size=size, on_wait=on_wait)
+        return get_pool(name).run(upload_worker.read_upload, job, ticket=ticket)
+    except PoolBusy:
+        raise Troubled(BUSY) from None
+    except OffloadError as error:
+        if job.marker.exists():
+            chunked_store.remove(int(job.marker.read_text()))
+        raise refusal(why_it_failed(error)) from None
+
+
+def why_it_failed(error: OffloadError) -> str:
+    """Return why a worker could not read an upload."""
+    if isinstance(error, TimedOut):
+        return f"could not be read within {settings.INGEST_MAX_SECONDS} s"
+    if isinstance(error, OutOfMemory):
+        return f"could not be read within {settings.INGEST_MAX_MEMORY >> 20:,} MB of memory"
+    code = error.code if isinstance(error, Crashed) else 0
+    if code == -signal.SIGKILL:
+        return "could not be read: its reader was ended by the system, which may have run out of memory"
+    return f"could not be read: its reader broke down (code {code}), and nothing of it was kept"

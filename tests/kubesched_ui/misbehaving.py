@@ -1,37 +1,32 @@
-"""Readers of uploads that go wrong, run as the reading process in place of `isolated.serve`."""
+"""Tasks that go wrong, run by workers in place of the real ones."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from kubesched_ui.scenarios import upload_worker
-
-_serve = upload_worker.serve
-
-
-def crash(*args: Any) -> None:
-    instead(lambda *_: os.abort(), args)
+from kubesched_ui.scenarios.upload_worker import Job
 
 
-def hang(*args: Any) -> None:
-    def forever(*_: Any) -> None:
-        while True:
-            pass
-
-    instead(forever, args)
+def crash(*_: Any) -> None:
+    os.abort()
 
 
-def hog(*args: Any) -> None:
-    """More than a reader may have, and less than this machine has: only the reader's own bound is in its way."""
-    instead(lambda *_: len(bytes(3 * 1024**3)), args)
+def hang(*_: Any) -> None:
+    while True:
+        pass
 
 
-def crash_in_the_middle(*args: Any) -> None:
-    """Once a part of a large upload is stored."""
+def hog(*_: Any) -> None:
+    """Take more than a worker may have, and less than this machine has: only the worker's own limit is in its way."""
+    len(bytes(3 * 1024**3))
+
+
+def crash_in_the_middle(*args: Any) -> Any:
+    """Die once a part of a large upload is stored."""
     from kubesched_ui.ingest import chunked_store
 
     written = chunked_store.write
@@ -41,35 +36,30 @@ def crash_in_the_middle(*args: Any) -> None:
         os.abort()
 
     chunked_store.write = write
-    _serve(*args)
+    return _read(*args)
 
 
-def hold(*args: Any) -> None:
-    """Reads an upload named `held...` only once the file that its name ends with is there."""
-
-    def wait(job: upload_worker.Job, begun: Callable[[int], None]) -> Any:
-        word, _, path = job.name.partition(" ")
-        while word == "held" and not Path(path).exists():
-            time.sleep(0.02)
-        return read(job._replace(name="held"), begun)
-
-    read = upload_worker.read
-    instead(wait, args)
+def hold(job: Job, *args: Any) -> Any:
+    """Read an upload named `held...` only once the file that its name ends with is there."""
+    word, _, path = job.name.partition(" ")
+    while word == "held" and not Path(path).exists():
+        time.sleep(0.02)
+    return _read(job._replace(name="held"), *args)
 
 
-def slow(*args: Any) -> None:
-    """Never comes to an end with what looks small."""
+def slow(job: Job, *args: Any) -> Any:
+    """Never end with what looks small."""
+    from kubesched_ui.scenarios import import_scenario
 
-    def forever(job: upload_worker.Job, begun: Callable[[int], None]) -> Any:
+    store = import_scenario.read_and_store
+
+    def forever(*given: Any) -> Any:
         while job.small:
             pass
-        return read(job, begun)
+        return store(*given)
 
-    read = upload_worker.read
-    instead(forever, args)
+    import_scenario.read_and_store = forever
+    return _read(job, *args)
 
 
-def instead(read: Callable[..., Any], args: Any) -> None:
-    """`isolated.serve` with its bounds, around something else."""
-    upload_worker.read = read
-    _serve(*args)
+_read = upload_worker.read_upload

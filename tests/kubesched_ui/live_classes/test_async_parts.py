@@ -11,12 +11,14 @@ from django.core import signing
 from django.db import connection
 from django.urls import reverse
 
-from kubesched_ui.beside import client
-from kubesched_ui.beside.pool import EXPORTS, QUESTIONS, NoAnswer
 from kubesched_ui.live_classes import async_parts
 from kubesched_ui.live_classes.async_parts import Job
 from kubesched_ui.live_classes.models import Room
 from kubesched_ui.models import Run
+from kubesched_ui.offload import client, request_worker
+from kubesched_ui.offload.pool import OffloadError
+from kubesched_ui.offload.pools import stop_pools
+from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.live_classes.conftest import Class
 from tests.kubesched_ui.live_classes.test_run_rooms import opened
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
@@ -31,9 +33,9 @@ def room(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Class]:
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{connection.settings_dict['NAME']}")
     run = ran(scenario(node("n1"), pod("a"), pod("big", cpu="64")))
     settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
+    stop_pools()
     yield opened(run, f"/runs/{run.pk}/pods/default/big/")
-    for pool in (QUESTIONS, EXPORTS):
-        pool.end()
+    stop_pools()
 
 
 def until_there(room: Class, what: str, words: str) -> str:
@@ -66,14 +68,15 @@ def test_a_large_cluster_comes_when_it_is_drawn(room: Class, monkeypatch: pytest
     assert 'class="vessel out"' in until_there(room, "map", "t-room-map")
 
 
-def test_what_takes_too_long_says_so(room: Class, settings: Any) -> None:
-    settings.BESIDE_MAX_SECONDS = 0.01
+def test_what_takes_too_long_says_so(room: Class, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_worker, "respond", misbehaving.hang)
+    settings.BESIDE_MAX_SECONDS = 0.2
     assert 'id="t-why"' in until_there(room, "why", "took longer")
 
 
 def test_a_room_that_has_gone_on_is_told_nothing(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(client, "ask", lambda *args: asked.append(args) or "")
+    monkeypatch.setattr(client, "fetch", lambda *args: asked.append(args) or "")
     now = room.room
     async_parts.fetch(Job(now.pk, now.address + "?cycle=1", "why", "/runs/1/"))
     room.move(close=1)
@@ -109,9 +112,9 @@ def test_many_that_ask_are_one_question(room: Class, monkeypatch: pytest.MonkeyP
     def slow(path: str, run: str) -> str:
         asked.append(path)
         time.sleep(0.3)
-        raise NoAnswer("Too many ask at once.", 10)
+        raise OffloadError("Too many ask at once.")
 
-    monkeypatch.setattr(client, "ask", slow)
+    monkeypatch.setattr(client, "fetch", slow)
     ada = room.join("Ada")
     for _ in range(20):
         room.part(ada)

@@ -20,8 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.observability import collectors
 from kubesched_ui.observability.bounded_probe import Bounded
-from kubesched_ui.scenarios import upload_metrics as uploads
-from kubesched_ui.scenarios.upload_pool import Readers
+from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.websockets import socket_metrics
 from tests.kubesched_ui.clusters import taught
 
@@ -86,7 +85,7 @@ def test_uploads_and_sockets_are_counted(client: Client, monkeypatch: pytest.Mon
         assert answer.status_code == status
     monkeypatch.setattr(socket_metrics, "sockets", [SimpleNamespace(lag=3), SimpleNamespace(lag=40)])
     monkeypatch.setattr(socket_metrics, "messages", 7)
-    monkeypatch.setattr(uploads, "upload_pool", SimpleNamespace(started=lambda: Readers()))
+    get_pool("small-uploads"), get_pool("large-uploads")
     found = read(client)
     for how, number in (("stored", 1), ("refused", 1), ("failed", 0)):
         key = (("outcome", how),)
@@ -192,7 +191,7 @@ def queries(dashboard: dict[str, Any]) -> list[str]:
 @pytest.mark.django_db
 def test_the_dashboard_asks_for_what_there_is(client: Client, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every name in every query is a metric's, a label's of one, or a function's."""
-    monkeypatch.setattr(uploads, "upload_pool", SimpleNamespace(started=lambda: Readers()))
+    get_pool("small-uploads"), get_pool("large-uploads")
     Scenario.objects.create(name="s")
     client.get("/runs/1/")
     logging.getLogger("kubesched_ui.x").error("broken")
@@ -210,7 +209,7 @@ def test_the_dashboard_asks_for_what_there_is(client: Client, checkout: Path, mo
 
 @pytest.mark.django_db
 def test_every_metric_is_documented(client: Client, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "upload_pool", SimpleNamespace(started=lambda: Readers()))
+    get_pool("small-uploads"), get_pool("large-uploads")
     told = (checkout / "docs" / "operations.md").read_text()
     for family in text_string_to_metric_families(client.get("/metrics").content.decode()):
         if family.name.startswith("kubesched_"):

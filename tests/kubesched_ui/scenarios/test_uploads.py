@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from django.db import connection
 from kubesched_ui import current_viewer
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.offload import pool as pools_module
+from kubesched_ui.offload.pool import Pool, Ticket
+from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from kubesched_ui.outages import Troubled
-from kubesched_ui.scenarios import progress, upload_pool, upload_worker, uploads
+from kubesched_ui.scenarios import progress, upload_worker, uploads
 from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import until
@@ -33,15 +37,13 @@ def other_process(settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     settings.INGEST_ISOLATED = True
     settings.VAR_DIR = tmp_path
     settings.INGEST_READERS = 1
-    settings.INGEST_MAX_SECONDS = 2  # as the readers have it from the environment
+    settings.INGEST_MAX_SECONDS = 2
     settings.INGEST_MAX_MEMORY = 2 * 1024**3
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{connection.settings_dict['NAME']}")
     monkeypatch.setenv("VAR_DIR", str(tmp_path))
-    monkeypatch.setenv("INGEST_MAX_SECONDS", "2")
-    monkeypatch.setenv("INGEST_MAX_MEMORY", str(2 * 1024**3))
-    monkeypatch.setattr(upload_pool, "_readers", None)
+    stop_pools()
     yield
-    upload_pool.readers().end()
+    stop_pools()
 
 
 def upload(name: str = "name", number: int = 1, token: str = "") -> Scenario:
@@ -74,38 +76,40 @@ def test_a_reader_that_dies_is_told_and_the_next_upload_has_a_new_one(
     wrong: Callable[..., None], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(upload_worker, "serve", wrong)
-        patched.setattr(upload_pool, "SMALL", -1)  # one that takes too long is not tried again
+        patched.setattr(upload_worker, "read_upload", wrong)
+        patched.setattr(uploads, "SMALL", -1)  # one that takes too long is not tried again
         with pytest.raises(IngestError, match=why):
             upload()
     assert upload().counts == {"Node": 1, "Pod": 1}
 
 
-def test_what_was_stored_by_a_reader_that_dies_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_stored_by_a_reader_that_dies_is_removed(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.INGEST_MAX_SECONDS = 60
     with monkeypatch.context() as patched:
-        patched.setattr(upload_worker, "serve", misbehaving.crash_in_the_middle)
+        patched.setattr(upload_worker, "read_upload", misbehaving.crash_in_the_middle)
         with pytest.raises(IngestError, match="broke down"):
             upload(number=3000)
     assert not Scenario.everything.exists()
     assert not ClusterObject.objects.exists()
 
 
-def test_the_reader_is_kept_for_small_uploads_and_replaced_after_it_grew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reader_is_kept_for_small_uploads_and_replaced_after_it_grew() -> None:
     upload()
-    line = upload_pool.readers().small
-    (first,) = line.idle
+    pool = get_pool("small-uploads")
+    (worker,) = pool.workers
+    first = pool.run(os.getpid)
     upload()
-    assert line.idle == [first]
-    monkeypatch.setattr(upload_pool, "KEPT_MB", 1)
+    assert pool.run(os.getpid) == first
+    worker.config = replace(worker.config, memory_kept=1)
     upload()
-    assert line.idle == []
-    assert not first.process.is_alive()
+    assert not worker.active
+    until(lambda: not (Path("/proc") / str(first)).exists(), "the end of the worker")
 
 
 def test_the_reader_ends_with_its_parent(checkout: Path) -> None:
     program = (
-        "import django; django.setup()\nfrom kubesched_ui.scenarios.upload_pool import Reader\n"
-        "if __name__ == '__main__': print(Reader().process.pid, flush=True); input()"
+        "import os, django; django.setup()\nfrom kubesched_ui.offload.pools import get_pool\n"
+        "if __name__ == '__main__': print(get_pool('small-uploads').run(os.getpid), flush=True); input()"
     )
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
     parent = subprocess.Popen(
@@ -140,11 +144,11 @@ class Held:
             finally:
                 connection.close()
 
-        line, thread = upload_pool.readers().large, threading.Thread(target=make)
-        before = len(line.waiting) + len(line.reading)
+        line, thread = get_pool("large-uploads"), threading.Thread(target=make)
+        before = len(line.waiting) + len(line.running)
         self.threads.append(thread)
         thread.start()
-        until(lambda: len(line.waiting) + len(line.reading) > before, "the upload's place")
+        until(lambda: len(line.waiting) + len(line.running) > before, "the upload's place")
 
     def release(self) -> list[Any]:
         self.gate.touch()
@@ -154,10 +158,10 @@ class Held:
 
 
 @pytest.fixture
-def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
-    monkeypatch.setattr(upload_worker, "serve", misbehaving.hold)
-    monkeypatch.setenv("INGEST_MAX_SECONDS", "60")
-    monkeypatch.setattr(upload_pool, "SMALL", 1000)
+def held(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Held:
+    monkeypatch.setattr(upload_worker, "read_upload", misbehaving.hold)
+    settings.INGEST_MAX_SECONDS = 60
+    monkeypatch.setattr(uploads, "SMALL", 1000)
     return Held(tmp_path)
 
 
@@ -166,8 +170,8 @@ def test_a_small_upload_passes_a_large_one_that_is_read(held: Held) -> None:
     held.upload("waits", 60, token=TOKEN)
     assert until(lambda: progress.of(TOKEN), "what the one that waits is told") == {"ahead": 1}
     assert upload(number=0).counts == {"Node": 1}
-    figures = upload_pool.readers().figures()["large"]
-    assert (figures["waiting"], figures["reading"], held.done) == (1, 1, [])
+    figures = get_pool("large-uploads").figures()
+    assert (figures["waiting"], figures["running"], held.done) == (1, 1, [])
     assert [number for _, number in held.release()] == [50, 60]
     assert progress.of(TOKEN) == {}
 
@@ -183,35 +187,36 @@ def test_large_ones_are_read_side_by_side(held: Held, settings: Any) -> None:
 def test_the_smaller_go_first_and_nobodys_second_before_anothers_first(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upload_pool, "PACE", 1)
+    monkeypatch.setattr(pools_module, "BYTES_PER_SECOND", 1)
     held.upload(f"held {held.gate}", 40, owner=None)
     for name, number in (("larger", 300), ("smaller", 100), ("middle", 200)):
         held.upload(name, number)
     assert [name for name, _ in held.release()][1:] == ["smaller", "middle", "larger"]
-    line = upload_pool.Line(2)
-    mine, mine_too, hers = (upload_pool.Ticket(size, person) for size, person in ((1, 1), (2, 1), (3, 2)))
+    line = Pool(configs()["large-uploads"])
+    mine, mine_too, hers = (Ticket(size=size, user=user, created=0) for size, user in ((1, 1), (2, 1), (3, 2)))
     line.waiting = [hers, mine_too, mine]
     assert line.order() == [mine, mine_too, hers]
-    line.reading = [upload_pool.Ticket(1, 1)]
+    line.running = [Ticket(user=1)]
     assert line.order() == [hers, mine, mine_too]
 
 
 def test_a_large_one_does_not_wait_for_ever() -> None:
-    line = upload_pool.Line(1)
-    old, new = upload_pool.Ticket(100 * upload_pool.PACE, at=0), upload_pool.Ticket(0, at=101)
+    line = Pool(configs()["large-uploads"])
+    old, new = Ticket(size=100 * pools_module.BYTES_PER_SECOND, created=0), Ticket(created=101)
     line.waiting = [new, old]
     assert line.order() == [old, new]
 
 
 def test_what_is_small_only_to_look_at_waits_with_the_large_ones(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload_worker, "serve", misbehaving.slow)
+    monkeypatch.setattr(upload_worker, "read_upload", misbehaving.slow)
     assert upload().counts == {"Node": 1, "Pod": 1}  # after a second of the small reader's time
-    assert [len(line.idle) for line in (upload_pool.readers().small, upload_pool.readers().large)] == [1, 1]
+    assert [len(get_pool(name).workers) for name in ("small-uploads", "large-uploads")] == [1, 1]
 
 
 def test_when_too_many_wait_it_is_said(held: Held, monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
     held.upload(f"held {held.gate}", 50)
-    monkeypatch.setattr(upload_pool, "MOST_WAITING", 0)
+    pool = get_pool("large-uploads")
+    pool.config = replace(pool.config, queue=0)
     body = as_list(*(pod(f"p{i}") for i in range(50)))
     with pytest.raises(Troubled):
         upload(number=50)

@@ -1,10 +1,11 @@
-"""Questions that are answered beside the web process: the same answers, bounds that hold, ends that are seen."""
+"""Requests that workers answer: the same answers, limits that hold, ends that are seen."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +14,14 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import get_resolver
 
-from kubesched_ui.beside import middleware, routes
-from kubesched_ui.beside.pool import EXPORTS, QUESTIONS, Broken, Pool
 from kubesched_ui.models import ClusterObject, Cycle, Run
+from kubesched_ui.offload import middleware, request_worker, routes
+from kubesched_ui.offload.client import Broken
+from kubesched_ui.offload.pool import Ticket
+from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from kubesched_ui.queries import recording_cache
 from kubesched_ui.scenarios import cluster_overview
+from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 from tests.kubesched_ui.task_headers import exported
 
@@ -28,16 +32,16 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 @pytest.fixture
 def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Processes beside this one read the test's database."""
+    """Workers read the test's database."""
     name, vendor = connection.settings_dict["NAME"], connection.vendor
     if vendor == "sqlite":
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{name}")
     found = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="3") for i in range(3)), name="beside"))
     settings.BESIDE, settings.BESIDE_PROCESSES = True, 1
     cluster_overview._kept.cache_clear()
+    stop_pools()
     yield found
-    for pool in (QUESTIONS, EXPORTS):
-        pool.end()
+    stop_pools()
 
 
 def walk(resolver: Any, base: str = "") -> Iterator[str]:
@@ -67,12 +71,13 @@ def test_what_searches_or_plays_a_run_again_is_not_done_in_the_web_process(
     """However small the run."""
     asked: list[str] = []
 
-    def answered(request: HttpRequest, pool: Pool, about: str) -> HttpResponse:
+    def respond(request: HttpRequest, about: str = "") -> HttpResponse:
         asked.append(request.get_full_path())
         assert about == ("" if "export" in request.path else str(run.pk))
         return HttpResponse("by another process")
 
-    monkeypatch.setattr(middleware, "answered", answered)
+    monkeypatch.setattr(middleware.client, "respond", respond)
+    monkeypatch.setattr(middleware.client, "stream", respond)
     addresses = [address.format(run.pk) for address in SEARCHING]
     for address in addresses:
         assert client.get(address).content == b"by another process", address
@@ -129,11 +134,14 @@ def test_an_export_that_cannot_be_read_breaks(client: Client, run: Run, settings
             exported(client, run, form)
 
 
-def test_what_takes_too_long_is_stopped(client: Client, run: Run, settings: Any) -> None:
-    settings.BESIDE_MAX_SECONDS = 0.01
-    answer = client.get(f"/api/runs/{run.pk}/remedies")
-    assert (answer.status_code, answer.json()["error"]) == (503, "This took longer than 0.01 s and was stopped.")
-    settings.BESIDE_MAX_SECONDS = 60
+def test_what_takes_too_long_is_stopped(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = get_pool("requests")
+    pool.config = replace(pool.config, seconds=0.2)
+    with monkeypatch.context() as patched:
+        patched.setattr(request_worker, "respond", misbehaving.hang)
+        answer = client.get(f"/api/runs/{run.pk}/remedies")
+    assert (answer.status_code, answer.json()["error"]) == (503, "This took longer than 0.2 s and was stopped.")
+    pool.workers[0].config = configs()["requests"]
     assert client.get(f"/api/runs/{run.pk}/remedies").status_code == 200
 
 
@@ -147,22 +155,15 @@ def test_what_needs_too_much_memory_is_told(client: Client, run: Run, settings: 
 def test_a_process_that_was_killed_is_replaced(client: Client, run: Run) -> None:
     for _ in range(2):
         assert client.get(f"/runs/{run.pk}/together/").status_code == 200
-        (process,) = QUESTIONS._idle
-        assert process._process
-        os.kill(process._process.pid, signal.SIGKILL)
-        process._process.wait()
+        os.kill(get_pool("requests").run(os.getpid), signal.SIGKILL)
 
 
-def test_who_finds_all_busy_is_told_when_to_come_back(
-    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pool = Pool()
-    monkeypatch.setattr(middleware, "QUESTIONS", pool)
-    monkeypatch.setattr(Pool.take, "__defaults__", (0.05,))
-    held = pool.take("")
-    answer = client.get(f"/api/runs/{run.pk}/remedies")
+def test_who_finds_all_busy_is_told_when_to_come_back(client: Client, run: Run) -> None:
+    pool = get_pool("requests")
+    pool.config = replace(pool.config, wait_seconds=0.05)
+    with pool.worker(Ticket()):
+        answer = client.get(f"/api/runs/{run.pk}/remedies")
     assert (answer.status_code, answer["Retry-After"]) == (503, "10")
-    pool.give(held)
 
 
 def test_a_page_that_takes_a_while_says_so_and_comes(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +178,7 @@ def test_a_page_that_takes_a_while_says_so_and_comes(client: Client, run: Run, m
 
 
 def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is too large for this process is made beside it, and what is made here does without."""
+    """Whatever is too large for this process is made by a worker, and what is made here does without."""
     for module in (routes, recording_cache):
         monkeypatch.setattr(module, "LARGE", 0)
     monkeypatch.setattr(middleware, "PATIENCE", 60)

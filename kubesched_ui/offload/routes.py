@@ -1,4 +1,4 @@
-"""Which addresses are answered beside the web process."""
+"""The addresses that workers answer."""
 
 from __future__ import annotations
 

@@ -1,0 +1,164 @@
+"""Sends requests to the workers: those of browsers, and those of the web process itself."""
+
+from __future__ import annotations
+
+import os
+import select
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+
+from kubesched_ui import current_viewer
+from kubesched_ui.offload import request_worker
+from kubesched_ui.offload.pool import OffloadError, Ticket, TimedOut
+from kubesched_ui.offload.pools import get_pool
+from kubesched_ui.offload.request_worker import HEAD_LENGTH, PIECE
+
+CHECK_SECONDS = 0.2  # between two checks whether the worker still writes
+NOT_COPIED = {"content-length"}
+
+
+R = TypeVar("R", bound=HttpResponseBase)
+
+
+class Broken(Exception):
+    """A stream that had begun does not go on."""
+
+
+def fetch(path: str, run: str) -> str:
+    """Return the body of one of our own pages, requested by the anonymous user. `run`: what it is about. Raises
+    OffloadError."""
+    host = next((name.lstrip(".") for name in settings.ALLOWED_HOSTS if name != "*"), "localhost")
+    variables = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": "", "SCRIPT_NAME": ""}
+    variables |= {"SERVER_NAME": "localhost", "SERVER_PORT": "80", "HTTP_HOST": host, "wsgi.url_scheme": "http"}
+    head, body = get_pool("requests").run(request_worker.respond, variables, ticket=Ticket(run))
+    if head["status"] != 200:
+        raise OffloadError("This part could not be loaded.")
+    return str(body.decode())
+
+
+def respond(request: HttpRequest, run: str) -> HttpResponse:
+    """Return the response of a worker, preferably of the one that has cached the run. Raises OffloadError."""
+    ticket = Ticket(run, current_viewer.owner_id())
+    head, body = get_pool("requests").run(request_worker.respond, variables_of(request), ticket=ticket)
+    return with_head(HttpResponse(body), head)
+
+
+def stream(request: HttpRequest) -> StreamingHttpResponse:
+    """Return a response whose body a worker writes as it is read. Raises OffloadError."""
+    pieces = Stream(variables_of(request))
+    return with_head(StreamingHttpResponse(pieces), pieces.head)
+
+
+def variables_of(request: HttpRequest) -> dict[str, str]:
+    """Return the WSGI variables of a request."""
+    variables = {name: value for name, value in request.META.items() if isinstance(value, str)}
+    variables.pop("HTTP_ACCEPT_ENCODING", None)  # compressed here, where it is known how it leaves
+    path = request.path_info.encode().decode("latin-1")  # as WSGI has it
+    return variables | {"wsgi.url_scheme": request.scheme or "http", "SCRIPT_NAME": "", "PATH_INFO": path}
+
+
+def with_head(response: R, head: dict[str, Any]) -> R:
+    """Copy status, headers and cookies to a response."""
+    response.status_code = head["status"]
+    for name, value in head["headers"]:
+        if name.lower() not in NOT_COPIED:
+            response[name] = value
+    for cookie in head["cookies"]:
+        response.cookies.load(cookie)
+    return response
+
+
+class Stream:
+    """The body of a response that a worker writes to a named pipe, at the pace of its reader.
+
+    The worker is reserved until the last byte is read or the reader is gone.
+    """
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        self._closing, self._lock = ExitStack(), threading.Lock()
+        pool = get_pool("exports")
+        self._seconds: float = settings.BESIDE_MAX_SECONDS
+        self._open = True
+        try:
+            self._worker = self._closing.enter_context(pool.worker(Ticket(user=current_viewer.owner_id())))
+            folder = self._closing.enter_context(tempfile.TemporaryDirectory(dir=settings.FILE_UPLOAD_TEMP_DIR))
+            path = Path(folder) / "pipe"
+            os.mkfifo(path, 0o600)
+            self._pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            self._closing.callback(os.close, self._pipe)
+            self._future = self._worker.submit(request_worker.stream, variables, str(path))
+            self._closing.callback(self._end_worker)
+            self.head = self._read_head()
+        except BaseException:
+            self._closing.close()
+            raise
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            while piece := await sync_to_async(self._next, thread_sensitive=False)():
+                yield piece
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Release the worker without waiting; it stops if it still writes."""
+        if self._open:
+            threading.Thread(target=self._abort, daemon=True).start()
+
+    def _abort(self) -> None:
+        self._end_worker()
+        with self._lock:  # another thread may read, whose descriptor must not go to another file
+            self._end()
+
+    def _end(self) -> None:
+        self._open = False
+        self._closing.close()
+
+    def _end_worker(self) -> None:
+        if not self._future.done():
+            self._future.cancel()
+            self._worker.stop()
+
+    def _read_head(self) -> dict[str, Any]:
+        received = b""
+        while (length := HEAD_LENGTH + int.from_bytes(received[:HEAD_LENGTH])) > len(received) or not received:
+            if not (piece := self._read(length - len(received))):
+                self._worker.result(self._future)  # which raises
+                raise OffloadError("This part could not be loaded.")
+            received += piece
+        head: dict[str, Any] = msgspec.msgpack.decode(received[HEAD_LENGTH:])
+        return head
+
+    def _next(self) -> bytes:
+        """Return the next piece; empty after the last one. Raises Broken."""
+        with self._lock:
+            try:
+                if self._open and (piece := self._read(PIECE)):
+                    return piece
+                self._worker.result(self._future)
+            except Exception as problem:
+                self._end()
+                raise Broken(str(problem) if isinstance(problem, OffloadError) else "It failed midway.") from None
+            self._end()
+        return b""
+
+    def _read(self, size: int) -> bytes:
+        """Wait for bytes; empty once the worker has written all."""
+        end, readable = time.monotonic() + self._seconds, select.poll()
+        readable.register(self._pipe, select.POLLIN)
+        while not readable.poll(CHECK_SECONDS * 1000):
+            if self._future.done() and not readable.poll(0):
+                return b""
+            if time.monotonic() > end:
+                raise TimedOut(self._seconds)
+        return os.read(self._pipe, size)

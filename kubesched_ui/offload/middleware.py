@@ -1,0 +1,139 @@
+"""Sends expensive requests to the workers, and a page that asks again to who would wait for long."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, TimeoutError
+from contextvars import copy_context
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+
+from kubesched_ui.offload import client, routes
+from kubesched_ui.offload.pool import OffloadError, PoolBusy
+from kubesched_ui.offload.pools import find_pool, get_pool
+
+PATIENCE = 1.0  # seconds after which a page says that it is being made
+KEPT_SECONDS = 120.0  # for which it is kept until somebody comes for it
+KEPT = 50
+
+_making: dict[tuple[str, ...], tuple[float, Future[HttpResponseBase]]] = {}
+_lock = threading.Lock()
+
+Answer = Callable[[HttpRequest], HttpResponseBase]
+
+
+def offload(get_response: Answer) -> Answer:
+    """The last middleware: requests without permission were refused before."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        return get_response(request)
+
+    middleware.process_view = process_view  # type: ignore[attr-defined]
+    return middleware
+
+
+def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, Any]) -> HttpResponseBase | None:
+    """Return None for what is answered here."""
+    match = request.resolver_match
+    if not settings.BESIDE or request.method not in ("GET", "HEAD") or match is None:
+        return None
+    route = match.route
+    if route in routes.BEFORE and find_pool("requests") is None:
+        threading.Thread(target=get_pool("requests").warm, daemon=True).start()
+    if route in routes.STREAMED:
+        return stream(request)
+    if route in routes.ALWAYS or is_large(route, named):
+        return soon(request, route, about(named, request))
+    return None
+
+
+def about(named: dict[str, Any], request: HttpRequest) -> str:
+    """The run that a question is about."""
+    run = str(named.get("run_id") or named.get("a") or request.GET.get("a", ""))
+    return run or f"scenario {named.get('scenario_id')}"
+
+
+def is_large(route: str, named: dict[str, Any]) -> bool:
+    """Whether an address is about a run or a scenario that is not looked at in this process."""
+    from kubesched_ui.models import Run, Scenario
+
+    if route in routes.OF_LARGE_SCENARIOS:
+        counts = Scenario.objects.filter(pk=named["scenario_id"]).values_list("counts", flat=True).first()
+        return bool(counts) and counts.get("Pod", 0) > routes.LARGE
+    if route not in routes.OF_LARGE_RUNS | routes.OF_LARGE_RUNS_IN_TIME:
+        return False
+    runs = Run.objects.filter(pk=named["run_id"], cycles_done__gt=routes.LARGE)
+    return (runs if route in routes.OF_LARGE_RUNS else runs.filter(in_time=True)).exists()
+
+
+def soon(request: HttpRequest, route: str, run: str) -> HttpResponseBase:
+    """The answer; of a page that takes a while one that says so, asks again by itself and gets it then."""
+    part = "X-Requested-With" in request.headers  # of a page, which says itself that it waits
+    if route not in routes.PAGES or request.method != "GET" or part:
+        return respond(request, run)
+    key = (request.get_full_path(), request.META.get("HTTP_COOKIE", ""), request.META.get("HTTP_AUTHORIZATION", ""))
+    now = time.monotonic()
+    with _lock:
+        for old in [k for k, (since, _) in _making.items() if now - since > KEPT_SECONDS]:
+            del _making[old]
+        _, making = _making.get(key, (0.0, None))
+        if making is None and len(_making) < KEPT:
+            making = Future()
+            _making[key] = now, making
+            threading.Thread(target=copy_context().run, args=(_make, making, request, run), daemon=True).start()
+    if making is None:
+        return refused(request, PoolBusy())
+    try:
+        answer = making.result(PATIENCE)
+    except TimeoutError:
+        return waiting(request)
+    with _lock:
+        _making.pop(key, None)
+    return answer
+
+
+def _make(making: Future[HttpResponseBase], request: HttpRequest, run: str) -> None:
+    try:
+        making.set_result(respond(request, run))
+    except BaseException as problem:
+        making.set_exception(problem)
+
+
+def waiting(request: HttpRequest) -> HttpResponse:
+    """A page that asks again."""
+    answer = render(request, "waiting.html", status=202)
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def respond(request: HttpRequest, run: str) -> HttpResponse:
+    """Return what a worker answers."""
+    try:
+        return client.respond(request, run)
+    except OffloadError as problem:
+        return refused(request, problem)
+
+
+def stream(request: HttpRequest) -> HttpResponseBase:
+    """Return what a worker answers piece by piece."""
+    try:
+        return client.stream(request)
+    except OffloadError as problem:
+        return refused(request, problem)
+
+
+def refused(request: HttpRequest, problem: OffloadError) -> HttpResponse:
+    """503, with when to come again, in JSON where that is asked for."""
+    if request.path.startswith("/api/"):
+        answer: HttpResponse = JsonResponse({"error": str(problem)}, status=503)
+    else:
+        about = {"status": 503, "title": "This was not answered", "detail": str(problem)}
+        answer = render(request, "error.html", about, status=503)
+    if problem.retry_after:
+        answer["Retry-After"] = str(problem.retry_after)
+    return answer
