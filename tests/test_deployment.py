@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,15 +40,77 @@ def test_the_compose_file_has_what_production_needs(checkout: Path) -> None:
     assert [name for name in settings if f'"{name}"' not in read] == []
 
 
-@pytest.mark.skipif(
-    not shutil.which("docker") or subprocess.run(["docker", "compose", "version"], capture_output=True).returncode != 0,
-    reason="docker's compose plugin is not installed",
-)
-def test_compose_accepts_the_file(checkout: Path) -> None:
-    environment = os.environ | {"SECRET_KEY": "x", "POSTGRES_PASSWORD": "y"}
-    command = ["docker", "compose", "config", "--quiet"]
-    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+def docker_context(root: Path) -> Iterator[Path]:
+    """Yield the files that Docker sends to a build, relative to `root`: the last pattern of .dockerignore that matches
+    a path or one of its folders decides."""
+    lines = [line.strip() for line in (root / ".dockerignore").read_text().splitlines()]
+    patterns = [(line.startswith("!"), line.lstrip("!").strip("/")) for line in lines if line and line[0] != "#"]
+    rules = [(keep, re.compile(pattern_to_regex(pattern))) for keep, pattern in patterns]
+    for found in git_files(root):
+        ignored = False
+        paths = [str(found), *(str(folder) for folder in found.parents[:-1])]
+        for keep, rule in rules:
+            if any(rule.fullmatch(path) for path in paths):
+                ignored = not keep
+        if not ignored:
+            yield found
+
+
+def pattern_to_regex(pattern: str) -> str:
+    """Return what Go's filepath.Match, with Docker's `**`, does as a regular expression."""
+    names = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.sub(r"\*\*/|\*\*|\*|\?|[^*?]+", lambda part: names.get(part[0], re.escape(part[0])), pattern)
+
+
+def git_files(root: Path) -> list[Path]:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [Path(name) for name in names if (root / name).is_file()]
+
+
+def copied(checkout: Path) -> list[tuple[list[str], str]]:
+    """Return the sources and the target of each COPY."""
+    lines = re.findall(r"^COPY (.+)$", (checkout / "Dockerfile").read_text(), re.MULTILINE)
+    return [(words[:-1], words[-1]) for words in map(str.split, lines)]
+
+
+def test_the_files_of_the_image_are_enough_to_start(checkout: Path, tmp_path: Path) -> None:
+    context = list(docker_context(checkout))
+    image = tmp_path / "app"
+    for sources, target in copied(checkout):
+        for source in sources:
+            files = [path for path in context if path == Path(source) or Path(source) in path.parents]
+            assert files, f"{source} is not in the build context"
+            for path in files:
+                place = image / target / (path.name if str(path) == source and target.endswith(("/", ".")) else "")
+                place = place if str(path) == source else image / target / path.relative_to(source)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(checkout / path, place)
+    assert not list(image.rglob("tests"))
+    start = """
+import django
+django.setup()
+from django.test import Client
+from kubesched_ui import asgi
+from kubesched_ui.classroom import playing
+from kubesched_ui.reading import plugin_notes
+assert Client().get("/healthz").status_code == 200
+assert all(path.is_file() for path in playing.OWN_PLUGINS.values())
+assert plugin_notes.notes()
+"""
+    environment = os.environ | {"VAR_DIR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
+    done = subprocess.run([sys.executable, "-c", start], cwd=image, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched", "other"),
+    [("*", "a", "a/b"), ("**/x", "a/b/x", "a/xy"), ("docs/a?.md", "docs/ab.md", "docs/a.md")],
+)
+def test_patterns_match_as_dockers_do(pattern: str, matched: str, other: str) -> None:
+    rule = re.compile(pattern_to_regex(pattern))
+    assert rule.fullmatch(matched)
+    assert not rule.fullmatch(other)
 
 
 def test_what_serves_gathers_the_static_files_first(checkout: Path) -> None:
