@@ -14,6 +14,8 @@ COPY docs/plugins.md docs/plugins.md
 COPY docs/examples/per_node_plugin.py docs/examples/per_node_plugin.py
 RUN useradd --create-home kubesched && mkdir -p /data && chown kubesched /data
 USER kubesched
-ENV VAR_DIR=/data
+# Large request bodies are written to TMPDIR while they arrive.
+ENV KUBESCHED_HOST=0.0.0.0 KUBESCHED_VAR_DIR=/data TMPDIR=/data
+VOLUME /data
 EXPOSE 8000
-CMD ["python", "-m", "kubesched_ui.runtime.web_supervisor", "-b", "0.0.0.0", "-p", "8000", "kubesched_ui.asgi:application"]
+CMD ["python", "manage.py", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -60,7 +60,7 @@ def running() -> Iterator[tuple[str, Path]]:
     """(address, data folder) of the product, started for the time of the block."""
     with tempfile.TemporaryDirectory() as folder:
         var, port = Path(folder) / "var", free_port()
-        environment = {**os.environ, "VAR_DIR": str(var), "PORT": str(port)}
+        environment = {**os.environ, "KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
         command = [sys.executable, "manage.py", "run", "--port", str(port)]
         product = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
         try:

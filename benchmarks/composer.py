@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="shapes with this in their name")
     given = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
-    os.environ.setdefault("VAR_DIR", tempfile.mkdtemp())
+    os.environ.setdefault("KUBESCHED_VAR_DIR", tempfile.mkdtemp())
     here(CONFIG)  # what is loaded once is no text's
     beside("#" * (SMALL + 1))
     small = {name: here(text) for name, text in shapes(SMALL) if given.only in name}

@@ -131,7 +131,10 @@ def main() -> None:
 
             redis = RedisServer()
             services.callback(redis.kill)
-            os.environ |= {"DATABASE_URL": services.enter_context(postgres_server()).url, "REDIS_URL": redis.url}
+            os.environ |= {
+                "KUBESCHED_DATABASE_URL": services.enter_context(postgres_server()).url,
+                "KUBESCHED_REDIS_URL": redis.url,
+            }
         address, _ = services.enter_context(running())
         figures: dict[str, Any] = {"database": "PostgreSQL" if given.postgres else "SQLite"}
         figures["load_before"] = round(os.getloadavg()[0], 1)

@@ -48,7 +48,7 @@ EXPRESSIONS = {
 def product(var: Path) -> Iterator[str]:
     """The running product; its address."""
     port = free_port()
-    environment = {**os.environ, "VAR_DIR": str(var), "PORT": str(port)}
+    environment = {**os.environ, "KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
     command = [sys.executable, "manage.py", "run", "--port", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     try:

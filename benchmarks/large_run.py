@@ -62,7 +62,7 @@ def free_port() -> int:
 def running(var: Path) -> Iterator[str]:
     """The product's address, for the time of the block."""
     port = free_port()
-    environment = {**os.environ, "VAR_DIR": str(var), "PORT": str(port)}
+    environment = {**os.environ, "KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
     product = subprocess.Popen(
         [sys.executable, "manage.py", "run"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
     )

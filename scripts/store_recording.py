@@ -67,7 +67,7 @@ def runs() -> list[Any]:
 
 def main() -> None:
     var = tempfile.mkdtemp(prefix="kubesched-store-")
-    os.environ |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "VAR_DIR": var}
+    os.environ |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "KUBESCHED_VAR_DIR": var}
     import django
 
     django.setup()

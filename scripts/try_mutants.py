@@ -215,7 +215,7 @@ class Trial:
 
 def main(seed: int, seconds: float) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
-    os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="kubesched-mutants-"))
+    os.environ.setdefault("KUBESCHED_VAR_DIR", tempfile.mkdtemp(prefix="kubesched-mutants-"))
     import django
 
     django.setup()

@@ -71,8 +71,8 @@ class Case:
 def main() -> int:
     clusters, configs = (sorted(p.iterdir()) if p.is_dir() else [p] for p in map(Path, sys.argv[1:3]))
     with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "VAR_DIR": folder}
-        os.environ.pop("DATABASE_URL", None)
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "KUBESCHED_VAR_DIR": folder}
+        os.environ.pop("KUBESCHED_DATABASE_URL", None)
         import django
 
         django.setup()

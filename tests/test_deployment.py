@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,25 +22,174 @@ from kubesched_ui import env, supervisord_config
 from kubesched_ui.celery import app
 from kubesched_ui.server import HANDSHAKE_S, OURS, Server
 
+READERS = {"text", "flag", "number", "names", "choice", "networks", "raw", "with_password"}
+REQUIRED = {
+    "KUBESCHED_SECRET_KEY": "0123456789" * 5,
+    "KUBESCHED_DATABASE_PASSWORD": "a/b#c?d[e%41@:",
+    "KUBESCHED_REDIS_PASSWORD": "x y/@",
+}
 
-def test_the_compose_file_has_what_production_needs(checkout: Path) -> None:
-    services = yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]
-    assert {"web", "worker", "redis", "postgres", "proxy"} <= services.keys()
-    for name in ("web", "worker", "redis", "postgres", "proxy"):
-        assert "healthcheck" in services[name], name
-    for name in ("redis", "postgres"):
-        assert services[name]["volumes"], name
-    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+
+def substitute(text: str, variables: Mapping[str, str]) -> str:
+    """Return `text` as Compose substitutes its variables. Raises KeyError with the message of a required one."""
+    simple = re.compile(r"\$\$|\$\{(\w+)(?::([-?])([^${}]*))?\}")
+
+    def value(match: re.Match[str]) -> str:
+        name, kind, word = match.groups()
+        if match[0] == "$$":
+            return "\0"
+        if found := variables.get(name):
+            return found
+        if kind == "?":
+            return f"\1{word}"  # an outer variable may be set
+        return word or ""
+
+    while (changed := simple.sub(value, text)) != text:  # from the innermost
+        text = changed
+    if "\1" in text:
+        raise KeyError(text.partition("\1")[2])
+    return text.replace("\0", "$")
+
+
+def compose_services(checkout: Path, **variables: str) -> dict[str, Any]:
+    """Return the services as Compose sees them."""
+
+    def filled(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: filled(value) for key, value in part.items()}
+        if isinstance(part, list):
+            return [filled(value) for value in part]
+        return substitute(part, variables) if isinstance(part, str) else part
+
+    found: dict[str, Any] = filled(yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"])
+    return found
+
+
+def started_with(service: Mapping[str, Any], **variables: str) -> dict[str, str]:
+    """Return the environment of a container: names without a value are those of `variables`."""
+    values = {name: variables.get(name) if value is None else value for name, value in service["environment"].items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def run_python(code: str, cwd: Path, var: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run code as in a container: without the variables of this process."""
+    environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"} | variables
+    command = [sys.executable, "-c", code]
+    environment["KUBESCHED_VAR_DIR"] = str(var)
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_compose_refuses_to_start_without_a_secret(checkout: Path, name: str) -> None:
+    given = {each: value for each, value in REQUIRED.items() if each != name}
+    with pytest.raises(KeyError, match=f"set {name} in .env"):
+        compose_services(checkout, **given)
+
+
+def test_every_container_is_bounded(checkout: Path) -> None:
+    services = compose_services(checkout, **REQUIRED)
+    assert {"web", "worker", "worker-short", "migrate", "redis", "postgres", "proxy"} == services.keys()
+    for name, service in services.items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["read_only"], name
+        assert service["mem_limit"], name
+        assert service["cpus"], name
+        assert service["pids_limit"], name
+        assert service["logging"]["options"] == {"max-size": "10m", "max-file": "5"}, name
+        assert (service["restart"] == "no") is (name == "migrate")
+        assert ("healthcheck" in service) is (name != "migrate")
+    assert [service["ports"] for service in services.values() if "ports" in service] == [["127.0.0.1:8000:8080"]]
     template = services["proxy"]["volumes"][0].partition(":")[0]
     wanted = set(re.findall(r"\$\{(\w+)\}", (checkout / template).read_text()))
-    assert (
-        wanted
-        == {"LISTEN", "WEB", "NGINX_LOCAL_RESOLVERS"}
-        <= {*services["proxy"]["environment"], "NGINX_LOCAL_RESOLVERS"}
+    assert wanted == {"LISTEN", "WEB", "NGINX_LOCAL_RESOLVERS"}
+    assert wanted <= {*services["proxy"]["environment"], "NGINX_LOCAL_RESOLVERS"}
+
+
+def test_compose_passes_every_setting(checkout: Path, tmp_path: Path) -> None:
+    given = REQUIRED | {"KUBESCHED_QUOTA_RUNS": "7", "KUBESCHED_ALLOWED_HOSTS": "kubesched.example"}
+    environment = started_with(compose_services(checkout, **given)["web"], **given)
+    in_image = {"VAR_DIR", "HOST", "PORT", "PUBLISH_ADDRESS"}
+    passed = compose_services(checkout, **given)["web"]["environment"]
+    assert passed.keys() == {f"KUBESCHED_{name}" for name in env.VARIABLES.keys() - in_image}
+    code = "from django.conf import settings as s; print(repr((s.QUOTA_RUNS, s.ALLOWED_HOSTS, s.ACCOUNTS, s.PROXIES, "
+    code += "s.DATABASES['default']['PASSWORD'], s.DATABASES['default']['HOST'], s.REDIS_URL)))"
+    done = run_python(code, checkout, tmp_path, **environment)
+    assert done.returncode == 0, done.stderr
+    database, redis = REQUIRED["KUBESCHED_DATABASE_PASSWORD"], "redis://:x%20y%2F%40@redis:6379/0"
+    assert eval(done.stdout) == (7, ["kubesched.example"], True, 1, database, "postgres", redis)
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"KUBESCHED_SECRET_KEY": "x"}, "KUBESCHED_SECRET_KEY must be a random text of at least 50 characters"),
+        ({"SECRET_KEY": "x" * 60}, "KUBESCHED_SECRET_KEY must be a random text of at least 50 characters"),
+        ({"KUBESCHED_DATABASE_URL": "postgres://u:p/[x@h:5/d"}, "KUBESCHED_DATABASE_URL is not a URL"),
+        ({"KUBESCHED_REDIS_URL": "localhost"}, "KUBESCHED_REDIS_URL must be a URL"),
+        ({"KUBESCHED_KEEP_DAYS": "many"}, "KUBESCHED_KEEP_DAYS must be a whole number"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_refused_by_name(
+    checkout: Path, tmp_path: Path, variables: dict[str, str], message: str
+) -> None:
+    done = run_python("from django.conf import settings; settings.DEBUG", checkout, tmp_path, **variables)
+    assert done.returncode == 1
+    assert message in done.stderr.splitlines()[-1]
+
+
+def test_preparation_ends_with_the_reason_where_the_database_is_gone(checkout: Path, tmp_path: Path) -> None:
+    code = "import sys; from django.core.management import execute_from_command_line as call; call(['m', 'prepare'])"
+    variables = {
+        "KUBESCHED_DATABASE_URL": "postgres://kubesched@127.0.0.1:1/x",
+        "KUBESCHED_DATABASE_PASSWORD": "/#?[%41",
+    }
+    done = run_python(code, checkout, tmp_path, **variables)
+    assert done.returncode == 1
+    assert done.stderr.startswith("CommandError: The database x at 127.0.0.1 cannot be used: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_documentation_has_the_table_of_settings(checkout: Path) -> None:
+    """`python -c "from kubesched_ui import env; print(env.table())"` prints it."""
+    assert env.table() in (checkout / "docs" / "operations.md").read_text()
+
+
+def test_the_table_has_every_setting_that_is_read(checkout: Path) -> None:
+    read = {"PUBLISH_ADDRESS"}  # by Compose
+    for path in (checkout / "kubesched_ui").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            function = ast.unparse(node.func)
+            if function.startswith("env.") or (path.name == "env.py" and function in READERS):
+                names = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+                read |= {name for name in names if isinstance(name, str) and re.fullmatch("[A-Z_]+", name)}
+    assert read - {"INFO"} == env.VARIABLES.keys()
+
+
+def test_the_table_has_the_defaults(checkout: Path, tmp_path: Path) -> None:
+    code = (
+        "from django.conf import settings as s; import json; print(json.dumps({n: str(getattr(s, n)) for n in dir(s) "
     )
-    settings = services["web"]["environment"].keys()
-    read = "".join(path.read_text() for path in (checkout / "kubesched_ui").glob("*.py"))
-    assert [name for name in settings if f'"{name}"' not in read] == []
+    code += "if n.isupper()}))"
+    done = run_python(code, checkout, tmp_path, KUBESCHED_ACCOUNTS="1")
+    values = json.loads(done.stdout)
+    for name, variable in env.VARIABLES.items():
+        default = variable.default.partition(";")[0]
+        if default.isdigit() and name in values and name != "DEBUG":
+            assert values[name] == default, name
+
+
+def test_old_names_still_count_and_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEEP_DAYS", "3")
+    monkeypatch.setenv("KUBESCHED_NO_SUCH_THING", "3")
+    assert env.number("KEEP_DAYS", 90) == 3
+    assert "KEEP_DAYS has become KUBESCHED_KEEP_DAYS" in env.warnings()[0]
+    assert "no setting KUBESCHED_NO_SUCH_THING" in env.warnings()[-1]
+    monkeypatch.setenv("KUBESCHED_KEEP_DAYS", "4")
+    assert env.number("KEEP_DAYS", 90) == 4
+    assert not any("KEEP_DAYS" in warning for warning in env.warnings())
 
 
 def docker_context(root: Path) -> Iterator[Path]:
@@ -92,13 +244,16 @@ import django
 django.setup()
 from django.test import Client
 from kubesched_ui import asgi
-from kubesched_ui.classroom import playing
-from kubesched_ui.reading import plugin_notes
+from kubesched_ui.lessons import runner as playing
+from kubesched_ui.presenters import plugin_notes
 assert Client().get("/healthz").status_code == 200
 assert all(path.is_file() for path in playing.OWN_PLUGINS.values())
 assert plugin_notes.notes()
 """
-    environment = os.environ | {"VAR_DIR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
+    environment = os.environ | {
+        "KUBESCHED_VAR_DIR": str(tmp_path / "var"),
+        "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings",
+    }
     done = subprocess.run([sys.executable, "-c", start], cwd=image, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -113,14 +268,6 @@ def test_patterns_match_as_dockers_do(pattern: str, matched: str, other: str) ->
     assert not rule.fullmatch(other)
 
 
-def test_what_serves_gathers_the_static_files_first(checkout: Path) -> None:
-    """On both set-ups the web process is `kubesched_ui.server` with our application, which it prepares for."""
-    start = (checkout / "Dockerfile").read_text().splitlines()[-1]
-    assert f'"{OURS}"' in start
-    assert "command" not in yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]["web"]
-    assert f'"{OURS}"' in supervisord_config.programs("127.0.0.1", 8000)["web"]["command"]
-
-
 def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:
     dependencies = tomllib.loads((checkout / "pyproject.toml").read_text())["project"]["dependencies"]
     text = (checkout / "docs" / "dependencies.md").read_text().lower()
@@ -131,7 +278,8 @@ def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:
 
 
 def test_production_settings_pass_djangos_own_check(checkout: Path, tmp_path: Path) -> None:
-    environment = os.environ | {"VAR_DIR": str(tmp_path), "SECRET_KEY": "k" * 60 + "0123456789", "BEHIND_TLS": "1"}
+    environment = os.environ | {"KUBESCHED_VAR_DIR": str(tmp_path), "KUBESCHED_SECRET_KEY": "0123456789" * 6}
+    environment["KUBESCHED_BEHIND_TLS"] = "1"
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
     done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -158,7 +306,7 @@ def test_what_is_kept_is_its_owners_alone(tmp_path: Path) -> None:
         env.private_folder(folder)
     assert [mode(folder) for folder in (new, old, shared)] == [0o700, 0o700, 0o777]
     assert mode(old / "kubesched.sqlite3-wal") == 0o600
-    assert "umask = 077" in supervisord_config.configuration("127.0.0.1", 8000)
+    assert "umask = 077" in supervisord_config.configuration(supervisord_config.programs("127.0.0.1", 8000))
 
 
 def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -> None:
@@ -170,13 +318,16 @@ def test_files_that_processes_make_are_private(checkout: Path, tmp_path: Path) -
         "        patch('kubesched_ui.housekeeping.vacuum.give_back', side_effect=lambda alone: print('room', alone)):\n"
     )
     code += "    call_command('run')"
-    environment = os.environ | {"VAR_DIR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
-    environment |= {"PORT": "0", "ALLOWED_HOSTS": "*"}
+    environment = os.environ | {
+        "KUBESCHED_VAR_DIR": str(tmp_path / "var"),
+        "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings",
+    }
+    environment |= {"KUBESCHED_PORT": "0", "KUBESCHED_ALLOWED_HOSTS": "*"}
     done = subprocess.run([sys.executable, "-c", code], cwd=checkout, env=environment, capture_output=True, text=True)
     files = [path for path in (tmp_path / "var").rglob("*") if path.is_file()]
     assert {"kubesched.sqlite3", "supervisord.conf", "secret_key"} <= {path.name for path in files}, done.stderr
     assert {mode(path) for path in files} == {0o600}
-    assert "Warning: ALLOWED_HOSTS is *" in done.stderr
+    assert "Warning: KUBESCHED_ALLOWED_HOSTS is *" in done.stderr
     assert done.stdout == "room True\n"  # what deleted runs left is given back, while nobody else is there
 
 
@@ -185,9 +336,9 @@ def test_a_web_process_alone_warns_too(checkout: Path, tmp_path: Path) -> None:
     code = f"from unittest.mock import patch; import sys; from kubesched_ui import server; args = ['{OURS}']\n"
     code += "with patch('kubesched_ui.static_files.collect'), patch.object(server.CommandLineInterface, 'run'):\n"
     code += "    server.CommandLine().run(args)"
-    environment = os.environ | {"VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
+    environment = os.environ | {"KUBESCHED_VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings"}
     for hosts, warned in (("*", True), ("kubesched.example", False)):
-        command, told = [sys.executable, "-c", code], environment | {"ALLOWED_HOSTS": hosts}
+        command, told = [sys.executable, "-c", code], environment | {"KUBESCHED_ALLOWED_HOSTS": hosts}
         done = subprocess.run(command, cwd=checkout, env=told, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert ("ALLOWED_HOSTS is *" in done.stderr) is warned
@@ -208,19 +359,19 @@ def test_a_crowd_that_comes_at_once_waits_to_be_let_in() -> None:
 
 
 def test_a_host_named_star_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOWED_HOSTS", "kubesched.example")
+    monkeypatch.setenv("KUBESCHED_ALLOWED_HOSTS", "kubesched.example")
     assert env.warnings() == []
-    monkeypatch.setenv("ALLOWED_HOSTS", "a.example,*")
+    monkeypatch.setenv("KUBESCHED_ALLOWED_HOSTS", "a.example,*")
     assert "any site" in env.warnings()[0]
 
 
 def test_variables_are_read_with_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLAG", "Yes")
-    monkeypatch.setenv("NUMBER", "7")
-    monkeypatch.setenv("NAMES", "a, b,,c")
+    monkeypatch.setenv("KUBESCHED_FLAG", "Yes")
+    monkeypatch.setenv("KUBESCHED_NUMBER", "7")
+    monkeypatch.setenv("KUBESCHED_NAMES", "a, b,,c")
     assert (env.flag("FLAG"), env.number("NUMBER", 1), env.names("NAMES")) == (True, 7, ["a", "b", "c"])
-    monkeypatch.setenv("FLAG", "perhaps")
-    monkeypatch.setenv("NUMBER", "many")
+    monkeypatch.setenv("KUBESCHED_FLAG", "perhaps")
+    monkeypatch.setenv("KUBESCHED_NUMBER", "many")
     with pytest.raises(ValueError, match="FLAG"):
         env.flag("FLAG")
     with pytest.raises(ValueError, match="NUMBER"):
@@ -249,7 +400,7 @@ def test_every_queue_has_workers_and_short_runs_have_their_own(checkout: Path) -
     services = yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]
     compose = {name: queues(" ".join(services[name]["command"])) for name in ("worker", "worker-short")}
     programs = supervisord_config.programs("127.0.0.1", 8000)
-    embedded = {name: queues(programs[name]["command"]) for name in ("worker", "worker-short")}
+    embedded = {name: queues(programs[f"program:{name}"]["command"]) for name in ("worker", "worker-short")}
     for found in (compose, embedded):
         assert found["worker"] | found["worker-short"] == routed
         assert found["worker-short"] == {"short"}

@@ -10,6 +10,7 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.db.models import Model
 
+from kubesched_ui.accounts.models import Invitation
 from kubesched_ui.backup import tables
 from kubesched_ui.backup.format import Header, NotReadable, Reader
 from kubesched_ui.models import ClusterObject, Scenario
@@ -96,6 +97,8 @@ def content() -> str:
         rows = model._base_manager.all()
         if model is Scenario:
             rows = rows.exclude(origin=Scenario.Origin.SAMPLE)
+        elif model is Invitation:
+            rows = rows.exclude(kind=Invitation.Kind.FIRST)  # each start makes one until there is an administrator
         elif label in tables.FILLED or model is ClusterObject:
             continue
         if number := rows.count():

@@ -1,18 +1,50 @@
-"""supervisord, which starts its programs at once: `python -m kubesched_ui.runtime.supervisord_main -c FILE`.
+"""supervisord for our programs: `python -m kubesched_ui.runtime.supervisord_main -c FILE`.
 
-By itself it looks after them once a second, and so starts them after the first one.
+It starts programs at once, where supervisord waits for a second. It holds listening sockets until it ends, so that
+connections wait while a process is replaced. It listens on IPv6, too.
 """
 
+from __future__ import annotations
+
+import re
+import socket
+from typing import Any
+
 from supervisor import supervisord
+from supervisor.datatypes import InetStreamSocketConfig
+from supervisor.options import ServerOptions
 
 
 class Supervisor(supervisord.Supervisor):
     def runforever(self) -> None:
-        for group in sorted(self.process_groups.values()):
+        groups = sorted(self.process_groups.values())
+        sockets = [group.socket_manager.get_socket() for group in groups if hasattr(group, "socket_manager")]
+        for index in range(len(sockets)):
+            sockets[index].setblocking(False)
+        for group in groups:
             group.transition()
-        super().runforever()
+        try:
+            super().runforever()
+        finally:
+            sockets.clear()  # closes them while the log is still open
+
+
+class Inet6StreamSocketConfig(InetStreamSocketConfig):
+    def create_and_bind(self) -> socket.socket:
+        found = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(self.addr())
+        return found
+
+
+class Options(ServerOptions):
+    def parse_fcgi_socket(self, sock: str, *options: Any) -> Any:
+        """Accept `tcp://[ADDRESS]:PORT`, too."""
+        if match := re.fullmatch(r"tcp://\[(.+)\]:(\d+)", sock):
+            return Inet6StreamSocketConfig(match[1], int(match[2]), backlog=options[-1])
+        return super().parse_fcgi_socket(sock, *options)
 
 
 if __name__ == "__main__":
-    supervisord.Supervisor = Supervisor
+    supervisord.Supervisor, supervisord.ServerOptions = Supervisor, Options
     supervisord.main()

@@ -43,7 +43,8 @@ class Machines:
         self.postgres, self.redis = Postgres(folder, place), Redis(folder)
         self.link = SlowLink(self.postgres.port)
         self.database = self.postgres.url.replace(str(self.postgres.port), str(self.link.port))
-        self.extra = {"RUN_LOST_AFTER_S": "4", "ACCOUNTS": "0"} | environment
+        settings = {"RUN_LOST_AFTER_S": "4", "ACCOUNTS": "0"} | environment
+        self.extra = {f"KUBESCHED_{name}": value for name, value in settings.items()}
         self.clocks = clocks
         self.names = NameServer(f"{self.net}.1")
         self.nginx = Nginx(
@@ -119,11 +120,11 @@ class Machines:
             {
                 "PATH": f"{PYTHON}:{os.environ['PATH']}",
                 "PYTHONUNBUFFERED": "1",
-                "VAR_DIR": str(var),
-                "SECRET_KEY": "one for all of them, as the compose file demands",
-                "DATABASE_URL": self.database,
-                "REDIS_URL": self.redis.url,
-                "DRAIN_S": "30",
+                "KUBESCHED_VAR_DIR": str(var),
+                "KUBESCHED_SECRET_KEY": "one for all of them, as long as the compose file demands",
+                "KUBESCHED_DATABASE_URL": self.database,
+                "KUBESCHED_REDIS_URL": self.redis.url,
+                "KUBESCHED_DRAIN_S": "30",
             }
             | (self.clock(name) if self.clocks else {})
             | self.extra

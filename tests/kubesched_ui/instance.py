@@ -52,7 +52,8 @@ class Instance:
         self.var = var
         self.port = free_port()
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        self.environment = kept | {"VAR_DIR": str(var), "PORT": str(self.port), "RUN_LOST_AFTER_S": "4"} | environment
+        settings = {"VAR_DIR": str(var), "PORT": str(self.port), "RUN_LOST_AFTER_S": "4"} | environment
+        self.environment = kept | {f"KUBESCHED_{name}": value for name, value in settings.items()}
         self.process: subprocess.Popen[str] | None = None
         self.redis: RedisServer | None = None
         self.postgres: PostgresServer | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import signal
@@ -19,13 +18,12 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connection
 
 from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.housekeeping import vacuum
 from kubesched_ui.runtime.startup_lock import preparing
-from kubesched_ui.supervisord_config import CannotStart, check_free, configuration, lock
+from kubesched_ui.supervisord_config import CannotStart, check_free, configuration, lock, programs
 
 READY_S = 60
 LEAVING_S = 10
@@ -51,12 +49,13 @@ class Command(BaseCommand):
         except CannotStart as problem:
             raise CommandError(str(problem)) from None
         config = settings.VAR_DIR / "supervisord.conf"
-        config.write_text(configuration(host, port))
+        config.write_text(configuration(programs(host, port)))
         on_signals(lambda: sys.exit(1))
         with preparing(settings.VAR_DIR):  # others load meanwhile
             supervisor = start(config)
             with ending(supervisor):
-                prepare()
+                call_command("prepare", verbosity=0)
+                vacuum.give_back(alone=True)
         on_signals(supervisor.terminate)  # for it to act on and for us to wait through
         address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
         if wait_until_ready(address, supervisor):
@@ -76,17 +75,6 @@ def on_signals(act: Callable[[], object]) -> None:
         signal.signal(number, lambda *_: act())
 
 
-def prepare() -> None:
-    """The database, with what comes with this version. Raises CommandError where it cannot be used."""
-    try:
-        call_command("migrate", verbosity=0)
-        vacuum.give_back(alone=True)
-        call_command("load_samples", stdout=io.StringIO())
-    except (OSError, DatabaseError) as error:
-        name = connection.settings_dict["NAME"]
-        raise CommandError(f"The database {name} cannot be used: {str(error).strip()}.") from None
-
-
 @contextmanager
 def ending(supervisor: subprocess.Popen[bytes]) -> Iterator[None]:
     """Whatever is raised, supervisord ends before it is."""
@@ -100,7 +88,7 @@ def ending(supervisor: subprocess.Popen[bytes]) -> Iterator[None]:
 
 def begin_again(host: str) -> NoReturn:
     """With --host as HOST, so that all processes know by it whether people sign in."""
-    os.environ["HOST"] = host
+    os.environ["KUBESCHED_HOST"] = host
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 

@@ -19,6 +19,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections
 from django.test import Client
 
+from kubesched_ui.accounts import invitations
 from kubesched_ui.backup import tables
 from kubesched_ui.backup.create import make
 from kubesched_ui.backup.format import NAME, Batch, End, Header, Writer
@@ -117,6 +118,7 @@ def test_everything_comes_back_on_either_database(
     path, before, rows = backed_up(tmp_path / "1.backup"), pages(stored), contents()
     for number, url in enumerate(others, 2):
         with instead(url):
+            assert invitations.first()  # as a new server with accounts has made it
             assert "rows of" in restored(path)
             assert contents() == rows, url
             assert pages(stored) == before, url

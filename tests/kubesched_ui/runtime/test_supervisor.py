@@ -1,8 +1,7 @@
-"""A web process is kept: another takes its place when it dies or has grown, and nobody is refused meanwhile."""
+"""A web process that died, is too large or does not answer is replaced, and no connection is refused meanwhile."""
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -16,6 +15,10 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+
+from kubesched_ui import supervisord_config
+from tests.kubesched_ui.instance import free_port, until
+from tests.deployment.servers import listens
 
 pytestmark = pytest.mark.slow
 
@@ -40,34 +43,31 @@ APPLICATION = """
 
 
 class Kept:
-    """The address of a kept process."""
+    """The address of a supervised web process."""
 
     def __init__(self, folder: Path, checkout: Path) -> None:
         (folder / "growing.py").write_text(textwrap.dedent(APPLICATION))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        words = ["-b", "127.0.0.1", "-p", str(self.port), "growing:application"]
-        environment = {"PYTHONPATH": f"{checkout}:{folder}", "PATH": "/usr/bin:/bin", "DRAIN_S": "30"}
-        environment |= {"WEB_MAX_MEMORY": "250000000"}
-        command = [sys.executable, "-m", "kubesched_ui.runtime.web_supervisor", *words]
+        self.port = free_port()
+        config = folder / "supervisord.conf"
+        config.write_text(supervisord_config.serving("127.0.0.1", self.port))
+        environment = {"PYTHONPATH": f"{checkout}:{folder}", "PATH": os.environ["PATH"], "KUBESCHED_DRAIN_S": "30"}
+        command = [sys.executable, "-m", "kubesched_ui.runtime.supervisord_main", "-c", str(config)]
         self.process = subprocess.Popen(command, cwd=folder, env=environment)
-        end = time.monotonic() + 60
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    break
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        until(lambda: listens("127.0.0.1", self.port), "the start")
 
     def get(self, path: str = "/") -> int:
-        """The number of the process that answered."""
+        """Return the number of the process that answered."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
             return int(answer.read())
 
 
 @pytest.fixture
-def kept(tmp_path: Path, checkout: Path) -> Iterator[Kept]:
+def kept(tmp_path: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Kept]:
+    settings.VAR_DIR = settings.BASE_DIR = tmp_path
+    changed = {"OURS": "growing:application", "SILENT_S": 2, "LISTEN_AFTER_S": 1, "WEB_MEMORY": 250_000_000}
+    for name, value in changed.items():
+        monkeypatch.setattr(supervisord_config, name, value)
+    monkeypatch.setenv("KUBESCHED_DRAIN_S", "4")
     found = Kept(tmp_path, checkout)
     yield found
     found.process.terminate()
@@ -113,3 +113,11 @@ def test_one_that_died_is_replaced_and_who_comes_waits(kept: Kept) -> None:
     first = kept.get()
     os.kill(first, signal.SIGKILL)
     assert kept.get() != first
+
+
+def test_one_that_is_frozen_is_replaced_and_who_comes_waits(kept: Kept) -> None:
+    first = kept.get()
+    os.kill(first, signal.SIGSTOP)
+    assert kept.get() != first
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)

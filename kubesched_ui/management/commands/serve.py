@@ -1,0 +1,29 @@
+"""`manage.py serve`: a web process under supervisord, as the image starts it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from kubesched_ui import env
+from kubesched_ui.supervisord_config import serving
+
+
+class Command(BaseCommand):
+    help = "Serves pages and API until it is stopped; the database has to be prepared. Replaces a process that fails."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default=env.text("HOST", "127.0.0.1"))
+        parser.add_argument("--port", type=int, default=env.number("PORT", 8000))
+
+    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        config = settings.VAR_DIR / "supervisord.conf"
+        config.write_text(serving(host, port))
+        os.environ["PYTHONUNBUFFERED"] = "1"
+        os.execv(sys.executable, [sys.executable, "-m", "kubesched_ui.runtime.supervisord_main", "-c", str(config)])
