@@ -19,15 +19,17 @@ PER_POD = 0.00035
 PER_POD_AND_NODE = 0.00000007
 TRIES_IN_TIME = 3  # of a pod that waits, on average
 LATEST = 40  # runs that are looked at
+RECENT = 5
 ENOUGH = 3  # of another scenario, to be compared with
 
 
 class Estimate(NamedTuple):
-    """`pods`: those that it is about."""
+    """How long a run of `pods` takes: `seconds` probably, `most` if it goes as the slowest of the latest runs."""
 
     seconds: float
     pods: int
     nodes: int
+    most: float
 
     @property
     def lane(self) -> str:
@@ -39,8 +41,9 @@ def before(scenario: Scenario, release: str, in_time: bool, pods: int | None = N
     """Of a run that is not there yet. `pods`: how many are to be placed; None for all that wait."""
     pods = waiting(scenario) if pods is None else pods
     nodes = scenario.counts.get("Node", 0)
-    seconds = model(scenario, pods, in_time) * pace(scenario, release.partition(" ")[0], in_time)
-    return Estimate(round(seconds, 1), pods, nodes)
+    expected, slowest = pace(scenario, release.partition(" ")[0], in_time)
+    seconds = model(scenario, pods, in_time)
+    return Estimate(round(seconds * expected, 1), pods, nodes, round(seconds * slowest, 1))
 
 
 def of_run(run: Run) -> Estimate:
@@ -75,16 +78,22 @@ def model(scenario: Scenario, pods: int, in_time: bool) -> float:
     return BEGIN + objects * PER_OBJECT + pods * tries * (PER_POD + nodes * PER_POD_AND_NODE)
 
 
-def pace(scenario: Scenario, release: str, in_time: bool) -> float:
-    """How much slower than the model runs were lately: of this scenario if there are any, else of the release."""
+def pace(scenario: Scenario, release: str, in_time: bool) -> tuple[float, float]:
+    """Return how much slower than the model a run will be, probably and at most.
+
+    The first is the median of the scenario's latest runs; without any, of the release's. The second is the slowest of
+    these and of the latest runs of any scenario, which show how busy the machine is.
+    """
     done = Run.everything.filter(state=Run.State.DONE, starts=1, fork_at=None, in_time=in_time).order_by("-pk")
-    mine = ratios(done.filter(scenario=scenario).select_related("scenario").defer("node_names")[:5])
-    if mine:
-        return median(mine)
+    mine = ratios(done.filter(scenario=scenario).select_related("scenario").defer("node_names")[:RECENT])
     others = list(done.exclude(cycles_done=0).select_related("scenario").defer("node_names")[:LATEST])
+    busy = ratios(others[:RECENT])
+    if mine:
+        return median(mine), max([*mine, *busy])
     same = ratios(run for run in others if run.release_number == release)
     found = same if len(same) >= ENOUGH else ratios(others)
-    return median(found) if len(found) >= ENOUGH else 1.0
+    expected = median(found) if len(found) >= ENOUGH else 1.0
+    return expected, max([expected, *busy])
 
 
 def ratios(runs: Iterable[Run]) -> list[float]:

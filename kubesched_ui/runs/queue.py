@@ -100,10 +100,15 @@ def _behind(lane: str, before: list[Run]) -> Place:
     return Place(len(under_way) + len(before), round(seconds, 1))
 
 
+WIDE = 1.5  # a longest time this many times the probable one is worth a word
+
+
 def told(expected: estimate.Estimate) -> str:
     """What a person is told who is about to start a run."""
     at = place_at_end(expected.lane)
     about = f"About {duration.span(round(expected.seconds))}" if expected.seconds >= 1 else "Less than a second"
+    if expected.most >= max(2.0, WIDE * expected.seconds):
+        about += f", up to {duration.span(round(expected.most))} if the machine is busy,"
     pods, nodes = count(expected.pods, "pod"), count(expected.nodes, "node")
     return f"{about} for {pods} on {nodes}" + (f"; {waits(at)}." if at.behind else ".")
 

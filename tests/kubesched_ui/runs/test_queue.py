@@ -17,6 +17,7 @@ from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import estimate, queue, services, tasks
 from kubesched_ui.runs.services import RunSettings
+from scheduler_core.api import duration
 from tests.kubesched_ui.clusters import as_list, node, pod
 
 SHORT, LONG = Run.Lane.SHORT, Run.Lane.LONG
@@ -202,10 +203,14 @@ def test_estimates_learn_from_what_runs_took(db: None) -> None:
     queued(scenario, release="1.34", **done)
     assert estimate.before(scenario, "1.34", False).seconds == pytest.approx(expected.seconds * 10, rel=0.5)
     assert estimate.before(other, "1.34", False).seconds == expected.seconds  # one of another scenario is not enough
+    assert estimate.before(other, "1.34", False).most > expected.most * 5  # but the machine is busy
     for _ in range(2):
         queued(scenario, release="1.34", **done)
     assert estimate.before(other, "1.34", False).seconds > expected.seconds
     assert estimate.before(other, "1.34", True).pods == 3
+    assert queue.told(estimate.Estimate(11, 3, 1, 12)) == "About 11 s for 3 pods on 1 node."
+    busy = f"About 11 s, up to {duration.span(108)} if the machine is busy, for 3 pods on 1 node."
+    assert queue.told(estimate.Estimate(11, 3, 1, 108)) == busy
 
 
 def test_it_is_said_before_the_start_and_while_it_waits(client: Client, db: None, settings: Any) -> None:
