@@ -17,8 +17,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from kubesched_ui import supervisord_config
-from tests.kubesched_ui.instance import free_port, until
 from tests.deployment.servers import listens
+from tests.kubesched_ui.instance import free_port, until
 
 pytestmark = pytest.mark.slow
 
