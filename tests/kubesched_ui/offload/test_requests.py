@@ -171,7 +171,8 @@ def test_a_page_that_takes_a_while_says_so_and_comes(client: Client, run: Run, m
     address = f"/compare/{run.pk}/{run.pk}/"
     first = client.get(address)
     assert first.status_code == 202
-    assert all(part in first.content.decode() for part in ("Preparing the page", "js/poll_reload", 'http-equiv="refresh"'))
+    page = first.content.decode()
+    assert all(part in page for part in ("Preparing the page", "js/poll_reload", 'http-equiv="refresh"'))
     monkeypatch.setattr(middleware, "PATIENCE", 60)
     assert client.get(address).status_code == 200
     assert not middleware._making
