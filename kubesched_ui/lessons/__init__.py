@@ -1,1 +1,1 @@
-"""The classroom: lessons whose figures and answers are computed from a run. The format is docs/lessons.md."""
+"""Lessons: their figures and answers are computed from a run. docs/lessons.md describes the format."""

@@ -1,4 +1,4 @@
-"""The lessons there are, each with its runs. A process plays a lesson's runs when it is first asked, and keeps some."""
+"""The catalogue of lessons with their runs. A process simulates a lesson's runs on first use and caches some lessons."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from kubesched_ui.scenarios import samples
 from scheduler_core.errors import InputError
 
 FOLDER = Path(__file__).parent / "content"
-KEPT = 40  # lessons with their runs; each takes some hundred kB
+KEPT = 40  # lessons cached with their runs; each takes some hundred kB
 
 _kept: OrderedDict[tuple[str, int, int], Lesson] = OrderedDict()
-# Plugins of a rewound cluster remember what they were asked, so one question is answered at a time.
+# Plugins of a replayed cluster cache state between calls, so only one question is answered at a time.
 lock = threading.RLock()
 
 
 class Lesson:
-    """A lesson and its runs. Raises LessonError where a run cannot be made."""
+    """A lesson and its runs. Raises LessonError if a run cannot be made."""
 
     def __init__(self, file: LessonFile) -> None:
         self.file, self.name = file, file.name
@@ -53,7 +53,7 @@ class Lesson:
 
     @cached_property
     def document(self) -> tuple[str, bytes]:
-        """The scenario as a file: its name and content."""
+        """The scenario as a file: name and content."""
         scenario = self.head.scenario
         if isinstance(scenario, str):
             found = next((path for path in sorted(samples.FOLDER.glob("*.yaml")) if path.stem == scenario), None)
@@ -69,7 +69,7 @@ class Lesson:
 
     @cached_property
     def runs(self) -> dict[str, Played]:
-        """Name -> run; the first is the one that is meant where none is named."""
+        """Runs by name. The first is the default."""
         name, document = self.document
         found: dict[str, Played] = {}
         for run, settings in (self.head.runs or {"run": Settings()}).items():
@@ -81,40 +81,42 @@ class Lesson:
         return found
 
     def facts(self, step: int, hides: bool = False) -> Facts:
-        """What the text of a step may say; steps begin with 1. `hides`: not what is asked."""
+        """Return the facts that a step's text may use; steps start at 1. `hides`: leave out the answer of the step's
+        question.
+        """
         here = self.steps[step - 1]
         return Facts(self.runs, here.focus, hides and here.ask is not None)
 
     def question(self, step: int) -> Question | None:
-        """The question of a step."""
+        """Return the question of a step, or None."""
         ask: Ask | None = self.steps[step - 1].ask
         return Question(ask, self.facts(step)) if ask is not None else None
 
     def section(self, step: int) -> Section:
-        """The text of a step."""
+        """Return the text of a step."""
         return self.file.sections[step - 1]
 
 
 class Problem(NamedTuple):
-    """A file that is no lesson."""
+    """A file that is not a valid lesson."""
 
     file: str
     said: str
 
 
 def paths(folder: Path = FOLDER) -> list[Path]:
-    """The files of the lessons, in the course's order."""
+    """Return the lesson files in course order."""
     return sorted(folder.glob("*.md"))
 
 
 def lesson(name: str) -> Lesson | None:
-    """The lesson of that name, as its file is now; None if there is none. Raises LessonError."""
+    """Return the current version of a lesson, or None if it does not exist. Raises LessonError."""
     path = next((path for path in paths() if path.stem == name), None)
     return _of(path) if path is not None else None
 
 
 def lessons() -> tuple[list[Lesson], list[Problem]]:
-    """All lessons that can be read, and what is wrong with the others."""
+    """Return all valid lessons, and the problems of the others."""
     found, problems = [], []
     for path in paths():
         try:
@@ -137,7 +139,7 @@ def _of(path: Path) -> Lesson:
 
 
 def neighbours(name: str) -> dict[str, Any]:
-    """The lessons before and after one."""
+    """Return the names of the previous and next lessons."""
     names = [path.stem for path in paths()]
     at = names.index(name)
     return {

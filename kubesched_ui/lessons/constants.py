@@ -1,4 +1,4 @@
-"""Constants of upstream that lessons may name, each read from where the core has it."""
+"""Upstream constants that lessons may use, read from the modules of the core that define them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The picture beside a step: first what there is to think about, once it is revealed what the cycle recorded of it."""
+"""Data of the diagram next to a step: the cluster and the pod; after the step is revealed, also what the cycle
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
 from scheduler_core.provenance.tree import Tree
 
-MAX_LINES = 60  # of a tree
+MAX_LINES = 60  # maximum number of lines of a provenance tree
 MAX_NODES = 24
 HIDDEN_LABELS = ("kubernetes.io/hostname",)
-# What an API server fills in, which says nothing of the pod.
+# Defaults set by the API server. They are left out of the pod's YAML.
 DEFAULTS = {"restartPolicy": "Always", "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": 30}
 ADDED = [
     {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
@@ -28,7 +30,7 @@ ADDED = [
 
 
 def given(facts: Facts) -> dict[str, Any]:
-    """The cluster before the cycle in focus, the pod as it was written down, and what was planned: no outcome of it."""
+    """Return the cluster before the cycle in focus, the pod as written, and the planned events, without any outcome."""
     moment = _moment(facts)
     state = facts.run.state(moment)
     there = list(state.nodes().values())
@@ -56,7 +58,9 @@ def _asks_when(facts: Facts) -> bool:
 
 
 def _moment(facts: Facts) -> int:
-    """Before the cycle in focus; where it is asked what led to it, before the pod's last one."""
+    """Return the timepoint before the cycle in focus. For a question about the queue, return that before the pod's
+    previous cycle.
+    """
     if _asks_when(facts) and facts.focus.pod:
         before = [one for one in facts.run.cycles if one.pod == facts.focused.pod and one.number < facts.focused.number]
         if before:
@@ -65,7 +69,7 @@ def _moment(facts: Facts) -> int:
 
 
 def revealed(facts: Facts) -> dict[str, Any]:
-    """What the cycle in focus recorded at the point in focus."""
+    """Return what the cycle in focus recorded at the extension point in focus."""
     focus = facts.focus
     if not focus.pod:
         return {}
@@ -111,7 +115,7 @@ def _tree(facts: Facts, cycle: Attempted) -> Tree | None:
 
 
 def _lines(tree: Tree, depth: int = 0) -> Any:
-    """(depth, value, what it is)."""
+    """Yield the lines of a tree: depth, value, description and operation."""
     what = tree.label
     if tree.source is not None:
         place = f"{tree.source.kind} {tree.source.name} · {tree.source.path}"
@@ -153,7 +157,9 @@ def _named(facts: Facts, key: str) -> dict[str, Any]:
 
 
 def pod_yaml(facts: Facts, key: str) -> str:
-    """The pod as its author wrote it, without what says nothing; as it was then if nobody did."""
+    """Return the pod as its author wrote it, without default values, or as it was at that timepoint if no author
+    wrote it.
+    """
     found = facts.run.written_down.get(("Pod", key)) or facts.run.object_at("Pod", key, facts.moment())
     if not found:
         return ""
@@ -165,7 +171,7 @@ def pod_yaml(facts: Facts, key: str) -> str:
 
 
 def plan(facts: Facts) -> list[str]:
-    """What the scenario does and when, in sentences."""
+    """Return sentences about what the scenario does and when."""
     told = [_arrivals(one) for one in facts.run.given.time.get("arrivals", ())]
     for event in facts.run.events:
         if event["type"] == "scenario.step":
@@ -186,7 +192,7 @@ def _about(data: dict[str, Any], event: dict[str, Any]) -> str:
 
 
 def way(facts: Facts, whole: bool) -> list[dict[str, str]]:
-    """The pod's moves in the queue: `whole`, or until the attempt before the one in focus came back."""
+    """Return the pod's queue moves: all if `whole`, else until the attempt before the one in focus returned."""
     if not facts.run.in_time or not facts.focus.pod:
         return []
     cycle = facts.focused

@@ -1,4 +1,4 @@
-"""What is wrong with a lesson, with the place."""
+"""Errors in lessons, with their positions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kubesched_ui.ingest.errors import shown
 
 
 class LessonError(ValueError):
-    """A lesson that cannot be taken: one sentence that names file and line."""
+    """An invalid lesson. The message is one sentence with file and line."""
 
     def __init__(self, file: str, line: int, problem: str) -> None:
         super().__init__(f"{shown(file)}, line {line}: {problem}")
@@ -14,8 +14,8 @@ class LessonError(ValueError):
 
 
 class Unknown(ValueError):
-    """An expression that has no value: what is wrong with it, in words; whoever knows the place adds it."""
+    """An expression without a value. The message says why; the caller adds the position."""
 
 
 class Untold(Unknown):
-    """An expression that would tell what is asked, before it is revealed."""
+    """An expression that would reveal the answer before the step is revealed."""

@@ -1,9 +1,10 @@
-"""Expressions of lessons: calls of our own functions, numbers, comparisons. Read by Python's parser, computed here.
+"""Expressions of lessons: function calls, numbers and comparisons. Python's parser reads them; this module evaluates
+them.
 
     score("web-1", "n2", "NodeResourcesFit") >= 3 * free("n1", "cpu")
 
-There are no attributes, no names but those of functions, no powers; texts can only be compared. `in_run("then", X)` is
-X of another run of the lesson.
+There are no attributes, no powers, and no names other than those of functions. Strings can only be compared.
+`in_run("then", X)` evaluates X in another run of the lesson.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 class Facts(Protocol):
-    """What functions there are."""
+    """The functions that an expression can call."""
 
     def call(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
-        """The value of a function. Raises Unknown."""
+        """Return the value of a function. Raises Unknown."""
 
     def in_run(self, name: str) -> Facts:
-        """The facts of another run. Raises Unknown."""
+        """Return the facts of another run. Raises Unknown."""
 
 
 def evaluate(text: str, facts: Facts) -> Any:
-    """The value of an expression. Raises Unknown, which says what is wrong with it."""
+    """Return the value of an expression. Raises Unknown with the reason."""
     try:
         return _value(parse(text), facts)
     except (TypeError, ZeroDivisionError, IndexError, KeyError, OverflowError) as problem:
@@ -56,7 +57,7 @@ def evaluate(text: str, facts: Facts) -> Any:
 
 
 def parse(text: str) -> ast.expr:
-    """The expression as a tree of what is allowed. Raises Unknown."""
+    """Parse an expression and check that it uses only the allowed syntax. Raises Unknown."""
     if len(text) > MAX_LENGTH:
         raise Unknown(f"has more than {MAX_LENGTH} characters")
     try:

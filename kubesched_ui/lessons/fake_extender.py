@@ -1,7 +1,7 @@
-"""An extender for a lesson: a web server on this machine, for as long as the lesson's run is played.
+"""A fake HTTP extender for a lesson: a local web server that runs only while the lesson's run is simulated.
 
-It answers in the place of the one that the lesson's configuration names (`Extenders`, proxy), so what is sent and what
-comes back are the real requests. Nothing that somebody uploads leads here: lessons are files of ours.
+It replaces the extender that the lesson's configuration names (`Extenders`, proxy), so requests and responses are
+real. Uploaded configurations cannot reach it: only the product's own lesson files use it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_BYTES = 1_000_000
 
 
 class Exchange(NamedTuple):
-    """A request of the scheduler and what it was answered. `verb`: filter or prioritize; `sent`: node names."""
+    """A request of the scheduler and the response. `verb`: filter or prioritize; `sent`: node names."""
 
     verb: str
     pod: str
@@ -29,7 +29,9 @@ class Exchange(NamedTuple):
 
 
 def answer_to(answers: Answers, verb: str, asked: dict[str, Any]) -> Exchange:
-    """What the extender says: as k8s.io/kube-scheduler/extender/v1 has ExtenderFilterResult and HostPriorityList."""
+    """Return the response of the extender: an ExtenderFilterResult or HostPriorityList of
+    k8s.io/kube-scheduler/extender/v1.
+    """
     names = [item["metadata"]["name"] for item in (asked.get("Nodes") or {}).get("items", [])]
     names = names or list(asked.get("NodeNames") or ())
     pod = asked["Pod"]["metadata"]["name"]
@@ -44,7 +46,7 @@ def answer_to(answers: Answers, verb: str, asked: dict[str, Any]) -> Exchange:
 
 @contextmanager
 def answering(answers: Answers, told: list[Exchange]) -> Iterator[str]:
-    """The address of the server inside the `with`; what was asked is added to `told`."""
+    """Run the server inside the `with` and yield its URL. Exchanges are appended to `told`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -59,7 +61,7 @@ def answering(answers: Answers, told: list[Exchange]) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *args: Any) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)

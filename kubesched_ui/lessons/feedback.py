@@ -1,4 +1,4 @@
-"""What is said to a wrong answer: from what the run recorded, about what was chosen, without giving the answer away."""
+"""Feedback for wrong answers. It uses what the run recorded about the given answer and does not reveal the right one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from scheduler_core.explain.formatting import count
 from scheduler_core.preemption.pick_one_node import RULES
 from scheduler_core.provenance.tree import LEAVES, Tree
 
-MOST = 8  # things that a number is made of
+MOST = 8  # maximum number of values listed for a number
 POINTS = {"raw": "the raw score", "normalized": "the normalized score", "weighted": "the normalized score x weight"}
 
 
 def explain(question: Question, verdict: Verdict) -> list[str]:
-    """Sentences about a wrong answer: plain text, or HTML where they are the lesson's own (SafeString)."""
+    """Return sentences about a wrong answer: plain text, or HTML (SafeString) if the lesson defines the text."""
     if verdict.problem:
         return [verdict.problem]
     if known := _known_mistake(question, verdict.given):
@@ -36,7 +36,7 @@ def _kind(question: Question) -> str:
 
 
 def _known_mistake(question: Question, given: Any) -> str:
-    """What the lesson says of somebody who answers this."""
+    """Return the lesson's own text for this wrong answer, or ""."""
     for mistake in question.ask.mistakes:
         thought = evaluate(mistake.is_, question.facts)
         if isinstance(given, float):
@@ -66,7 +66,7 @@ def _number(question: Question, given: float) -> Iterator[str]:
 
 
 def _other_score(question: Question, given: float) -> Iterator[str]:
-    """Whether it is the score of something else."""
+    """Yield a hint if the number is another score of the cycle."""
     facts, focus = question.facts, question.focus
     told = facts.find(focus.pod, focus.attempt).told
     scores = told.get("score", {})
@@ -85,7 +85,7 @@ def _other_score(question: Question, given: float) -> Iterator[str]:
 
 
 def _made_of(tree: Tree) -> str:
-    """What a number is computed from, without the numbers in between."""
+    """List the input values of a number, without intermediate results."""
     leaves: dict[str, None] = {}
     for leaf in _leaves(tree):
         leaves[_leaf(leaf)] = None
@@ -111,7 +111,7 @@ def _leaf(tree: Tree) -> str:
 
 
 def leaf_value(tree: Tree) -> str:
-    """The value of a tree with its unit."""
+    """Return the value of a tree with its unit."""
     unit = {"m": "cpu", "B": "memory"}.get(tree.unit)
     if isinstance(tree.value, int) and not isinstance(tree.value, bool) and unit:
         return shown(Amount.of(unit, tree.value))
@@ -134,7 +134,7 @@ def _passes(question: Question, given: list[str]) -> Iterator[str]:
 
 
 def _refusal(facts: Facts, node: str) -> str:
-    """Why a node refuses the pod in focus."""
+    """Return why a node rejects the pod in focus."""
     pod = facts.focus.pod
     plugin = facts.call("refuser", [pod, node], {})
     said = f"{plugin} says {facts.call('reasons', [pod, node], {})}"
@@ -173,7 +173,7 @@ def _lands(question: Question, given: str) -> Iterator[str]:
 
 
 def _order(question: Question, given: list[str]) -> Iterator[str]:
-    """What to compare. Which of two comes first would be a part of the answer, and so would their values."""
+    """Say what to compare. Saying which node comes first, or giving the values, would reveal part of the answer."""
     yield "At least two of them are the wrong way round."
     if question.ask.of:
         return
@@ -251,7 +251,7 @@ def _woken(question: Question, given: str) -> Iterator[str]:
         yield f"That does not wake it. {rejected}: think of what that waits for."
 
 
-# ---- what a lesson says itself
+# ---- texts from the lesson
 
 
 def _which(question: Question, given: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Values of lessons as a person reads them."""
+"""Formats the values of lessons for display."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 
 class Amount(int):
-    """So much of a resource, in the scheduler's units: millicores of cpu, bytes of memory."""
+    """A quantity of a resource, in the scheduler's units: millicores of cpu, bytes of memory."""
 
     resource: str = ""
 
@@ -30,11 +30,11 @@ class Amount(int):
 
 
 class Seconds(float):
-    """A span of the virtual clock, or a moment on it."""
+    """A duration or a time on the virtual clock."""
 
 
 def shown(value: Any) -> str:
-    """A value in running text."""
+    """Format a value for running text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Amount):
@@ -49,19 +49,19 @@ def shown(value: Any) -> str:
 
 
 def number(value: float) -> str:
-    """A number without needless digits."""
+    """Format a number without unneeded digits."""
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two numbers are the same to a person who writes them down."""
+    """Whether two numbers are equal within the precision of a typed answer."""
     return abs(float(a) - float(b)) <= 1e-4 * max(1.0, abs(float(b)))
 
 
 def names(values: Sequence[Any]) -> list[str]:
-    """The values as text."""
+    """Return the values as text."""
     return [shown(value) for value in values]
 
 

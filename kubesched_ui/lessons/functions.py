@@ -1,7 +1,7 @@
-"""What lessons may say of a run: the functions of their expressions. docs/lessons.md lists them.
+"""Functions of the lesson expression language. docs/lessons.md lists them.
 
-Pods are named `web-1` or `namespace/web-1`. `attempt`: the last one of the pod if it is not given; of the pod in focus
-the one in focus. Functions about the cluster answer for the moment before the cycle in focus.
+Pods are named `web-1` or `namespace/web-1`. `attempt` defaults to the last attempt of the pod, and for the pod in
+focus to the attempt in focus. Functions about the cluster use the timepoint before the cycle in focus.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def function(method: Callable[..., Any]) -> Callable[..., Any]:
-    """What expressions may call, by its name."""
+    """Make a function callable from expressions by its name."""
     FUNCTIONS[method.__name__] = method
     return method
 
 
 class Facts:
-    """`runs`: by name, the first is the one that is meant where none is named. `hides`: what the focused cycle and
-    later ones came to is not told."""
+    """Values that expressions read from runs.
+
+    `runs`: by name; the first is the default. `hides`: do not reveal results of the cycle in focus and later ones.
+    """
 
     def __init__(self, runs: Mapping[str, Played], focus: Focus | None = None, hides: bool = False) -> None:
         self.runs, self.focus = runs, focus or Focus()
@@ -63,21 +65,21 @@ class Facts:
         elsewhere = Focus(run=name)
         return Facts(self.runs, elsewhere)
 
-    # ---- finding things
+    # ---- lookups
 
     def pod_key(self, pod: str) -> str:
-        """namespace/name."""
+        """Return the key namespace/name of a pod."""
         return pod if "/" in str(pod) else f"default/{pod}"
 
     def cycle(self, pod: str, attempt: int | None = None) -> Attempted:
-        """A cycle of the run. Raises Unknown, Untold."""
+        """Return a cycle of the run. Raises Unknown, and Untold if it is hidden."""
         found = self.find(pod, attempt)
         if self.hides and found.number >= self.focused.number:
             raise Untold(f"tells what attempt {found.attempt} of {pod} came to, which is what is asked")
         return found
 
     def find(self, pod: str, attempt: int | None = None) -> Attempted:
-        """The same without regard to what is asked."""
+        """Return a cycle of the run, even if it is hidden. Raises Unknown."""
         key = self.pod_key(pod)
         mine = [cycle for cycle in self.run.cycles if cycle.pod == key]
         if not mine:
@@ -97,13 +99,15 @@ class Facts:
         return self.find(self.focus.pod, self.focus.attempt)
 
     def moment(self, before: str | None = None, attempt: int | None = None) -> int:
-        """The moment before the cycle in focus, or that of another pod; the end if there is none."""
+        """Return the timepoint before the cycle in focus, or before a cycle of pod `before`; the end of the run if
+        there is none.
+        """
         if before is not None:
             return self.run.before(self.find(before, attempt).number)
         return self.run.before(self.focused.number) if self.focus.pod else self.run.recording.end
 
     def node(self, name: str, before: str | None = None) -> dict[str, Any]:
-        """A node as it was then."""
+        """Return a node at that timepoint. Raises Unknown."""
         moment = self.moment(before)
         found = self.run.state(moment).nodes().get(name)
         if found is None:
@@ -111,7 +115,7 @@ class Facts:
         return found
 
     def info(self, pod: str) -> PodInfo:
-        """A pod as the scheduler sees it."""
+        """Return a pod as the scheduler sees it. Raises Unknown."""
         key = self.pod_key(pod)
         run, moments = self.run, [self.moment(), 0, self.run.recording.end]
         moments += [run.before(cycle.number) for cycle in run.cycles if cycle.pod == key]
@@ -123,12 +127,12 @@ class Facts:
         raise Unknown(f"there is no pod {key[:253]!r}")
 
     def tree(self, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> Tree:
-        """Where a number comes from. Raises Unknown, Untold."""
+        """Return the provenance tree of a number. Raises Unknown, Untold."""
         cycle = self.cycle(pod, attempt)
         return self.run.provenance(cycle).tell(Question(point, node, plugin))
 
     def scored(self, pod: str, node: str, plugin: str, attempt: int | None) -> tuple[int, int, int]:
-        """(raw, normalised, weight)."""
+        """Return the raw score, the normalised score and the weight. Raises Unknown, Untold."""
         cycle = self.cycle(pod, attempt)
         score = cycle.told.get("score", {}).get(plugin)
         if score is None or node not in score["raw"]:
@@ -136,18 +140,18 @@ class Facts:
         return score["raw"][node], score["normalized"][node], score["weight"]
 
 
-# ---- what a cycle came to
+# ---- results of cycles
 
 
 @function
 def node_of(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """The node that was chosen, or `nowhere`."""
+    """The chosen node, or `nowhere`."""
     return facts.cycle(pod, attempt).told.get("selected") or NOWHERE
 
 
 @function
 def result(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """scheduled, unschedulable, gated, error or waiting."""
+    """The result: scheduled, unschedulable, gated, error or waiting."""
     return facts.cycle(pod, attempt).result
 
 
@@ -165,14 +169,14 @@ def feasible(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
 
 @function
 def refused(facts: Facts, pod: str, plugin: str = "", attempt: int | None = None) -> list[str]:
-    """The nodes that are refused, by a plugin if it is named."""
+    """The rejected nodes; with `plugin`, only those that this plugin rejected."""
     found = facts.cycle(pod, attempt).told.get("filter") or {}
     return [node for node, status in found.items() if not plugin or status.get("plugin") == plugin]
 
 
 @function
 def refuser(facts: Facts, pod: str, node: str, attempt: int | None = None) -> str:
-    """The plugin that decided against a node, `none` if it passes."""
+    """The plugin that rejected a node, or `none` if the node passes."""
     cycle = facts.cycle(pod, attempt).told
     status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter")
     return (status or {}).get("plugin") or "none"
@@ -180,13 +184,13 @@ def refuser(facts: Facts, pod: str, node: str, attempt: int | None = None) -> st
 
 @function
 def refusers(facts: Facts, pod: str, node: str, attempt: int | None = None) -> list[str]:
-    """All plugins that would refuse a node, whichever decides."""
+    """All plugins that would reject a node, not only the decisive one."""
     return list((facts.cycle(pod, attempt).told.get("filter_all") or {}).get(node, {}))
 
 
 @function
 def reasons(facts: Facts, pod: str, node: str, attempt: int | None = None) -> str:
-    """What the refusing plugin says of a node."""
+    """The reasons of the plugin that rejected a node."""
     cycle = facts.cycle(pod, attempt).told
     status = (cycle.get("filter") or {}).get(node) or cycle.get("prefilter") or {}
     return "; ".join(status.get("reasons") or ())
@@ -194,14 +198,14 @@ def reasons(facts: Facts, pod: str, node: str, attempt: int | None = None) -> st
 
 @function
 def looked(facts: Facts, pod: str, attempt: int | None = None) -> int:
-    """How many nodes the cycle looked at."""
+    """The number of nodes that the cycle evaluated."""
     trace = facts.cycle(pod, attempt).trace
     return int(trace.looked_mask().sum())
 
 
 @function
 def looked_at(facts: Facts, pod: str, node: str, attempt: int | None = None) -> bool:
-    """Whether the cycle looked at a node."""
+    """Whether the cycle evaluated a node."""
     cycle = facts.cycle(pod, attempt)
     if node not in cycle.nodes:
         raise Unknown(f"there is no node {node[:253]!r} then")
@@ -210,13 +214,13 @@ def looked_at(facts: Facts, pod: str, node: str, attempt: int | None = None) -> 
 
 @function
 def plugins(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
-    """Filter plugins in the order asked."""
+    """Filter plugins in the order in which they run."""
     return list(facts.cycle(pod, attempt).told["filter_order"])
 
 
 @function
 def scorers(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
-    """Plugins that scored."""
+    """The plugins that scored."""
     return list(facts.cycle(pod, attempt).told.get("score") or ())
 
 
@@ -234,7 +238,7 @@ def score(facts: Facts, pod: str, node: str, plugin: str, attempt: int | None = 
 
 @function
 def weight(facts: Facts, pod: str, plugin: str, attempt: int | None = None) -> int:
-    """What a plugin's scores are multiplied by."""
+    """The weight of a plugin's scores."""
     found = facts.cycle(pod, attempt).told.get("score", {}).get(plugin)
     if found is None:
         raise Unknown(f"{plugin} did not score for {pod}")
@@ -265,7 +269,7 @@ def best(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
 
 @function
 def victims(facts: Facts, pod: str, node: str = "", attempt: int | None = None) -> list[str]:
-    """Who is evicted, or would be on a node."""
+    """The evicted pods; with `node`, the pods that would be evicted there."""
     cycle = facts.cycle(pod, attempt)
     if not node:
         return [_short(key) for key in cycle.trace.victims]
@@ -275,20 +279,20 @@ def victims(facts: Facts, pod: str, node: str = "", attempt: int | None = None) 
 
 @function
 def candidates(facts: Facts, pod: str, attempt: int | None = None) -> list[str]:
-    """The nodes on which evicting pods would make room."""
+    """The nodes on which evicting pods would make the pod fit."""
     return list((facts.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or ())
 
 
 @function
 def violations(facts: Facts, pod: str, node: str, attempt: int | None = None) -> int:
-    """How many budgets the victims on a node would violate."""
+    """The number of PodDisruptionBudgets that evicting the victims on a node would violate."""
     found = (facts.cycle(pod, attempt).told.get("postfilter") or {}).get("candidates") or {}
     return int((found.get(node) or {}).get("pdb_violations") or 0)
 
 
 @function
 def rule(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """Which rule decided among the candidates."""
+    """The rule that decided between the candidates."""
     cycle = facts.cycle(pod, attempt)
     many = (cycle.told.get("postfilter") or {}).get("candidates") or {}
     return cycle.told["rule"] or ("there is one candidate alone" if len(many) == 1 else "none: by name or seed")
@@ -296,13 +300,13 @@ def rule(facts: Facts, pod: str, attempt: int | None = None) -> str:
 
 @function
 def nominated(facts: Facts, pod: str, attempt: int | None = None) -> str:
-    """The node that the attempt's preemption made room on."""
+    """The node that the attempt's preemption nominated, or `none`."""
     return facts.cycle(pod, attempt).trace.nominated_node or "none"
 
 
 @function
 def told_why(facts: Facts, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None) -> str:
-    """The sentence of a number's provenance."""
+    """The sentence of a number's provenance tree."""
     return facts.tree(point, pod, node, plugin, attempt).text
 
 
@@ -310,7 +314,7 @@ def told_why(facts: Facts, point: str, pod: str, node: str = "", plugin: str = "
 def part(
     facts: Facts, label: str, point: str, pod: str, node: str = "", plugin: str = "", attempt: int | None = None
 ) -> Any:
-    """The value with that label in a number's provenance."""
+    """The value with that label in a number's provenance tree."""
     found = next((one for one in _walk(facts.tree(point, pod, node, plugin, attempt)) if label in one.label), None)
     if found is None:
         raise Unknown(f"nothing in it is called {label!r}")
@@ -329,7 +333,7 @@ def nodes(facts: Facts, before: str | None = None) -> list[str]:
 
 @function
 def allocatable(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
-    """What a node has for pods."""
+    """The allocatable quantity of a resource on a node."""
     return Amount.of(resource, facts.node(node, before)["allocatable"].get(resource, 0))
 
 
@@ -341,26 +345,26 @@ def requested(facts: Facts, node: str, resource: str, before: str | None = None)
 
 @function
 def counted(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
-    """The same as scoring counts it: containers that ask for nothing have the defaults."""
+    """The requested quantity as scoring counts it: containers without requests count with the defaults."""
     return Amount.of(resource, facts.node(node, before)["nonzero_requested"].get(resource, 0))
 
 
 @function
 def free(facts: Facts, node: str, resource: str, before: str | None = None) -> Amount:
-    """What a node has left."""
+    """The quantity of a resource that is still free on a node."""
     found = facts.node(node, before)
     return Amount.of(resource, found["allocatable"].get(resource, 0) - found["requested"].get(resource, 0))
 
 
 @function
 def pods_on(facts: Facts, node: str, before: str | None = None) -> list[str]:
-    """The pods of a node."""
+    """The pods on a node."""
     return [_short(key) for key in facts.node(node, before)["pods"]]
 
 
 @function
 def pods_labelled(facts: Facts, node: str, key: str, value: str, before: str | None = None) -> int:
-    """How many pods of a node have a label."""
+    """The number of pods on a node that have a label."""
     infos = [facts.info(pod) for pod in facts.node(node, before)["pods"]]
     return sum(info.labels.get(key) == value for info in infos)
 
@@ -373,13 +377,13 @@ def taints(facts: Facts, node: str, before: str | None = None) -> list[str]:
 
 @function
 def asks(facts: Facts, pod: str, resource: str) -> Amount:
-    """What a pod requests."""
+    """The quantity that a pod requests."""
     return Amount.of(resource, facts.info(pod).requests.get(resource, 0))
 
 
 @function
 def counts(facts: Facts, pod: str, resource: str) -> Amount:
-    """What a pod counts for in scores: its requests, or the defaults of containers without."""
+    """The quantity of a pod as scoring counts it: containers without requests count with the defaults."""
     cpu, memory = facts.info(pod).nonzero
     return Amount.of(resource, {"cpu": cpu, "memory": memory}[resource])
 
@@ -402,7 +406,7 @@ def label(facts: Facts, kind: str, name: str, key: str) -> str:
 
 @function
 def field(facts: Facts, kind: str, name: str, *path: str | int) -> Any:
-    """A field of an object as it was then."""
+    """A field of an object at that timepoint."""
     key = facts.pod_key(name) if kind == "Pod" else name
     found: Any = facts.run.object_at(kind, key, facts.moment())
     if found is None:
@@ -417,12 +421,12 @@ def field(facts: Facts, kind: str, name: str, *path: str | int) -> Any:
     return found
 
 
-# ---- time
+# ---- virtual time
 
 
 @function
 def attempts(facts: Facts, pod: str) -> int:
-    """How many attempts the pod had."""
+    """The number of attempts of a pod."""
     key = facts.pod_key(pod)
     if facts.hides and key == facts.focused.pod:
         raise Untold(f"tells how many attempts {pod} had")
@@ -431,13 +435,13 @@ def attempts(facts: Facts, pod: str) -> int:
 
 @function
 def time_of(facts: Facts, pod: str, attempt: int) -> Seconds:
-    """When an attempt began."""
+    """The start of an attempt."""
     return Seconds(facts.cycle(pod, attempt).t)
 
 
 @function
 def backoff(facts: Facts, pod: str, attempt: int) -> Seconds:
-    """How long the backoff after an attempt is."""
+    """The length of the backoff after an attempt."""
     cycle = facts.cycle(pod, attempt)
     ends = facts.run.queue_times(cycle.pod).ends()
     for one in facts.run.moves(cycle.pod):
@@ -450,25 +454,25 @@ def backoff(facts: Facts, pod: str, attempt: int) -> Seconds:
 
 @function
 def event_of(facts: Facts, pod: str, attempt: int) -> str:
-    """Upstream's label of what led to an attempt."""
+    """Upstream's label of the event that led to an attempt."""
     return woke(facts, pod, attempt).event
 
 
 @function
 def because_of(facts: Facts, pod: str, attempt: int) -> str:
-    """What led to an attempt, in a sentence."""
+    """A sentence about what led to an attempt."""
     move = woke(facts, pod, attempt)
     return move.cause.text if move.cause else move.event
 
 
 @function
 def woken_at(facts: Facts, pod: str, attempt: int) -> Seconds:
-    """When the pod was woken for an attempt."""
+    """The time at which the pod was woken for an attempt."""
     return Seconds(woke(facts, pod, attempt).t)
 
 
 def woke(facts: Facts, pod: str, attempt: int | None = None) -> Move:
-    """The move by which the pod came to the queue, or back from the unschedulable pods, before an attempt."""
+    """Return the move into the queue, or back from the unschedulable pods, that led to an attempt. Raises Unknown."""
     cycle = facts.cycle(pod, attempt)
     moves = [one for one in facts.run.moves(cycle.pod) if isinstance(one, Move) and one.seq < cycle.seq]
     found = [one for one in moves if one.was in ("", UNSCHEDULABLE, "gated", POPPED) and one.to != POPPED]
@@ -480,7 +484,7 @@ def woke(facts: Facts, pod: str, attempt: int | None = None) -> Move:
 
 @function
 def when(facts: Facts, what: str, pod: str) -> Seconds:
-    """When something befell a pod for the first time: created, bound, nominated, evicted, deleted."""
+    """The first time at which a pod was created, bound, nominated, evicted or deleted."""
     key = facts.pod_key(pod)
     for event in facts.run.events:
         if event["pod"] == key and event["type"] == f"pod.{what}":
@@ -492,7 +496,7 @@ def when(facts: Facts, what: str, pod: str) -> Seconds:
 
 @function
 def evictions(facts: Facts) -> list[Seconds]:
-    """When pods of a run in time were evicted, in order."""
+    """The times of evictions in a run in virtual time, in order."""
     found = [event for event in facts.run.events if event["type"] == "pod.evicted"]
     if facts.hides and any(event["seq"] >= facts.focused.seq for event in found):
         raise Untold("tells when pods were evicted")
@@ -501,7 +505,7 @@ def evictions(facts: Facts) -> list[Seconds]:
 
 @function
 def bound_to(facts: Facts, pod: str) -> str:
-    """Where a pod of a run in time was bound at last, or `nowhere`."""
+    """The node to which a pod was last bound in a run in virtual time, or `nowhere`."""
     key = facts.pod_key(pod)
     bound = [event for event in facts.run.events if event["pod"] == key and event["type"] == "pod.bound"]
     if bound and facts.hides and bound[-1]["seq"] >= facts.focused.seq:
@@ -511,7 +515,7 @@ def bound_to(facts: Facts, pod: str) -> str:
 
 @function
 def step_at(facts: Facts, number: int) -> Seconds:
-    """When a step of the scenario's timeline happens; numbers begin with 1."""
+    """The time of a step of the scenario's timeline; steps start at 1."""
     found = [e for e in facts.run.events if e["type"] == "scenario.step" and e["data"]["step"] == number]
     if not found:
         raise Unknown(f"the scenario has no step {number}")
@@ -520,7 +524,7 @@ def step_at(facts: Facts, number: int) -> Seconds:
 
 @function
 def planned(facts: Facts, *path: str | int) -> Any:
-    """What the scenario says of time, such as `planned('binding', 'seconds')`"""
+    """A value of the scenario's time settings, such as `planned('binding', 'seconds')`."""
     found: Any = facts.run.given.time
     for step in path:
         try:
@@ -542,16 +546,16 @@ def argument(facts: Facts, plugin: str, name: str) -> Any:
 
 @function
 def extender_weight(facts: Facts, number: int) -> int:
-    """The weight of an extender of the run's configuration; the first has the number 0."""
+    """The weight of an extender in the run's configuration; extenders start at 0."""
     return int(facts.run.configuration.extenders[number].weight)
 
 
-# ---- beside runs
+# ---- functions without a run
 
 
 @function
 def const(facts: Facts, name: str) -> Any:
-    """A constant of upstream, as the core has it."""
+    """An upstream constant, as the core defines it."""
     if name not in CONSTANTS:
         raise Unknown(f"there is no constant {name[:60]!r}; there are {', '.join(CONSTANTS)}")
     return CONSTANTS[name]()
@@ -559,7 +563,7 @@ def const(facts: Facts, name: str) -> Any:
 
 @function
 def release(facts: Facts, name: str) -> str:
-    """The name of a release that there is."""
+    """The name of a release. Raises Unknown if it does not exist."""
     if name not in RELEASES:
         raise Unknown(f"there is no release {name[:60]!r}")
     return name
@@ -594,19 +598,19 @@ def config(facts: Facts, name: str) -> Any:
 
 @function
 def count(facts: Facts, values: Any) -> int:
-    """How many there are."""
+    """The number of values."""
     return len(values)
 
 
 @function
 def word(facts: Facts, value: int) -> str:
-    """A small number in letters."""
+    """A small number as a word."""
     return WORDS[value] if 0 <= value < len(WORDS) else told(value)
 
 
 @function
 def ordinal(facts: Facts, value: int) -> str:
-    """first, second, third ..."""
+    """An ordinal as a word: first, second, third ..."""
     if not 1 <= value <= len(ORDINALS):
         raise Unknown(f"has no word for the {value}th")
     return ORDINALS[value - 1]
@@ -614,43 +618,43 @@ def ordinal(facts: Facts, value: int) -> str:
 
 @function
 def nodes_to_find(facts: Facts, nodes: int, percentage: int = 0) -> int:
-    """How many feasible nodes are enough on so many nodes."""
+    """The number of feasible nodes after which upstream stops filtering, for a cluster of that many nodes."""
     return schedule_one.nodes_to_find(percentage, nodes)
 
 
 @function
 def cut(facts: Facts, value: float) -> int:
-    """A number cut to a whole one."""
+    """A number truncated to an integer."""
     return int(value)
 
 
 @function
 def rounded(facts: Facts, value: float, digits: int = 2) -> float:
-    """A number with so many digits."""
+    """A number rounded to that many digits."""
     return round(float(value), digits)
 
 
 @function
 def smallest(facts: Facts, *values: Any) -> Any:
-    """The smallest of some numbers."""
+    """The smallest of several numbers."""
     return min(values)
 
 
 @function
 def root(facts: Facts, value: float) -> float:
-    """A square root."""
+    """The square root."""
     return float(value) ** 0.5
 
 
 @function
 def amount(facts: Facts, value: int, resource: str) -> Amount:
-    """A number as an amount of a resource."""
+    """A number as a quantity of a resource."""
     return Amount.of(resource, int(value))
 
 
 @function
 def plain(facts: Facts, value: Any) -> Any:
-    """An amount as a number, in millicores or bytes."""
+    """A quantity as a plain number, in millicores or bytes."""
     return int(value) if isinstance(value, Amount) else float(value)
 
 

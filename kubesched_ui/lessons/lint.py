@@ -1,4 +1,6 @@
-"""Whether lessons hold: every figure, every answer, the link of every focus, and no number that was written by hand."""
+"""Lesson linter: checks every figure, every answer and the link of every focus, and rejects numbers that are not
+computed.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ VERBATIM = RESOURCES / "docs" / "writing-plugins.md"
 
 @dataclass
 class Checked:
-    """How much there was to check."""
+    """Counts of what was checked."""
 
     lessons: int = 0
     questions: int = 0
@@ -38,7 +40,7 @@ class Checked:
 
 
 def check(folder: Path) -> Checked:
-    """Checks all lessons of a folder. Raises LessonError for the first thing that does not hold."""
+    """Check all lessons of a folder. Raises LessonError for the first problem."""
     found, numbers = Checked(), set()
     for path in paths(folder):
         lesson = Lesson(parser.read(path))
@@ -53,7 +55,7 @@ def check(folder: Path) -> Checked:
 
 
 def check_lesson(lesson: Lesson) -> Checked:
-    """Checks one lesson. Raises LessonError."""
+    """Check one lesson. Raises LessonError."""
     return _Check(lesson).run()
 
 
@@ -74,14 +76,14 @@ class _Check:
 
     @contextmanager
     def _at(self, path: str) -> Iterator[None]:
-        """What is wrong in here stands at a place of the head."""
+        """Report errors inside the `with` at a position in the head."""
         try:
             yield
         except (Unknown, InputError) as problem:
             raise self.file.error(path, str(problem).rpartition("\0")[2]) from None
 
     def _line(self, path: str, text: str, facts: Facts) -> None:
-        """A text of the head."""
+        """Check a text of the head."""
         with self._at(path):
             if "{{" in text and path.endswith(("title", "summary")):
                 raise Unknown("has a figure; titles and summaries stand in lists, where nothing is computed")
@@ -90,7 +92,7 @@ class _Check:
             self.found.figures += markdown.checked(text, facts)
 
     def _prose(self, text: Prose, facts: Facts) -> None:
-        """A text of a section."""
+        """Check a text of a section."""
         name = f"{self.file.name}.md"
         for problem in markdown.problems(text.text, self.words, self.verbatim):
             raise LessonError(name, text.line + problem.line, problem.said)
@@ -121,7 +123,7 @@ class _Check:
                 step_state.shows(lesson, step_state.State(number, revealed))
 
     def _focus(self, number: int) -> None:
-        """Whether what is in focus is there, and has an address."""
+        """Check that what is in focus exists and has an address."""
         focus = self.lesson.steps[number - 1].focus
         if focus is None:
             return
@@ -158,7 +160,7 @@ class _Check:
             raise Unknown("is the right answer, not a mistake")
 
     def _judged(self, question: Question) -> None:
-        """The right answer is taken, others are not and get an explanation."""
+        """Check that the right answer is accepted, and that wrong answers are rejected with feedback."""
         known = questions.options(question)
         if len(set(known)) != len(known):
             raise Unknown("has the same option twice")
@@ -171,7 +173,7 @@ class _Check:
 
 
 def right_answers(question: Question) -> list[str]:
-    """The right answer as a form sends it."""
+    """Return the right answer as the form sends it."""
     right = questions.answer(question)
     if question.form == "number":
         return [repr(float(right)) if questions.unit_of(question) in ("", "s") else _quantity(question, right)]
@@ -181,7 +183,7 @@ def right_answers(question: Question) -> list[str]:
 
 
 def wrong_answers(question: Question) -> list[list[str]]:
-    """Wrong ones, one for each way to be wrong."""
+    """Return wrong answers, one for each kind of error."""
     right, known = questions.answer(question), questions.options(question)
     if question.form == "number":
         return [[f"{float(right) + 7 if questions.unit_of(question) in ('', 's') else 7:g}"], ["soon"]]

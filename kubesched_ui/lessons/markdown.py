@@ -1,4 +1,4 @@
-"""Text of lessons: Markdown whose figures, `{{ expression }}`, are computed. Nothing in it is HTML."""
+"""Renders the text of lessons: Markdown with computed figures, `{{ expression }}`. HTML is not allowed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kubesched_ui.lessons.formatting import WORDS, shown
 FIGURE = re.compile(r"\{\{(.*?)\}\}", re.S)
 _HOLDER = re.compile("\ue000(\\d+)\ue001")
 _CODE = re.compile(r"```.*?```|`([^`]*)`", re.S)
-# Digits that are parts of names rather than figures.
+# Digits that belong to names and are not figures.
 PLAIN = re.compile(r"\b(v1|v1beta1|v1beta2|v1beta3|v1alpha1|v1alpha2|k8s)\b")
 _NUMBER = re.compile(rf"\d|\b({'|'.join(WORDS[2:])}|hundred|thousand)\b", re.I)
 _QUANTITY = re.compile(r"[\d.,]+[a-zA-Z%]*")
 
-# Functions that only give a value another shape.
+# Functions that only reformat a value.
 SHAPING = frozenset(("word", "ordinal", "cut", "rounded", "smallest", "root", "amount", "plain", "count"))
 
 _markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "html_block", "html_inline"])
@@ -31,29 +31,29 @@ _markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a text, and at which of its lines, from 0."""
+    """A problem in a text, and its line, counted from 0."""
 
     line: int
     said: str
 
 
 def figures(text: str) -> list[tuple[str, int]]:
-    """(expression, its line from 0) of every figure."""
+    """Return (expression, line from 0) for every figure."""
     return [(found[1].strip(), text.count("\n", 0, found.start())) for found in FIGURE.finditer(text)]
 
 
 def render(text: str, facts: Facts) -> SafeString:
-    """The text as HTML. Raises Unknown."""
+    """Render the text as HTML. Raises Unknown."""
     return _render(text, facts, _markdown.render)
 
 
 def render_line(text: str, facts: Facts) -> SafeString:
-    """The same for one line, without a paragraph around it. Raises Unknown."""
+    """Render one line as HTML without a paragraph. Raises Unknown."""
     return _render(text, facts, _markdown.renderInline)
 
 
 def plain(text: str, facts: Facts) -> str:
-    """The text with its figures, as it is. Raises Unknown."""
+    """Return the text with its figures filled in, without rendering Markdown. Raises Unknown."""
     return FIGURE.sub(lambda found: shown(evaluate(found[1], facts)), text)
 
 
@@ -70,8 +70,10 @@ def _render(text: str, facts: Facts, markdown: Callable[[str], str]) -> SafeStri
 
 
 def problems(text: str, words: set[str], verbatim: str = "") -> list[Problem]:
-    """Numbers that somebody wrote by hand. `words`: names that may be written as code. `verbatim`: of which blocks of
-    code must be a part."""
+    """Find numbers that are not computed.
+
+    `words`: names that may appear as code. `verbatim`: the text that every code block must be a part of.
+    """
     rest = FIGURE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     found: list[Problem] = []
 
@@ -93,13 +95,13 @@ def problems(text: str, words: set[str], verbatim: str = "") -> list[Problem]:
 
 
 def _is_name(code: str, words: set[str]) -> bool:
-    """Whether something written as code names what is in the scenario, rather than an amount."""
+    """Whether inline code names something in the scenario and is not a quantity."""
     parts = [code] if code in words else [part for part in re.split(r"[=/ ]", code) if part]
     return all(part in words and not _QUANTITY.fullmatch(part) for part in parts)
 
 
 def by_hand(expression: str) -> bool:
-    """Whether an expression asks nothing of run, scenario or core, so that somebody wrote its value by hand."""
+    """Whether an expression reads nothing from run, scenario or core, so that its value is a constant of the author."""
     called = {
         part.func.id
         for part in ast.walk(parse(expression))
@@ -109,7 +111,7 @@ def by_hand(expression: str) -> bool:
 
 
 def checked(text: str, facts: Facts) -> int:
-    """Computes every figure of a text; how many there are. Raises Unknown with the line in front of it."""
+    """Compute every figure of a text and return their number. Raises Unknown, prefixed with the line."""
     for expression, line in figures(text):
         try:
             if by_hand(expression):

@@ -1,8 +1,8 @@
-"""The walk of objects from the API server to cache and queue, as a run in time recorded it, for a small animation.
+"""Data of the animation that shows objects moving from the API server to the scheduler's cache and queue.
 
-How client-go hands objects on: k8s.io/client-go/tools/cache (reflector.go, delta_fifo.go, shared_informer.go); which
-handler takes what: pkg/scheduler/eventhandlers.go. What the run adds is what there was, when it changed, and what came
-of it in the queue.
+The stages are those of client-go (k8s.io/client-go/tools/cache: reflector.go, delta_fifo.go, shared_informer.go);
+pkg/scheduler/eventhandlers.go decides which handler receives an object. The recording of a run in virtual time
+adds the objects, the times of their changes, and the effects on the queue.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from kubesched_ui.lessons.functions import Facts
 from scheduler_core.debugger.queue_times import PARTS
 
 STAGES = ["API server", "Reflector", "Delta FIFO", "Indexer", "Handler", "Cache or queue"]
-MOST = 40  # objects of a walk
+MOST = 40  # maximum number of objects
 POPPED = "popped"
 
 
 class Walk(NamedTuple):
-    """An object on its way. `steps`: a sentence for each of STAGES; `wakes`: whether it brought a pod to where it is
-    tried."""
+    """The path of one object. `steps`: a sentence for each of STAGES. `wakes`: whether it made a pod ready for an
+    attempt.
+    """
 
     t: str
     what: str
@@ -29,7 +30,7 @@ class Walk(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What the API server tells: `verb` as a watch has it, "" in the list at the beginning."""
+    """A change from the API server. `verb`: as in a watch event, "" for the initial list."""
 
     verb: str
     kind: str
@@ -39,7 +40,7 @@ class Change(NamedTuple):
 
 
 def walks(facts: Facts) -> list[Walk]:
-    """What had walked before the attempt in focus began; before its pod's last one, all that walked in the run."""
+    """Return the changes before the attempt in focus; if that is the pod's last attempt, all changes of the run."""
     run, cycle = facts.run, facts.focused
     last = cycle.number == max(one.number for one in run.cycles if one.pod == cycle.pod)
     begun = [e["seq"] for e in run.events if e["type"] == "cycle.started" and e["pod"] == cycle.pod]
@@ -127,7 +128,7 @@ def _moved(event: dict[str, Any]) -> str:
 
 
 def _place(change: Change) -> tuple[str, str]:
-    """Which handler takes it, and what that does."""
+    """Return sentences that name the handler of a change and its effect."""
     what = _named(change)
     if change.kind == "Node":
         does = {"DELETED": "forgets it", "MODIFIED": "has it anew"}.get(change.verb, "has it now")

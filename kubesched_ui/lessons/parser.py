@@ -1,6 +1,7 @@
-"""A lesson's file: a head in YAML between two lines of ---, then a section of Markdown for each step.
+"""Parses a lesson file: a YAML head between two lines of ---, then one Markdown section per step.
 
-Text of a section below the line `### Revealed` is sent once the step is revealed. The format is docs/lessons.md.
+Text of a section after the line `### Revealed` is sent only once the step is revealed. docs/lessons.md has the
+format.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ NAME = re.compile(r"[0-9]{2}-[a-z0-9]+(-[a-z0-9]+)*")
 Kind = Literal[
     "passes", "refuses", "score", "order", "victims", "rule", "when", "woken", "lands", "number", "which", "choice"
 ]
-OF_ITSELF = ("number", "which", "choice")  # say what they ask about
+OF_ITSELF = ("number", "which", "choice")  # these kinds define their own question
 
 
 class Strict(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="camel"):
-    """Unknown fields are errors: a misspelt one would silently do nothing."""
+    """Base class that rejects unknown fields, because a misspelt field would silently do nothing."""
 
 
 class Settings(Strict, kw_only=True):
-    """Of a run; what is not said is as in a run of the product."""
+    """Settings of a run. Missing values default to those of an ordinary run."""
 
     release: str = ""
     in_time: bool | None = None
@@ -48,19 +49,19 @@ class Settings(Strict, kw_only=True):
 
     @property
     def own(self) -> bool:
-        """Whether a program of the lesson's takes part, so that nobody can start such a run in the browser."""
+        """Whether the lesson brings a plugin or an extender, so that this run cannot be started in the browser."""
         return bool(self.plugins or self.extender)
 
 
 class Answers(Strict, kw_only=True):
-    """What the extender of a lesson says. `refuses`: node -> why; `points`: node -> 0 to 10."""
+    """Responses of a lesson's extender. `refuses`: node -> reason; `points`: node -> 0 to 10."""
 
     refuses: dict[str, str] = {}
     points: dict[str, int] = {}
 
 
 class Focus(Strict, kw_only=True):
-    """What a step looks at. `attempt`: the last if it is not said."""
+    """The focus of a step. `attempt` defaults to the last one."""
 
     run: str = ""
     pod: str = ""
@@ -71,15 +72,16 @@ class Focus(Strict, kw_only=True):
 
 
 class Mistake(Strict, kw_only=True):
-    """What somebody thought who answers `is`, an expression."""
+    """A known wrong answer: `is` is its expression, `say` the feedback."""
 
     is_: str = msgspec.field(name="is")
     say: str
 
 
 class Ask(Strict, kw_only=True):
-    """A question about the focus. `of`: what is to be counted or ordered by, an expression. `options`: text ->
-    expression, true of the right ones."""
+    """A question about the focus. `of`: expression to count or order by. `options`: text -> expression that is true
+    for right options.
+    """
 
     kind: Kind
     text: str = ""
@@ -91,7 +93,7 @@ class Ask(Strict, kw_only=True):
 
 
 class Step(Strict, kw_only=True):
-    """`holds`: expressions that must be true for the text to be."""
+    """A step. `holds`: expressions that must be true for the text to be correct."""
 
     title: str
     focus: Focus | None = None
@@ -100,7 +102,7 @@ class Step(Strict, kw_only=True):
 
 
 class Head(Strict, kw_only=True):
-    """`scenario`: the name of a sample's file, or the spec of a Scenario document."""
+    """The head of a lesson. `scenario`: name of a sample file, or the spec of a Scenario document."""
 
     title: str
     summary: str
@@ -111,7 +113,7 @@ class Head(Strict, kw_only=True):
 
 @dataclass(frozen=True)
 class Prose:
-    """Markdown with figures in it, and the line where it begins."""
+    """Markdown with figures, and its first line."""
 
     text: str = ""
     line: int = 1
@@ -119,7 +121,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Section:
-    """A step's text: before its question is answered, and after."""
+    """The text of a step: before and after its question is answered."""
 
     title: str
     line: int
@@ -129,7 +131,7 @@ class Section:
 
 @dataclass(frozen=True)
 class LessonFile:
-    """`name`: of the file, without .md. `source`: the head's text, for lines."""
+    """A parsed lesson file. `name`: file name without .md. `source`: text of the head, used to find line numbers."""
 
     name: str
     head: Head
@@ -137,16 +139,16 @@ class LessonFile:
     source: str = field(repr=False)
 
     def line(self, path: str) -> int:
-        """The line of a place in the head, such as `steps[2].ask.of`."""
+        """Return the line of a path in the head, such as `steps[2].ask.of`."""
         return line_of(self.source, path) + 1
 
     def error(self, path: str, problem: str) -> LessonError:
-        """What is wrong at a place in the head."""
+        """Return an error at a path in the head."""
         return LessonError(f"{self.name}.md", self.line(path), f"{path}: {problem}")
 
 
 def read(path: Path) -> LessonFile:
-    """A lesson's file. Raises LessonError."""
+    """Read a lesson file. Raises LessonError."""
     if not NAME.fullmatch(path.stem):
         raise LessonError(path.name, 1, "is to be called by its number and words, such as 07-topology-spread.md")
     try:
@@ -157,7 +159,7 @@ def read(path: Path) -> LessonFile:
 
 
 def parsed(name: str, data: bytes) -> LessonFile:
-    """A lesson of its file's content. Raises LessonError."""
+    """Parse the content of a lesson file. Raises LessonError."""
     file = f"{name}.md"
     if len(data) > MAX_BYTES:
         raise LessonError(file, 1, f"has more than {MAX_BYTES:,} bytes")

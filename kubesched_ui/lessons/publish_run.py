@@ -1,4 +1,4 @@
-"""A lesson's run as an ordinary one, stored and open to everything the product can do; and where in it a step looks."""
+"""Stores a lesson's run as an ordinary run, and links a step's focus to the pages of this run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.services import defaults as run_defaults
 from scheduler_core.errors import InputError
 
-# Points of a focus -> those of a pod's page.
+# Point of a focus -> point of the pod page.
 POINTS = {"filter": "filter", "score": "score", "postfilter": "postfilter"}
 
 
 def address_of(run_id: int, focus: Focus | None, facts: Facts) -> str:
-    """Where in a stored run the focus of a step is. Raises Unknown."""
+    """Return the address of a step's focus in a stored run. Raises Unknown."""
     if focus is None or not focus.pod:
         return reverse("run", args=[run_id])
     namespace, _, name = facts.pod_key(focus.pod).partition("/")
@@ -36,8 +36,10 @@ def address_of(run_id: int, focus: Focus | None, facts: Facts) -> str:
 
 
 def open_run(lesson: Lesson, step: int) -> str:
-    """The address of a step's focus in a stored run of the lesson, which is made if whoever looks has none. Raises
-    Unknown, InputError."""
+    """Return the address of a step's focus in a stored run of the lesson. Create the run if the user has none.
+
+    Raises Unknown, InputError.
+    """
     facts = lesson.facts(step)
     if facts.run.settings.own:
         raise InputError("Lesson", "", "has a program of its own in this run, which is not started from a browser")
@@ -52,7 +54,7 @@ def open_run(lesson: Lesson, step: int) -> str:
 
 
 def _scenario(lesson: Lesson, played: Played) -> Scenario:
-    """The lesson's scenario as it is stored for whoever looks: the sample, or one of its own."""
+    """Return the stored scenario of the lesson for this user: the sample, or a scenario of their own."""
     known = Scenario.objects.filter(name=played.given.name, time=played.given.time, config=played.given.config)
     if isinstance(lesson.head.scenario, str):
         known = known.filter(origin=Scenario.Origin.SAMPLE)
@@ -65,7 +67,7 @@ def _scenario(lesson: Lesson, played: Played) -> Scenario:
 
 
 def settings_of(scenario: Scenario, played: Played) -> RunSettings:
-    """The settings of the lesson's run, as a person would choose them."""
+    """Return the settings of the lesson's run as a user would choose them."""
     mine = played.settings
     values = run_defaults(scenario, played.in_time)
     config = mine.config if mine.config is None or isinstance(mine.config, str) else to_yaml(mine.config)

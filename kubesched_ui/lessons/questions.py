@@ -1,6 +1,6 @@
-"""Questions about a run. Options are known before anything is revealed; the answer is computed and never sent.
+"""Questions about a run. Options are known before the step is revealed; the right answer is computed and never sent.
 
-`options` and `blank` are what a page may show. `judge` is a pure function from a question and an answer to a verdict.
+Pages may show `options` and `blank`. `judge` is a pure function from question and answer to verdict.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class Question:
-    """`facts`: with the step's focus, which may tell everything."""
+    """A question. `facts`: with the step's focus and without hidden values."""
 
     ask: Ask
     facts: Facts
@@ -54,7 +54,7 @@ class Question:
 
     @property
     def form(self) -> str:
-        """How it is answered: choice, set, order or number."""
+        """The form of the answer: choice, set, order or number."""
         return FORMS.get(self.ask.kind, "number")
 
     @property
@@ -62,12 +62,12 @@ class Question:
         return self.ask.text or TEXTS[self.ask.kind]
 
     def truths(self) -> list[Any]:
-        """Of a question with options of its own: which are right."""
+        """Return the truth value of each of the question's own options."""
         return [evaluate(condition, self.facts) for condition in self.ask.options.values()]
 
 
 def options(question: Question) -> list[str]:
-    """What there is to choose from, in an order that tells nothing. Raises Unknown."""
+    """Return the options, in an order that does not reveal the answer. Raises Unknown."""
     ask, facts, focus = question.ask, question.facts, question.focus
     match ask.kind:
         case "passes" | "order":
@@ -93,7 +93,7 @@ def options(question: Question) -> list[str]:
 
 
 def answer(question: Question) -> Any:
-    """The right answer: a text, a list of texts, or a number. Raises Unknown."""
+    """Return the right answer: a text, a list of texts, or a number. Raises Unknown."""
     ask, facts, focus = question.ask, question.facts, question.focus
     match ask.kind:
         case "passes":
@@ -129,7 +129,7 @@ def answer(question: Question) -> Any:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of an answer. `given`: it as it was understood. `problem`: why it is none."""
+    """The result of an answer. `given`: the parsed answer. `problem`: why it is not a valid answer."""
 
     right: bool
     given: Any = None
@@ -137,8 +137,10 @@ class Verdict:
 
 
 def judge(question: Question, answers: Sequence[str]) -> Verdict:
-    """Whether an answer is right. `answers`: the chosen options; of an order the place of each option; of a number its
-    text. Raises Unknown for a question that has no answer."""
+    """Judge an answer. Raises Unknown if the question has no answer.
+
+    `answers`: the chosen options; for an order the place of each option; for a number its text.
+    """
     answers = [text.strip()[:MAX_CHARS] for text in answers[:MAX_ANSWERS]]
     form = question.form
     if form == "number":
@@ -173,12 +175,12 @@ def _judge_order(question: Question, known: list[str], answers: Sequence[str]) -
 
 
 def unit_of(question: Question) -> str:
-    """The unit of a number that is asked for."""
+    """Return the unit of the requested number."""
     return "s" if question.ask.kind == "when" else question.ask.unit
 
 
 def number_of(text: str, unit: str = "") -> float:
-    """What a person wrote: `1.5`, `1500m`, `2Gi`, `12 s`. Raises ValueError."""
+    """Parse a typed number such as `1.5`, `1500m`, `2Gi`, `12 s`. Raises ValueError."""
     clean = text.replace(",", "").replace(" ", "").replace("\N{MINUS SIGN}", "-")
     if unit == "s":
         return float(seconds(clean if clean[-1:].isalpha() else float(clean or "x")))
@@ -199,7 +201,7 @@ def _unit_hint(unit: str) -> str:
 
 
 def ranked_by(question: Question, node: str) -> float:
-    """What nodes are ordered by: the total, or what the question says, of `NODE`."""
+    """Return the value by which nodes are ordered: the total, or the question's expression with `NODE` replaced."""
     facts, focus = question.facts, question.focus
     if not question.ask.of:
         return float(facts.call("total", [focus.pod, node], {}))
@@ -215,7 +217,7 @@ def _score(question: Question) -> int:
 
 
 def _compared(question: Question) -> list[str]:
-    """The nodes that are asked about: all, or those that are scored."""
+    """Return the nodes of a question: those with a total score, or all."""
     facts, focus = question.facts, question.focus
     if question.ask.kind == "order" and not question.ask.of:
         return sorted(facts.find(focus.pod, focus.attempt).told.get("total") or ())
@@ -227,7 +229,7 @@ def _nodes(facts: Facts) -> list[str]:
 
 
 def _events(facts: Facts) -> list[str]:
-    """What happens in the run by plan or of itself, and what wakes the pod: each with its second."""
+    """Return the events that may have woken the pod, each with its second."""
     move = woke(facts, facts.focus.pod)
     causes = {move.cause.seq: (move.t, move.cause.text)} if move.cause else {0: (move.t, move.event)}
     for event in facts.run.events:
@@ -247,7 +249,7 @@ def _event_text(t: float, text: str) -> str:
 
 
 def measured(question: Question, value: float) -> Any:
-    """A number in the question's unit, to be shown."""
+    """Return a number with the question's unit for display."""
     unit = unit_of(question)
     if unit == "s":
         return Seconds(value)

@@ -1,6 +1,7 @@
-"""A lesson's run, played in this process: what its figures, answers and pictures are computed from.
+"""Simulates a lesson's run in this process. Figures, answers and diagrams are computed from it.
 
-The same scenario, settings and core as of a stored run, so what a lesson says holds for the run that one opens from it.
+It uses the same scenario, settings and core as a stored run, so the lesson's statements hold for the stored run as
+well.
 """
 
 from __future__ import annotations
@@ -45,18 +46,18 @@ from scheduler_core.virtual_time.scenario import load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 EXAMPLES = RESOURCES / "docs" / "examples"
-# Plugins that a lesson's run may have beside the in-tree ones: name -> the documentation's file.
+# Additional plugins that a lesson's run may use: name -> file of the documentation.
 OWN_PLUGINS = {"RackLimit": EXAMPLES / "per_node_plugin.py"}
 MAX_CYCLES, MAX_RECORDS, MAX_PODS = 500, 20_000, 2_000  # lessons are small
 
 
 class TooLarge(ValueError):
-    """A run that is no lesson: a sentence."""
+    """A run that is too large for a lesson. The message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempted:
-    """A cycle of the run: its number, its pod, which attempt of it, when and what it came to."""
+    """A cycle of the run: number, pod, attempt, virtual second and result."""
 
     number: int
     pod: str
@@ -69,13 +70,16 @@ class Attempted:
 
     @property
     def told(self) -> dict[str, Any]:
-        """As the pages have it (reading.recorded.cycle_dict)."""
+        """The cycle as pages use it (reading.recorded.cycle_dict)."""
         return cycle_dict(self.trace, self.nodes)
 
 
 class Played:
-    """One run. `cycles`: all of them in order. `events`: of a run in time, with their numbers, as docs/websocket.md has
-    them. `given`: the scenario as it was read. Raises IngestError, InputError, TooLarge."""
+    """A simulated run of a lesson. Raises IngestError, InputError, TooLarge.
+
+    `cycles`: all cycles in order. `events`: of a run in virtual time, numbered as in docs/websocket.md. `given`:
+    the scenario as read.
+    """
 
     def __init__(self, name: str, document: bytes, settings: Settings) -> None:
         self.given: IngestResult = ingest_files([(name, document)])
@@ -95,7 +99,7 @@ class Played:
         self._states: dict[int, State] = {}
         self._provenance: tuple[int, Provenance] | None = None
 
-    # ---- playing
+    # ---- simulation
 
     def _in_one_pass(self) -> Recorder:
         settings = self.settings
@@ -118,7 +122,7 @@ class Played:
 
     @contextmanager
     def _asking(self, simulation: Simulation) -> Iterator[None]:
-        """Inside the `with` the lesson's extender is asked, if it has one."""
+        """Connect the lesson's extender, if it has one, inside the `with`."""
         if self.settings.extender is None:
             yield
             return
@@ -179,25 +183,25 @@ class Played:
             registry=self.registry,
         )
 
-    # ---- what can be asked
+    # ---- queries
 
     def state(self, moment: int) -> State:
-        """The cluster after a moment of the recording."""
+        """Return the cluster after a timepoint of the recording."""
         if moment not in self._states:
             self._states[moment] = State(self.recording, moment)
         return self._states[moment]
 
     def before(self, cycle: int) -> int:
-        """The moment before a cycle."""
+        """Return the timepoint before a cycle."""
         return self.recording.before_cycle(cycle)
 
     def object_at(self, kind: str, key: str, moment: int) -> dict[str, Any] | None:
-        """An object as it was after a moment; None if it was not there."""
+        """Return an object as it was after a timepoint, or None."""
         found = (at for at in objects_at(self.recording, moment) if (at.kind, at.key) == (kind, key))
         return next((written(at, self._objects.__getitem__) for at in found), None)
 
     def provenance(self, cycle: Attempted) -> Provenance:
-        """What can be asked of a cycle's numbers. Raises InputError."""
+        """Return the provenance of a cycle's numbers. Raises InputError."""
         if self._provenance is None or self._provenance[0] != cycle.number:
             self._provenance = None
             trace = CycleTrace.decode(cycle.trace.encode())
@@ -211,7 +215,7 @@ class Played:
     # ---- the queue
 
     def moves(self, pod: str) -> list[Move | Failed]:
-        """The pod's moves and failed attempts in a run in time, in order."""
+        """Return the pod's moves and failed attempts in virtual time, in order."""
         numbers = [cycle.number for cycle in self.cycles if cycle.pod == pod]
         return list(way(numbers, [event for event in self.events if event["pod"] == pod], self._causes))
 
@@ -222,7 +226,7 @@ class Played:
         return {seq: Cause(sentence(by_seq[seq]), seq) for seq in asked if seq in by_seq}
 
     def queue_times(self, pod: str) -> QueueTimes:
-        """Where the times of a pod in the queue come from."""
+        """Return the provenance of a pod's queue times."""
         return QueueTimes(pod, self.moves(pod), rules(self.release, self.configuration, self._woken_by))
 
     def _woken_by(self, failed: Failed, label: str) -> list[str]:
@@ -236,11 +240,11 @@ class Played:
     def _hints(self) -> Hints:
         return Hints(self._make([]).scheduler.profiles, self.release)
 
-    # ---- what was written down
+    # ---- objects as written
 
     @cached_property
     def written_down(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """(kind, name) -> objects as the scenario's author wrote them; pods by namespace/name."""
+        """Objects as the author of the scenario wrote them: (kind, name) -> object. Pods are keyed by namespace/name."""
         return {(obj["kind"], _key(obj)): obj for obj in self._authored()}
 
     def _authored(self) -> Iterator[dict[str, Any]]:
@@ -257,7 +261,7 @@ class Played:
 
     @cached_property
     def words(self) -> set[str]:
-        """All texts and keys of the scenario: what prose may name."""
+        """All strings and keys of the scenario, which text may mention as code."""
         found: set[str] = set()
         _gather([*self.given.objects, self.given.time, msgspec.to_builtins(self.settings.config)], found)
         found.update(cycle.pod.partition("/")[2] for cycle in self.cycles)

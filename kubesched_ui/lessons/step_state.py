@@ -1,4 +1,4 @@
-"""A step as a page or a room shows it, of its state alone: which step, and whether it is revealed."""
+"""What a page or a live class shows of a step. It depends only on the step and whether it is revealed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kubesched_ui.lessons.questions import Question, Verdict
 
 @dataclass(frozen=True)
 class State:
-    """Where somebody is in a lesson. All that is shown follows from it; whoever teaches may send it to others."""
+    """The position in a lesson. Everything shown follows from it, so a teacher can send it to students."""
 
     step: int = 1
     revealed: bool = False
 
 
 def shows(lesson: Lesson, state: State) -> dict[str, Any]:
-    """What is shown of a step: before it is revealed nothing that follows from what is asked. Raises Unknown."""
+    """Return what is shown of a step. Before it is revealed, nothing depends on the answer. Raises Unknown."""
     with lock:
         step, section = lesson.steps[state.step - 1], lesson.section(state.step)
         facts = lesson.facts(state.step, hides=True)
@@ -44,7 +44,7 @@ def shows(lesson: Lesson, state: State) -> dict[str, Any]:
 
 
 def asked(question: Question, revealed: bool) -> dict[str, Any]:
-    """A question's text, its form and its options. `revealed`: the hint may tell everything."""
+    """Return a question's text, form and options. `revealed`: whether the hint may use hidden values."""
     facts = question.facts if revealed else type(question.facts)(question.facts.runs, question.focus, hides=True)
     known = questions.options(question)
     own = question.ask.kind in ("which", "choice")
@@ -59,7 +59,7 @@ def asked(question: Question, revealed: bool) -> dict[str, Any]:
 
 
 def answer_text(question: Question) -> str:
-    """The right answer in a line."""
+    """Return the right answer as one line."""
     found: Any = questions.answer(question)
     if question.form == "number":
         found = questions.measured(question, float(found))
@@ -70,7 +70,7 @@ def answer_text(question: Question) -> str:
 
 
 def answered(lesson: Lesson, step: int, answers: Sequence[str]) -> tuple[Verdict, list[str]]:
-    """What became of an answer, and what is said to a wrong one. Raises Unknown."""
+    """Return the verdict on an answer, and feedback if it is wrong. Raises Unknown."""
     with lock:
         question = lesson.question(step)
         assert question is not None

@@ -1,1 +1,3 @@
-"""Rooms: a class at a lesson or a run. What is shown follows from rows here; docs/live-classes.md tells the rules."""
+"""Live classes: a teacher shows a lesson or a run to students. Their state is in database rows; see
+docs/live-classes.md.
+"""

@@ -1,4 +1,4 @@
-"""Answers counted: bars for the teacher, what was hard, and a table to take away."""
+"""Answer statistics of a live class: bars for the teacher, the hardest questions, and a CSV table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.live_classes.models import Answer, Room
 from kubesched_ui.live_classes.parts import Given, option_text, told
 
-MOST = 10  # different answers that are shown, the most common ones
+MOST = 10  # maximum number of different answers shown, most common first
 WRONG = 3
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # a spreadsheet would compute these
+# a spreadsheet evaluates a cell that starts with one of these
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class Bar(NamedTuple):
-    """`number`: how many gave an answer, or chose an option; `share`: in per cent of those who answered. `right`: None
-    before the step is revealed."""
+    """One bar of the answer chart.
+
+    `number`: students who gave this answer or chose this option. `share`: their percentage of all answers.
+    `right`: None until the step is revealed.
+    """
 
     text: str
     number: int
@@ -29,7 +33,7 @@ class Bar(NamedTuple):
 
 
 class Hard(NamedTuple):
-    """How a question went. `share`: of right answers, in per cent; None without answers."""
+    """The result of one question. `share`: percentage of right answers, None if there are no answers."""
 
     step: int
     title: str
@@ -41,7 +45,7 @@ class Hard(NamedTuple):
 
 
 def bars(lesson: Lesson, step: int, answers: Sequence[Given], revealed: bool) -> list[Bar]:
-    """The answers to a step's question: of options each one that there is, else the most common ones."""
+    """Return the bars of a step's question: one per option if it has options, else one per common answer."""
     with catalog.lock:
         question = lesson.question(step)
         if question is None:
@@ -85,7 +89,7 @@ def _per_cent(part: int, whole: int) -> int:
 
 
 def results(room: Room, lesson: Lesson) -> list[Hard]:
-    """How the questions went that the class has come to, the hardest first."""
+    """Return the results of the questions that the class has reached, hardest first."""
     rows = Answer.objects.filter(student__room=room).values_list("step", "given", "right")
     by_step: dict[int, list[Given]] = {}
     for step, given, right in rows:
@@ -104,7 +108,7 @@ def _hard(lesson: Lesson, step: int, answers: list[Given]) -> Hard:
 
 
 def asked(lesson: Lesson, step: int, as_html: bool = False) -> str:
-    """The text of a step's question."""
+    """Return the text of a step's question."""
     with catalog.lock:
         question = lesson.question(step)
         assert question is not None
@@ -114,7 +118,9 @@ def asked(lesson: Lesson, step: int, as_html: bool = False) -> str:
 
 
 def table(room: Room, lesson: Lesson) -> str:
-    """CSV: a line for each student and question, of who did not answer too. No cell is a formula."""
+    """Return a CSV table with one line per student and question, including unanswered questions. No cell is a
+    formula.
+    """
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["nickname", "step", "question", "answer", "right", "answered at (UTC)"])
@@ -142,5 +148,5 @@ def _cells(lesson: Lesson, one: Answer) -> list[str]:
 
 
 def safe(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Return the cell, quoted if a spreadsheet would evaluate it as a formula."""
     return f"'{cell}" if cell.lstrip().startswith(FORMULA) or cell.startswith(FORMULA) else cell

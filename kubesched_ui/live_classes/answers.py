@@ -1,4 +1,4 @@
-"""An answer comes in: judged, and stored once. Whoever sends it again, because no word came back, hears the same."""
+"""Judges and stores answers. A student can safely resend an answer if the response was lost: the result is the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING = "This step asks nothing."
 
 
 def take(student: Student, step: int, answers: Sequence[str]) -> Given:
-    """Stores the answer; when this returns it counts. Raises Refused."""
+    """Judge and store an answer. The answer counts once this returns. Raises Refused."""
     room = student.room
     check(student)
     if not room.lesson:
@@ -29,14 +29,15 @@ def take(student: Student, step: int, answers: Sequence[str]) -> Given:
     lesson = lesson_of(room.lesson)
     if not 1 <= step <= len(lesson.steps) or lesson.steps[step - 1].ask is None:
         raise Refused(NOTHING, 404)
-    if step > room.step:  # before it is judged: not even what would be an answer is told
+    if step > room.step:  # check before judging, so that the response to an invalid answer reveals nothing
         raise Refused(NOT_YET)
     return _store(student, step, judged(lesson, step, answers))
 
 
 @transaction.atomic
 def _store(student: Student, step: int, answer: Given) -> Given:
-    room = Room.objects.select_for_update().get(pk=student.room_id)  # so that nothing is revealed meanwhile
+    # lock the row so that the step cannot be revealed concurrently
+    room = Room.objects.select_for_update().get(pk=student.room_id)
     check_now(student)
     known = Answer.objects.filter(student=student, step=step).first()
     if known is not None:

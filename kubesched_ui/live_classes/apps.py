@@ -1,4 +1,4 @@
-"""The application of rooms."""
+"""Django application of live classes."""
 
 from django.apps import AppConfig
 

@@ -1,7 +1,7 @@
-"""Parts of what a class sees that take the server longer: what would let a pod in, the cluster of a large run.
+"""Slow parts of a shared run page: suggested fixes, and the cluster of a large run.
 
-They are made beside the web process, kept in the cache that all processes share, and told as any change of the room is:
-its version goes up, and who shows the room reads it again. Until then there is a sentence in their place.
+They are rendered outside the web process and stored in the shared cache. When a part is ready, the version of the
+live class increases, so clients fetch the page again. Until then the page shows a placeholder sentence.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from kubesched_ui.queries.recording_cache import NotRecorded
 logger = logging.getLogger(__name__)
 
 KEPT_S = 3600
-AGAIN_S = 60  # a part that was not made is tried again; one of a run that goes on is made again
+AGAIN_S = 60  # after this time a failed part is retried, and a part of an active run is rendered again
 SALT, TOKEN_S = "rooms.later", 600
-THREADS = 3  # that wait for answers
+THREADS = 3  # number of threads that wait for offloaded requests
 SAYS = '{}<p class="small" role="status">{}</p>'
 HEADS = {
     "why": mark_safe('<h2 id="t-why">Suggested fixes</h2>'),
@@ -49,7 +49,7 @@ _here = threading.Lock()
 
 
 class Job(NamedTuple):
-    """A part of a room at an address."""
+    """A request to render one part of the page at an address."""
 
     room: int
     address: str
@@ -58,7 +58,7 @@ class Job(NamedTuple):
 
 
 def part(room: Room, want: Want) -> str:
-    """HTML of a part, or what says that it is being made. Asks for it where nobody has."""
+    """Return the HTML of a part. If it is not in the cache, render it, or request it and return a placeholder."""
     assert room.run is not None
     job, key = Job(room.pk, room.address, want.what, want.load), key_of(room, want.what, want.load)
     found: str | None = cache.get(key)
@@ -76,7 +76,7 @@ def part(room: Room, want: Want) -> str:
 
 
 def key_of(room: Room, what: str, load: str) -> str:
-    """Under which a part is kept. Nothing in it changes while its run goes on, but for what came to its end."""
+    """Return the cache key of a part. It changes when the state of the run changes, but not with the run's progress."""
     run = room.run
     assert run is not None
     told = f"{room.pk}/{run.pk}/{run.created_at.timestamp()}/{run.state}/{what}/{load or room.address}"
@@ -84,7 +84,7 @@ def key_of(room: Room, what: str, load: str) -> str:
 
 
 def make(room: Room, job: Job) -> str:
-    """HTML of a part, made here and now for who is in the room. Raises Refused."""
+    """Render a part in this process with the permissions of the students. Raises Refused."""
     who = impersonated_view.class_of(room)
     if not job.load:
         assert room.run is not None
@@ -96,20 +96,20 @@ def make(room: Room, job: Job) -> str:
 
 
 def says(job: Job, sentence: object) -> str:
-    """A sentence in the place of a part."""
+    """Return a sentence in place of a part."""
     return format_html(SAYS, HEADS.get(job.what, ""), sentence)
 
 
-# ---- beside the web process
+# ---- outside the web process
 
 
 def token_of(job: Job) -> str:
-    """What one of our processes asks another by; nobody else can make one."""
+    """Return a signed token for a job. Only processes of this installation can create one."""
     return signing.dumps(list(job), salt=SALT)
 
 
 def by_token(token: str) -> str:
-    """The part that is asked for. Raises Refused where the room shows something else by now, or is over."""
+    """Render the part that a token names. Raises Refused if the live class shows another page or is over."""
     try:
         job = Job(*signing.loads(token, salt=SALT, max_age=TOKEN_S))
     except (signing.BadSignature, TypeError):
@@ -125,7 +125,7 @@ def _room_of(job: Job) -> Room | None:
 
 
 def fetch(job: Job) -> None:
-    """Has a part made beside this process, keeps it and tells of it, if the room still shows that page."""
+    """Render a part outside this process, cache it, and notify viewers if the class still shows that page."""
     room = _room_of(job)
     if room is None or room.run is None:
         return
@@ -140,7 +140,7 @@ def fetch(job: Job) -> None:
 
 
 class Makers:
-    """A few threads that fetch; of a room's part the one that was asked for last."""
+    """A few threads that fetch parts. Of each live class and part, only the newest request is kept."""
 
     def __init__(self) -> None:
         self.wanted: OrderedDict[tuple[int, str], Job] = OrderedDict()
@@ -149,7 +149,7 @@ class Makers:
         self.threads = 0
 
     def ask(self, job: Job) -> None:
-        """From any thread; returns at once."""
+        """Queue a job. Returns at once; can be called from any thread."""
         with self.some:
             if job in self.under_way:
                 return
@@ -160,7 +160,7 @@ class Makers:
             self.some.notify()
 
     def run(self) -> None:
-        """Time and again."""
+        """Fetch queued parts in an endless loop."""
         while True:
             with self.some:
                 while not self.wanted:

@@ -1,4 +1,4 @@
-"""Rooms that are over are deleted some days later, with the names and answers in them."""
+"""Deletes live classes, with their student names and answers, some days after they end."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ AT_ONCE = 100
 
 
 def over() -> RoomQuerySet:
-    """Those whose days are over."""
+    """Return the live classes whose retention period is over."""
     before = timezone.now() - timedelta(days=settings.ROOM_KEEP_DAYS)
     return Room.objects.filter(Q(closed_at__lt=before) | Q(expires_at__lt=before))
 
 
 def due() -> bool:
-    """Whether there is one."""
+    """Return whether any live class is due for deletion."""
     return over().exists()
 
 
 def sweep() -> None:
-    """Deletes them."""
+    """Delete the live classes that are due."""
     for room in over().order_by("pk")[:AT_ONCE]:
         room.delete()
         logger.info("Room %s is deleted: its days were over", room.code)

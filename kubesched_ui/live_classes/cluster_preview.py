@@ -1,7 +1,7 @@
-"""The cluster that a class sees: at the moment of the page that is shown, with the verdicts of its attempt.
+"""Cluster drawing for students: the nodes at the timepoint of the shown page, with the verdicts of its attempt.
 
-Drawn as in present mode, bounded: of more than a dozen nodes each is a small square, more than 600 are taken together
-by zone and verdict. It is part of what is sent; nothing of it is fetched.
+It looks as in present mode, but its size is limited: with more than a dozen nodes each node is a small square, and
+more than 600 nodes are grouped by zone and verdict. The drawing is part of the message; clients fetch nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from scheduler_core.api.duration import clock
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
 
-PODS = 40  # blocks of a vessel
-TOGETHER = 24  # vessels of more nodes than are drawn one by one
+PODS = 40  # maximum number of pod blocks in a capacity bar
+TOGETHER = 24  # maximum number of bars when nodes are grouped
 WORDS = {
     "chosen": "chosen",
     "fits": "fit the pod",
@@ -38,7 +38,7 @@ WORDS = {
 
 
 class Count(NamedTuple):
-    """A line below a cluster whose nodes have no room for words."""
+    """A legend line for a cluster whose nodes are too small for labels."""
 
     mark: str
     words: str
@@ -46,7 +46,7 @@ class Count(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """What an attempt says of the nodes at the point that is shown."""
+    """The verdicts of an attempt on the nodes at the shown extension point."""
 
     found: list[slides.Slide]
     at: int
@@ -55,19 +55,22 @@ class Verdicts(NamedTuple):
     preemption: cycle_presenter.Preemption | None
 
     def on(self, shelf: Shelf) -> Shelf:
-        """The nodes with it."""
+        """Return the nodes with these verdicts."""
         return slides.coloured(shelf, *self)
 
     @property
     def victims(self) -> set[str]:
-        """The pods that have to leave."""
+        """Keys of the pods to evict."""
         chosen = [one for one in self.preemption.candidates if one.chosen] if self.preemption else []
         return {victim.pod for one in chosen for victim in one.victims}
 
 
 def card(run: Run, address: str) -> str:
-    """HTML; "" where there is nothing to draw: the pod was not tried, there is no such moment. Raises NotRecorded, also
-    for a run that is too large for this process."""
+    """Return the HTML of the cluster, or "" if there is nothing to draw (the pod was not tried, or the timepoint does
+    not exist).
+
+    Raises NotRecorded, also if the run is too large for this process.
+    """
     place = place_of(run, address)
     context: dict[str, Any]
     row = Cycle.objects.filter(run=run, number=place.cycle).first() if place.cycle else None
@@ -96,7 +99,7 @@ def _of_attempt(run: Run, place: Place, row: Cycle, state: State) -> dict[str, A
 
 
 def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
-    """Of a pod's page at the point that is open; elsewhere what the attempt came to."""
+    """Return the verdicts at the open extension point on a pod's page, and the result of the attempt on other pages."""
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, row.nodes)
     matrix = cycle_presenter.matrix(cycle, row.nodes)
@@ -111,7 +114,7 @@ def _verdicts(run: Run, row: Cycle, place: Place) -> Verdicts:
 
 
 def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> Shelf:
-    """The nodes with what is said of them; more than are drawn one by one by zone and verdict."""
+    """Return the nodes with their verdicts, grouped by zone and verdict if there are too many to draw one by one."""
     many = len(nodes) > capacity_bars.NAMED
     kept = verdicts.victims if verdicts else set()
     nodes = [_packed(node, kept, 0 if many else PODS) for node in nodes]
@@ -122,7 +125,7 @@ def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None
 
 
 def _packed(node: Node, kept: Collection[str], most: int) -> Node:
-    """With so many pods by themselves, beside those that are kept, and the rest as one."""
+    """Keep the first `most` pods and those in `kept` as single pods, and merge the others into one."""
     alone = [(key, asks) for place, (key, asks) in enumerate(node.pods) if key in kept or place < most]
     rest = [asks for place, (key, asks) in enumerate(node.pods) if key not in kept and place >= most]
     return node._replace(pods=[*alone, (f"{len(rest):,} pods", _sum(rest))] if rest else alone)
@@ -136,7 +139,7 @@ def _sum(amounts: Sequence[Amounts]) -> Amounts:
 
 
 def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> Shelf:
-    """Nodes of a zone of which the same is said as one vessel; of all zones together if those were too many."""
+    """Merge the nodes of a zone that have the same verdict into one bar. Ignore zones if that gives too many bars."""
     single = [capacity_bars.Vessel(node.name, node.zone, (), False, 0, [], "") for node in nodes]
     shelf = capacity_bars.Shelf("", single)
     said = {v.name: (v.mark, v.said) for v in (verdicts.on(shelf) if verdicts else shelf).vessels}
@@ -163,14 +166,14 @@ def _as_one(zone: str, members: Sequence[Node]) -> Node:
 
 
 def _most_said(mark: str, said: Sequence[str]) -> str:
-    """In a few words what is said of nodes of the same verdict."""
+    """Return a short text for nodes with the same verdict."""
     if mark == "out":
         return ", ".join(f"{plugin} {number:,}" for plugin, number in Counter(said).most_common(3))
     return WORDS[mark] if mark else ""
 
 
 def counts(shelf: Shelf) -> list[Count]:
-    """How many nodes have which verdict, in words; of those that are out by what."""
+    """Return the number of nodes per verdict, in words. Rejected nodes are counted by plugin."""
     found = Counter((vessel.mark, vessel.said if vessel.mark == "out" else "") for vessel in shelf.vessels)
     if set(found) == {("", "")}:
         return []

@@ -1,4 +1,4 @@
-"""The students' code of a room and the teacher's key. A code is short, so how often one may guess is limited."""
+"""Join codes of live classes. Codes are short, so wrong guesses are rate-limited."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import secrets
 from kubesched_ui.accounts.rate_limits import Limit
 from kubesched_ui.live_classes.models import CODE, Room
 
-LETTERS = "BCDFGHJKMNPQRSTVWXYZ23456789"  # nothing that looks like another, no vowels to make words of
-TRIES = Limit("room-codes", 100, 300)  # wrong ones of an address; a whole school may be behind one
+LETTERS = "BCDFGHJKMNPQRSTVWXYZ23456789"  # no letters that look alike, and no vowels, so that a code is never a word
+TRIES = Limit("room-codes", 100, 300)  # wrong codes per client IP; a whole school may share one
 
 
 def new_code() -> str:
-    """One of 378 thousand million, not used yet."""
+    """Return a random unused code, one of 378 thousand million."""
     while True:
         code = "".join(secrets.choice(LETTERS) for _ in range(CODE))
         if not Room.objects.filter(code=code).exists():
@@ -20,6 +20,6 @@ def new_code() -> str:
 
 
 def typed(text: str) -> str:
-    """A code as somebody wrote it: `bcdf-ghjk`, `BCDF GHJK`. "" for what is none."""
+    """Normalise a typed code such as `bcdf-ghjk` or `BCDF GHJK`. Return "" if it is not a code."""
     code = "".join(text[:40].split()).replace("-", "").upper()
     return code if len(code) == CODE and set(code) <= set(LETTERS) else ""

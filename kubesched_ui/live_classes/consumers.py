@@ -1,7 +1,8 @@
-"""The websocket of a room: where the class is, what is one's own, and to whoever teaches what was answered.
+"""Websocket of a live class: the current step or page, the student's own answer, and answer counts for the teacher.
 
-/ws/rooms/CODE?version=N for a student, whom a cookie names; /ws/rooms/teach/KEY?version=N for whoever teaches. Text
-frames {"room": ...}, {"mine": ...}, {"counts": ...}, {"over": "a sentence"}; docs/live-classes.md.
+Students connect to /ws/rooms/CODE?version=N and are identified by a cookie; the teacher connects to
+/ws/rooms/teach/KEY?version=N. Text frames: {"room": ...}, {"mine": ...}, {"counts": ...}, {"over": "a sentence"}.
+See docs/live-classes.md.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ NO_ROOM = "There is no such room, or you have not joined it."
 
 
 async def room_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """As the module says. Raises as `attended`."""
+    """Serve the websocket. Raises as `attended`."""
     await attended(serve, scope, receive, send)
 
 
 def who(scope: Scope) -> tuple[int, int | None] | None:
-    """The room's number, and the student's, None of whoever teaches. None for nobody."""
+    """Return the primary keys of the live class and of the student (None for the teacher), or None if unauthorised."""
     named = scope["url_route"]["kwargs"]
     if "key" in named:
         room = start.by_key(named["key"])
@@ -55,7 +56,7 @@ def who(scope: Scope) -> tuple[int, int | None] | None:
 
 
 async def serve(scope: Scope, send: Send) -> None:
-    """Sends what there is to send. Whatever ends it ends the socket."""
+    """Serve one connection until it ends, then close it."""
     if len(socket_metrics.sockets) >= settings.SOCKETS_MAX:
         socket_metrics.refused += 1
         await close(send, Ending(LATER, CROWDED))
@@ -73,7 +74,7 @@ async def serve(scope: Scope, send: Send) -> None:
         viewer = Viewer(here.watch(found[0]), found[1], known, task=asyncio.current_task())
         ending = await stream(here, viewer, send)
     except asyncio.CancelledError:
-        if viewer is None or viewer.ending is None:  # the socket is gone
+        if viewer is None or viewer.ending is None:  # the client disconnected
             raise
         ending = viewer.ending
     except Exception:
@@ -87,13 +88,13 @@ async def serve(scope: Scope, send: Send) -> None:
 
 
 class Waiting:
-    """A socket as it is counted among those of this process."""
+    """Placeholder for a new connection in this process's socket count."""
 
     lag = 0
 
 
 async def stream(here: Lookout, viewer: Viewer, send: Send) -> Ending:
-    """Until the room is over, or the student is removed."""
+    """Send updates until the live class ends or the student is removed."""
     await here.join(viewer)
     watch = viewer.watch
     while True:

@@ -1,8 +1,8 @@
-"""What a room says no to."""
+"""Errors of live classes."""
 
 
 class Refused(Exception):
-    """A sentence for whoever asked, and the HTTP status that goes with it."""
+    """A rejected request: a message for the user and an HTTP status."""
 
     def __init__(self, says: str, status: int = 409) -> None:
         super().__init__(says)

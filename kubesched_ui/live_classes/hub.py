@@ -1,6 +1,6 @@
-"""The rooms that sockets of this process watch (websockets/hub.py): each is read once, for all of its sockets.
+"""The live classes that sockets of this process watch (websockets/hub.py). Each is read once for all of its sockets.
 
-What a look finds is encoded once; each socket takes the newest messages, whatever it missed.
+Messages are encoded once per change. A socket always sends the newest messages and skips those that it missed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,17 @@ from kubesched_ui.websockets.websocket_base import in_thread
 
 
 def encode(message: dict[str, Any]) -> str:
-    """A message as sockets send it."""
+    """Encode a message for a websocket."""
     return json.dumps(message, ensure_ascii=False, separators=(",", ":"))
 
 
 class Seen(NamedTuple):
-    """A room as it was looked at. `shown`: for everybody; `mine`: for each student who answered, `none`: for the
-    others; `counts`: for whoever teaches; `removed`: students for whom it is over; `over`: why it is over, if it is."""
+    """Snapshot of a live class, with encoded messages.
+
+    `shown`: the message for everyone. `mine`: per student with an answer, the message about it. `none`: the same
+    for students without an answer. `counts`: the message for the teacher. `removed`: keys of removed students.
+    `over`: why the class is over, or "".
+    """
 
     version: int
     heard: int
@@ -41,7 +45,7 @@ class Seen(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is known of a room so far. `teaches`: whether somebody who does looks."""
+    """The known state of a live class. `teaches`: whether a teacher watches it."""
 
     room_id: int
     known: Seen | None
@@ -49,14 +53,14 @@ class Question(NamedTuple):
 
 
 def look(questions: Iterable[Question]) -> dict[int, Seen | None]:
-    """These rooms as they are now; None for one that is gone. What has not changed is not read again."""
+    """Return current snapshots, None for a deleted live class. Unchanged state is not read again."""
     asked = {one.room_id: one for one in questions}
     rows = {room.pk: room for room in Room.objects.select_related("run").filter(pk__in=asked)}
     return {pk: read(rows[pk], one) if pk in rows else None for pk, one in asked.items()}
 
 
 def read(room: Room, question: Question) -> Seen:
-    """One room."""
+    """Return the current snapshot of one live class."""
     known, over = question.known, "" if room.live else OVER
     if known and (known.version, known.heard) == (room.version, room.heard) and (known.counts or not question.teaches):
         return known._replace(over=over)
@@ -65,7 +69,7 @@ def read(room: Room, question: Question) -> Seen:
             none = encode({"mine": serializers.own(room, room.step, None)})
             known = Seen(room.version, room.heard, over, encode({"room": serializers.state(room)}), none)
         answers = serializers.answers_of(room)
-        words = {msgspec.json.encode(one): one for one in answers.values()}  # the same answer is the same message
+        words = {msgspec.json.encode(one): one for one in answers.values()}  # equal answers share one encoded message
         told = {key: encode({"mine": serializers.own(room, room.step, one)}) for key, one in words.items()}
         mine = {student: told[msgspec.json.encode(one)] for student, one in answers.items()}
         counts = encode({"counts": serializers.counted(room, answers)}) if question.teaches else None
@@ -76,26 +80,26 @@ def read(room: Room, question: Question) -> Seen:
 
 @dataclass(eq=False)
 class Viewer(hub.Viewer):
-    """A socket. `student`: whose it is, None of whoever teaches. `version`, `counts`: what it was sent last."""
+    """A socket. `student`: its student, None for the teacher. `version`, `counts`: what was sent last."""
 
     watch: Watch
     student: int | None
     version: int
     counts: str | None = None
-    told: bool = False  # what is its own
-    lag: int = 0  # nothing is behind: the newest is sent, and what came before it does not matter
+    told: bool = False  # whether the student's own state was sent
+    lag: int = 0  # always 0: only the newest message is sent, so a socket has no backlog
 
 
 @dataclass(eq=False)
 class Watch(hub.Watch):
-    """A room that is watched, as it was when it was last looked at; `gone`: it is not there any more."""
+    """A watched live class with its latest snapshot. `gone`: the live class was deleted."""
 
     seen: Seen | None = None
     gone: bool = False
 
 
 class Lookout(hub.Lookout[Watch]):
-    """All watches of an event loop. Pages of this process tell it directly."""
+    """All watches of an event loop. Other threads of this process notify it directly."""
 
     of = publisher.OF
     spacing_s = 0.05
@@ -104,7 +108,7 @@ class Lookout(hub.Lookout[Watch]):
         return Watch(number)
 
     async def join(self, viewer: Viewer) -> None:
-        """Returns once the room was looked at for this socket."""
+        """Register a socket. Returns once a snapshot for it is available."""
         viewer.watch.viewers.add(viewer)
         seen = viewer.watch.seen
         if seen is None or (viewer.student is None and seen.counts is None and not seen.over):
@@ -120,8 +124,8 @@ class Lookout(hub.Lookout[Watch]):
         publisher.listeners.remove(self.hear_from_thread)
 
     def hear_from_thread(self, number: int) -> None:
-        """A notice of a page's thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is over
+        """Notify the event loop from another thread."""
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
             self.loop.call_soon_threadsafe(self.hear, number)
 
     async def look_at(self, watches: Sequence[Watch], everyone: bool) -> None:

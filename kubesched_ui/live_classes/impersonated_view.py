@@ -1,4 +1,4 @@
-"""A run's page as who is in the room may see it: made by the product's own view, for a holder of the room's link."""
+"""Renders a run's page as students see it: calls the ordinary view with the permissions of the class's share link."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from kubesched_ui.models import Run
 
 
 class Onlooker(current_viewer.By):
-    """Somebody where there are no accounts: sees everything, and is offered nothing to do."""
+    """Read-only viewer for installations without accounts: sees everything and may change nothing."""
 
     def may(self, action: str, thing: Any) -> bool:
         return False
 
 
 def class_of(room: Room) -> current_viewer.Viewer:
-    """Somebody who holds nothing but the room's link. Raises Refused where the teacher does not see the run."""
+    """Return a viewer that has only the share link of the live class. Raises Refused if the teacher cannot see the
+    run.
+    """
     if not settings.ACCOUNTS:
         return Onlooker(None)
     teacher = access.viewer_of(room.owner or AnonymousUser())
@@ -37,7 +39,7 @@ def class_of(room: Room) -> current_viewer.Viewer:
 
 
 def page(address: str, who: current_viewer.Viewer) -> str:
-    """The whole page, as the product makes it for them. Raises Refused."""
+    """Return the full HTML of a page as this viewer sees it. Raises Refused."""
     request = request_for(address)
     match = request.resolver_match
     assert match is not None
@@ -50,7 +52,7 @@ def page(address: str, who: current_viewer.Viewer) -> str:
 
 
 def request_for(address: str) -> HttpRequest:
-    """A request of nobody for an address of ours."""
+    """Build an anonymous GET request for an internal URL."""
     parts = urlsplit(address)
     request: Any = HttpRequest()
     request.method, request.path, request.path_info = "GET", parts.path, parts.path

@@ -1,4 +1,4 @@
-"""Students come in: by the code, with a nickname. From then on a secret in a cookie says who they are."""
+"""Students join a live class with a code and a nickname. A secret in a cookie identifies them from then on."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ from kubesched_ui.live_classes.errors import Refused
 from kubesched_ui.live_classes.models import MAX_NICKNAME, Room, Student
 from kubesched_ui.live_classes.teacher_actions import OVER
 
-READ = 200  # characters of what was sent
+READ = 200  # maximum number of characters read from the input
 MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{2})"
                    r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")  # fmt: skip
 
 
 def cookie_of(code: str) -> str:
-    """The name of the cookie that says who somebody is in a room."""
+    """Return the name of the cookie that identifies a student of a live class."""
     return f"room-{code}"
 
 
 def student_of(code: str, cookies: Mapping[str, str]) -> Student | None:
-    """Who has come in before, also who was removed. Others are not told whether there is such a room: None for both."""
+    """Return the student that the cookies identify, even if removed.
+
+    Returns None both for an unknown student and an unknown code, so that a stranger cannot find out which codes
+    exist.
+    """
     secret = cookies.get(cookie_of(code), "")
     if not secret:
         return None
@@ -35,14 +39,14 @@ def student_of(code: str, cookies: Mapping[str, str]) -> Student | None:
 
 
 def nickname(text: str) -> str:
-    """What somebody wants to be called: on one line, of characters that are seen, none a tower of marks."""
+    """Normalise a nickname: one line of printable characters, with at most two combining marks in a row."""
     seen = "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFC", text[:READ]))
     return " ".join(MARKS.sub(r"\1", seen).split())[:MAX_NICKNAME].strip()
 
 
 @transaction.atomic
 def join(room: Room, name: str) -> tuple[Student, str]:
-    """Somebody new, and the secret of their cookie. Raises Refused."""
+    """Create a student. Return it with the secret for its cookie. Raises Refused."""
     name = nickname(name)
     if not name:
         raise Refused("Say how you want to be called.", 400)
@@ -60,7 +64,7 @@ def join(room: Room, name: str) -> tuple[Student, str]:
 
 
 def distinct(name: str, taken: set[str]) -> str:
-    """The name, with a number where somebody has it."""
+    """Return the name, with a number appended if the name is taken."""
     found, number = name, 1
     while found.casefold() in taken:
         number += 1

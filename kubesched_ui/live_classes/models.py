@@ -1,4 +1,4 @@
-"""What is stored of rooms: where the class is, who is in it, what was answered. Sockets and pages only read it."""
+"""Database models of live classes: the current step or page, students and answers. Sockets and pages only read them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from django.utils import timezone
 from kubesched_ui.accounts.models import DIGEST, Share
 from kubesched_ui.models import Run, owned
 
-CODE = 8  # letters of a code
+CODE = 8  # length of a code
 MAX_NICKNAME = 32
 
 
 class RoomQuerySet(models.QuerySet["Room"]):
-    """The rooms there are."""
+    """Queryset of live classes."""
 
     def live(self) -> RoomQuerySet:
-        """Those that are open."""
+        """Return the open live classes."""
         return self.filter(closed_at=None, expires_at__gt=timezone.now())
 
 
 class Room(models.Model):
-    """A class at a lesson or at a run. `version` counts what is shown, `heard` what came from students."""
+    """A live class on a lesson or a run. `version` counts changes of what is shown, `heard` counts messages from
+    students.
+    """
 
     code = models.CharField(max_length=CODE, unique=True, help_text="What students type.")
     digest = models.CharField(max_length=DIGEST, unique=True, editable=False, help_text="Of the teacher's key.")
@@ -53,31 +55,32 @@ class Room(models.Model):
 
     @property
     def live(self) -> bool:
-        """Whether it is open."""
+        """Whether the live class is open."""
         return self.closed_at is None and self.expires_at > timezone.now()
 
     @property
     def opens_run(self) -> bool:
-        """Whether students may look around in the run by themselves: where it is the teacher's own to show."""
+        """Whether students may open the run themselves: only if the teacher owns it."""
         return self.run is not None and self.run.owner_id == self.owner_id
 
     @property
     def spaced(self) -> str:
-        """The code as it is read out."""
+        """The code in two halves, easier to read aloud."""
         return f"{self.code[: CODE // 2]} {self.code[CODE // 2 :]}"
 
 
 class StudentQuerySet(models.QuerySet["Student"]):
-    """Who ever came in."""
+    """Queryset of students."""
 
     def there(self) -> StudentQuerySet:
-        """Without those who were removed."""
+        """Return the students that were not removed."""
         return self.filter(removed_at=None)
 
 
 class Student(models.Model):
-    """Somebody in a room, known by a secret in a cookie. Of who was removed only that stays, so that they do not come
-    back by it."""
+    """A student of a live class, identified by a secret in a cookie. For a removed student only the digest of this
+    secret is kept, so that the cookie cannot be used to join again.
+    """
 
     room = models.ForeignKey(Room, on_delete=models.CASCADE, related_name="students")
     name = models.CharField(max_length=MAX_NICKNAME, blank=True)
@@ -95,7 +98,7 @@ class Student(models.Model):
 
 
 class Answer(models.Model):
-    """What a student answered to a step's question: the first counts, and nothing can be counted twice."""
+    """A student's answer to a step's question. Only the first answer counts; the constraint rejects a second one."""
 
     student = models.ForeignKey(Student, on_delete=models.CASCADE, related_name="answers")
     step = models.PositiveSmallIntegerField()

@@ -1,9 +1,8 @@
-"""The parts of a lesson's step as everybody in the room sees them, made once by a process, and what one student sees
-of their own answer.
+"""Renders the parts of a lesson step for a live class, once per process, and each student's own result.
 
-`parts` is a function of lesson, step and whether it is revealed, and of nothing else: before it is, nothing that
-follows from what is asked is computed (lessons/step_state.py). What somebody answered is judged when it comes, and
-told when the step is revealed.
+`parts` depends only on the lesson, the step and whether it is revealed. Before that, nothing that depends on the
+answer is computed (lessons/step_state.py). An answer is judged when it arrives; the result is shown when the step
+is revealed.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ from kubesched_ui.lessons.questions import Question, Verdict
 from kubesched_ui.lessons.step_state import State
 from kubesched_ui.live_classes.errors import Refused
 
-KEPT = 3000  # of a lesson: its steps, and what was answered
+KEPT = 3000  # cached items per lesson: rendered steps and judged answers
 GONE = "This lesson is not there any more."
 
 _kept: WeakKeyDictionary[Lesson, OrderedDict[Any, Any]] = WeakKeyDictionary()
 
 
 class Given(NamedTuple):
-    """An answer as it is stored, and whether it is right."""
+    """A stored answer, and whether it is right."""
 
     given: Any
     right: bool
 
 
 def lesson_of(name: str) -> Lesson:
-    """The lesson of a room, with its runs. Raises Refused."""
+    """Return the lesson with its runs loaded. Raises Refused."""
     try:
         found = catalog.lesson(name)
         if found is not None:
@@ -51,7 +50,7 @@ def lesson_of(name: str) -> Lesson:
 
 
 def parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
-    """HTML of each part of the page: `text`, `asked` ("" without a question), `after`, `picture`; and `title`."""
+    """Return the HTML parts of a step: `text`, `asked` ("" without a question), `after`, `picture`; and `title`."""
     asks = lesson.steps[step - 1].ask is not None
     return _once(lesson, ("parts", step, revealed and asks), partial(_parts, lesson, step, revealed and asks))
 
@@ -67,7 +66,7 @@ def _parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
 
 
 def judged(lesson: Lesson, step: int, answers: Sequence[str]) -> Given:
-    """What becomes of an answer. Raises Refused for what is none."""
+    """Judge an answer. Raises Refused if it is not a valid answer."""
     answers = tuple(text.strip()[: questions.MAX_CHARS] for text in answers[: questions.MAX_ANSWERS])
     verdict: Verdict = _once(lesson, ("judged", step, answers), partial(_judged, lesson, step, answers))
     if verdict.problem:
@@ -82,12 +81,12 @@ def _judged(lesson: Lesson, step: int, answers: tuple[str, ...]) -> Verdict:
         verdict = questions.judge(question, answers)
         if question.form != "set" or verdict.problem:
             return verdict
-        known = questions.options(question)  # the same nodes are the same answer, in whichever order they came
+        known = questions.options(question)  # sort the nodes, so that their order does not make a different answer
         return Verdict(verdict.right, sorted(verdict.given, key=known.index))
 
 
 def told(lesson: Lesson, step: int, given: Any) -> str:
-    """An answer as people read it."""
+    """Return an answer as display text."""
     return _once(lesson, ("told", step, json.dumps(given)), partial(_told, lesson, step, given))
 
 
@@ -105,13 +104,13 @@ def _told(lesson: Lesson, step: int, given: Any) -> str:
 
 
 def option_text(question: Question, option: str) -> str:
-    """An option, its figures computed where it is the lesson's own."""
+    """Return the text of an option, with its figures computed if the lesson defines the option."""
     own = question.ask.kind in ("which", "choice")
     return markdown.plain(option, question.facts).replace("`", "") if own else option
 
 
 def mine(lesson: Lesson, step: int, revealed: bool, answer: Given | None) -> str:
-    """HTML of what a student is told of an answer: that it is counted; once the step is revealed, what became of it."""
+    """Return HTML about a student's answer: that it was received, and the result once the step is revealed."""
     key = ("mine", step, revealed, json.dumps(answer))
     return _once(lesson, key, partial(_mine, lesson, step, revealed, answer))
 
@@ -131,7 +130,7 @@ def _mine(lesson: Lesson, step: int, revealed: bool, answer: Given | None) -> st
 
 
 def _once(lesson: Lesson, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """What was made before, or is made now; of a lesson's file as it is now."""
+    """Return the cached value, or compute it. The cache belongs to the current version of the lesson's file."""
     with catalog.lock:
         kept = _kept.setdefault(lesson, OrderedDict())
         if key not in kept:

@@ -1,7 +1,7 @@
-"""Tells processes that there is more to read of a room. Only a hint: sockets look again each second without it.
+"""Notifies processes that a live class has changed. This only reduces latency: sockets also poll every second.
 
-Who listens in this process hears it at once; other processes through the channel layer, from a thread that nobody
-waits for.
+Listeners in this process are called at once. Other processes are notified through the channel layer from a
+background thread, so the caller never waits.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kubesched_ui.websockets.publisher import group
 logger = logging.getLogger(__name__)
 
 OF = "room"
-listeners: list[Callable[[int], None]] = []  # of this process, called from whichever thread
+listeners: list[Callable[[int], None]] = []  # listeners of this process; they are called from any thread
 
 
 class Teller:
-    """Sends notices one after the other; what comes up meanwhile about the same room is told once."""
+    """Sends notices one at a time. Repeated notices for the same live class are merged while they wait."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -33,7 +33,7 @@ class Teller:
         threading.Thread(target=self.loop.run_forever, name="rooms", daemon=True).start()
 
     def tell(self, room_id: int) -> None:
-        """From any thread."""
+        """Queue a notice. Can be called from any thread."""
         self.loop.call_soon_threadsafe(self._add, room_id)
 
     def _add(self, room_id: int) -> None:
@@ -48,7 +48,7 @@ class Teller:
             try:
                 notice = {"type": "room.changed", OF: room_id}
                 await asyncio.wait_for(get_channel_layer().group_send(group(room_id, OF), notice), timeout=2)
-            except Exception as error:  # whatever the layer's backend raises
+            except Exception as error:  # depends on the backend of the channel layer
                 logger.debug("No notice for room %s: %s", room_id, error)
 
 
@@ -57,7 +57,7 @@ _teller: Teller | None = None
 
 
 def tell(room_id: int) -> None:
-    """There is more to read of this room."""
+    """Notify all processes that this live class has changed."""
     global _teller
     for hear in list(listeners):
         hear(room_id)
@@ -67,5 +67,5 @@ def tell(room_id: int) -> None:
 
 
 def tell_after_commit(room_id: int) -> None:
-    """As `tell`, once what is being written can be read."""
+    """Call `tell` after the current transaction commits."""
     transaction.on_commit(partial(tell, room_id))

@@ -1,5 +1,8 @@
-"""What a class gets of a page: nothing to press, nothing that a script would fetch; places for what the server makes
-instead. Pure functions from HTML of ours, escaped when it was made, to HTML."""
+"""Makes a page read-only for a live class: removes controls and script hooks, and inserts placeholders for slow
+parts.
+
+These are pure functions from HTML to HTML. The input is the product's own HTML and is already escaped.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,22 @@ LOADED = re.compile(r"<section\b[^>]*\bdata-load=.*?</section>", re.S)
 LIVE = re.compile(r"\s(?:data-(?:live|load|swap|part|map|chart|link|keep)|autofocus)(?:=\"[^\"]*\")?(?=[\s>])")
 BUTTON = re.compile(r"<button\b([^>]*)>(.*?)</button>", re.S)
 RELATIVE = re.compile(r'href="(?=[?#])')
-# What a script fetches that the class gets all the same: by which id, and the tag of its place.
+# Parts that a script would fetch and that the server renders for the class: element id -> start tag of the
+# placeholder.
 LATER = {"why": '<section class="card remedy" aria-labelledby="t-why"', "together": '<div class="stack-s"'}
 FETCHED = re.compile(rf"<(section|div)\b([^>]*\bid=\"({'|'.join(LATER)})\"[^>]*)>(.*?)</\1>", re.S)
 LOAD = re.compile(r'\bdata-load="([^"]*)"')
-ASKING = re.compile(r'<section class="card remedy" aria-labelledby="t-why">.*?</section>', re.S)  # nothing but a form
+# this section contains only a form
+ASKING = re.compile(r'<section class="card remedy" aria-labelledby="t-why">.*?</section>', re.S)
 MAP = re.compile(r"<section\b[^>]*\bid=\"map\".*?</section>", re.S)
 ANSWER = re.compile(r"<section class=\"card answer-card.*?</section>", re.S)
 DRAWING = '<p class="small muted" role="status">Drawing the cluster …</p>'
 
 
 class Want(NamedTuple):
-    """A part that is made for itself. `load`: the address that has it, "" of the cluster. `waiting`: HTML until it is
-    there."""
+    """A part that is rendered separately. `load`: its address, "" for the cluster. `waiting`: HTML to show until it
+    is ready.
+    """
 
     what: str
     load: str
@@ -35,20 +41,20 @@ class Want(NamedTuple):
 
 
 class Trimmed(NamedTuple):
-    """`html` has an empty place for each of `wants`."""
+    """A read-only page. `html` has an empty placeholder for each of `wants`."""
 
     html: SafeString
     wants: tuple[Want, ...]
 
 
 def place_for(what: str) -> str:
-    """Where a part comes."""
+    """Return the placeholder of a part."""
     tag = LATER.get(what, '<div class="stack-s"')
     return f'{tag} data-part="{what}"></{tag[1:].split()[0]}>'
 
 
 def filled(html: str, parts: dict[str, str]) -> SafeString:
-    """A page with its parts in their places."""
+    """Insert the parts into their placeholders."""
     for what, part in parts.items():
         empty = place_for(what)
         cut = empty.rindex("</")
@@ -57,9 +63,9 @@ def filled(html: str, parts: dict[str, str]) -> SafeString:
 
 
 def within(page: str, path: str) -> Trimmed:
-    """What is in the frame of a page, to be looked at."""
+    """Return the read-only main content of a page."""
     found = MAIN.search(page)
-    html, wants = found[1].replace("\0", "") if found else "", []  # which marks places below, whatever a name holds
+    html, wants = found[1].replace("\0", "") if found else "", []  # remove NUL, which marks placeholders below
     for fetched in FETCHED.finditer(html):
         if load := LOAD.search(fetched[2]):
             wants.append(Want(fetched[3], unescape(load[1]), read_only(fetched[4], path)))
@@ -76,13 +82,13 @@ def within(page: str, path: str) -> Trimmed:
 
 
 def inner(page: str, what: str, path: str) -> str:
-    """What is in the element of an id of LATER; "" if the page has none."""
+    """Return the content of the element whose id is `what` (a key of LATER), or "" if the page has none."""
     found = FETCHED.search(page)
     return read_only(found[4], path) if found and found[3] == what else ""
 
 
 def read_only(html: str, path: str) -> str:
-    """Without what is pressed, typed or filled by a script. Relative links are those of the page at `path`."""
+    """Remove forms, scripts and script hooks. Resolve relative links against `path`."""
     for pattern in (FORMS, LIVE):
         html = pattern.sub("", html)
     html = BUTTON.sub(_shown, html)
@@ -90,5 +96,5 @@ def read_only(html: str, path: str) -> str:
 
 
 def _shown(button: re.Match[str]) -> str:
-    """What a button shows where it is a figure or a verdict that can be asked about; else nothing."""
+    """Keep the content of a button that shows a figure or verdict; drop all other buttons."""
     return f'<span class="from">{button[2]}</span>' if 'class="from' in button[1] else ""

@@ -1,4 +1,4 @@
-"""Whoever teaches removes a student: nickname and answers are deleted, and the cookie opens the room no more."""
+"""Removes a student: deletes the nickname and the answers, and rejects the cookie from then on."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NOBODY = "There is no such student in this room."
 
 @transaction.atomic
 def remove(room: Room, student: str) -> None:
-    """The student of that number, also once the room is closed; who is removed already stays so. Raises Refused."""
+    """Remove a student by number, also from a closed class. Does nothing if already removed. Raises Refused."""
     number = int(student) if student.isascii() and student.isdigit() and len(student) < 18 else 0
-    Room.objects.select_for_update().get(pk=room.pk)  # so that nothing is answered meanwhile
+    Room.objects.select_for_update().get(pk=room.pk)  # lock the row so that no answer is stored concurrently
     found = Student.objects.filter(pk=number, room=room)
     if not found.exists():
         raise Refused(NOBODY, 404)
@@ -30,12 +30,12 @@ def remove(room: Room, student: str) -> None:
 
 
 def check(student: Student) -> None:
-    """Raises Refused for who was removed."""
+    """Raise Refused if the student was removed."""
     if student.removed_at is not None:
         raise Refused(REMOVED, 403)
 
 
 def check_now(student: Student) -> None:
-    """The same, by what is stored now. Within a transaction that holds the room. Raises Refused."""
+    """Check the stored state instead. Call it in a transaction that locks the live class. Raises Refused."""
     if not Student.objects.there().filter(pk=student.pk).exists():
         raise Refused(REMOVED, 403)

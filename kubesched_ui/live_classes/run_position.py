@@ -1,7 +1,7 @@
-"""Where in a run a class stands: the cycle of the page that is shown, and the pages of the ones before and after it.
+"""Position of a live class in a run: the cycle of the shown page, and the addresses of the previous and next cycles.
 
-Read from an address and the rows of cycles alone; of a moment in seconds, from the recording. An attempt of a pod is
-the cycle in which it was tried.
+It is computed from the address and the cycle rows; a timepoint in seconds needs the recording. An attempt of a pod
+is the cycle in which it was tried.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 
-# Of an address, what belongs to the moment that is left: how it is named, a node that was asked about, a page of those.
+# Query parameters that are dropped on navigation: the timepoint, the selected node, and the page of the node list.
 LEFT = ("cycle", "attempt", "t", "seq", "node", "page")
 
 
 class Place(NamedTuple):
-    """`page`: the name of the address. `cycles`: the numbers that the buttons lead through; `at`: index of the one that
-    is shown, -1 where that is not known; `between`: what is shown is a moment before it. `told`: that in words."""
+    """A position in a run.
+
+    `page`: URL name of the page. `cycles`: cycle numbers that the buttons step through. `at`: index of the shown
+    cycle, -1 if unknown. `told`: the position in words. `between`: whether the page shows a timepoint before that
+    cycle.
+    """
 
     page: str
     path: str
@@ -38,19 +42,19 @@ class Place(NamedTuple):
 
     @property
     def cycle(self) -> int:
-        """The number of the cycle that is shown; 0 for none."""
+        """The number of the shown cycle, or 0."""
         return self.cycles[self.at] if self.at >= 0 and not self.between else 0
 
     @property
     def sentence(self) -> str:
-        """What is shown, and which attempt: `default/web-1: attempt 2 of 3`."""
+        """What is shown, with its attempt: `default/web-1: attempt 2 of 3`."""
         what = "/".join(self.named[key] for key in ("namespace", "name") if key in self.named)
         if not what or not self.told:
             return what or self.told
         return f"{what}: {self.told[0].lower()}{self.told[1:]}"
 
     def address(self, by: int) -> str:
-        """The same page at the cycle before (-1) or after (1); "" where there is none."""
+        """Return the address of this page one cycle earlier (-1) or later (1), or "" if there is none."""
         to = self.at + (0 if self.between and by > 0 else by)
         if self.at < 0 or not 0 <= to < len(self.cycles):
             return ""
@@ -62,7 +66,7 @@ class Place(NamedTuple):
 
 
 def place_of(run: Run, address: str) -> Place:
-    """Where the page of the run at this address stands. The address is one of ours."""
+    """Return the position of a run's page. `address` must be a URL of this product."""
     parts = urlsplit(address)
     match, query = resolve(parts.path), QueryDict(parts.query)
     page = match.url_name or ""
@@ -84,7 +88,7 @@ def _among(run: Run, page: str, named: dict[str, Any], query: QueryDict) -> tupl
 
 
 def _in_run(run: Run, query: QueryDict) -> tuple[range, int, str, bool]:
-    """The cycles of the run, and its end."""
+    """Return the position among all cycles of the run and its end."""
     last = run.cycles_done
     cycles, number, between = range(1, last + 2), number_in(query) or last + 1, False
     if not number_in(query) and (query.get("t") or query.get("seq")):
@@ -98,13 +102,16 @@ def _in_run(run: Run, query: QueryDict) -> tuple[range, int, str, bool]:
 
 
 def number_in(query: QueryDict) -> int:
-    """The cycle that an address names; 0 for none."""
+    """Return the cycle that an address names, or 0."""
     text = query.get("cycle", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def moment_of(run: Run, query: QueryDict) -> int:
-    """The moment that an address names, as the run's recording counts. Raises NotRecorded, InputError, ValueError."""
+    """Return the timepoint that an address names, as an index into the recording.
+
+    Raises NotRecorded, InputError, ValueError.
+    """
     recording = recording_of(run)
     if cycle := number_in(query):
         return recording.before_cycle(min(cycle, run.cycles_done + 1))

@@ -1,5 +1,6 @@
-"""What pages and sockets show of a room: to a student never more than the class has come to, to whoever teaches what
-was answered."""
+"""Data for the pages and sockets of a live class. Students never receive steps that the class has not reached; the
+teacher also receives the answers.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ CHANGED = "The lesson has changed since the room was opened; open another one."
 
 
 def state(room: Room, at: int = 0) -> dict[str, Any]:
-    """A step of the room's lesson, the class's where none is said, as everybody sees it; of a run's room the page that
-    the class looks at. Raises Refused."""
+    """Return a lesson step (the class's current step if `at` is 0) or the shared page of a run, as everyone sees it.
+    Raises Refused.
+    """
     if room.run_id:
         return shared_page.state(room)
     lesson, step = _lesson(room), at or room.step
@@ -31,7 +33,7 @@ def state(room: Room, at: int = 0) -> dict[str, Any]:
 
 
 def own(room: Room, step: int, given: Given | None) -> dict[str, Any]:
-    """What a student is told of an answer of theirs: `mine`, HTML. Raises Refused."""
+    """Return the state of a student's own answer; `mine` is HTML. Raises Refused."""
     if room.run_id:
         return {"step": step, "mine": "", "answered": False}
     told = mine(_lesson(room), step, step in room.revealed, given)
@@ -39,7 +41,7 @@ def own(room: Room, step: int, given: Given | None) -> dict[str, Any]:
 
 
 def own_of(student: Student, step: int) -> dict[str, Any]:
-    """The same of what they answered. Raises Refused."""
+    """Return the same for the stored answer of a student. Raises Refused."""
     found = Answer.objects.filter(student=student, step=step).first()
     return own(student.room, step, Given(found.given, found.right) if found else None)
 
@@ -51,11 +53,11 @@ def _lesson(room: Room) -> Lesson:
     return lesson
 
 
-# ---- a student
+# ---- students
 
 
 def told(student: Student, step: str) -> dict[str, Any]:
-    """A step as a student's page has it, `step` as its address says. Raises Refused."""
+    """Return a step as the student page needs it; `step` comes from its address. Raises Refused."""
     room = student.room
     check(student)
     if not room.live:
@@ -65,13 +67,15 @@ def told(student: Student, step: str) -> dict[str, Any]:
 
 
 def chosen(room: Room, step: str) -> int:
-    """The step that is asked for, no further than the class is; the class's where none is."""
+    """Return the requested step, or the current step of the class if none is requested or the class has not reached
+    it.
+    """
     number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
     return number if 1 <= number <= room.step else room.step
 
 
 def by_student(student: Student, step: str) -> dict[str, Any]:
-    """The context of a student's page: `state`, as the page's script has it. Raises Refused."""
+    """Return the context of the student page; its script uses `state`. Raises Refused."""
     room = student.room
     found: dict[str, Any] = {"classroom": room, "student": student, "state": told(student, step)}
     if room.run_id:
@@ -80,29 +84,31 @@ def by_student(student: Student, step: str) -> dict[str, Any]:
     return found | {"lesson": _lesson(room), "steps": steps, "wanders": found["state"]["step"] != room.step}
 
 
-# ---- whoever teaches
+# ---- teachers
 
 
 def by_teacher(room: Room) -> dict[str, Any]:
-    """The context of the teacher's page: `state`, as the page's script has it, and `counts`. Raises Refused."""
+    """Return the context of the teacher page: `state` as its script uses it, and the answer counts. Raises Refused."""
     told: dict[str, Any] = {"classroom": room, "state": state(room)}
     told |= {"lesson": _lesson(room)} if room.lesson else {"page": shared_page.whole(told["state"])}
     return told | counts(room, answers_of(room))
 
 
 def answers_of(room: Room) -> dict[int, Given]:
-    """Student -> what they answered to the class's step."""
+    """Return the answers to the current step by student."""
     rows = Answer.objects.filter(student__room=room, step=room.step).values_list("student", "given", "right")
     return {student: Given(given, right) for student, given, right in rows}
 
 
 def removed(room: Room) -> frozenset[int]:
-    """The students who were."""
+    """Return the keys of the removed students."""
     return frozenset(room.students.exclude(removed_at=None).values_list("pk", flat=True))
 
 
 def counts(room: Room, given: dict[int, Given]) -> dict[str, Any]:
-    """How many are there and have answered, who has not and who has (number, name), and the bars. Raises Refused."""
+    """Return the numbers of students and answers, the students without and with an answer as (number, name), and the
+    bars. Raises Refused.
+    """
     names = list(room.students.there().order_by("pk").values_list("pk", "name"))
     if room.run_id:
         return {"asks": False, "students": len(names), "answered": 0, "names": names, "others": [], "bars": []}
@@ -119,7 +125,7 @@ def counts(room: Room, given: dict[int, Given]) -> dict[str, Any]:
 
 
 def counted(room: Room, given: dict[int, Given]) -> dict[str, Any]:
-    """The same for the page's script, with the parts as HTML. Raises Refused."""
+    """Return the same counts for the page's script, with the parts as HTML. Raises Refused."""
     found = counts(room, given)
     html = {part: render_to_string(f"parts/live_class_{part}.html", found) for part in ("bars", "names")}
     return {

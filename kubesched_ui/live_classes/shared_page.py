@@ -1,7 +1,6 @@
-"""The page of a run that a class looks at: any of its pages by its address, shown without what only its owner may do.
+"""The run page that a live class looks at, without the controls of its owner.
 
-The page is the one that the product has at that address, made for who sees the run by the room alone. It is made once
-for everybody in the room.
+It is the ordinary page at that address, rendered with the permissions of the class and once for all students.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _lock = threading.Lock()
 
 
 def address_in(run: Run, text: str) -> str:
-    """The address of a page of the run, as it is kept: path and query. Raises Refused."""
+    """Return the canonical address (path and query) of a page of the run. Raises Refused."""
     if len(text) > MAX_ADDRESS or not text.isprintable():
         raise Refused(NO_PAGE, 400)
     try:
@@ -46,16 +45,17 @@ def address_in(run: Run, text: str) -> str:
         raise Refused(NO_PAGE, 400) from None
     if match.url_name not in PAGES or match.kwargs.get("run_id") != run.pk:
         raise Refused(NO_PAGE, 400)
-    if match.route in OF_LARGE_RUNS and run.cycles_total > LARGE:  # not decoded in the web process
+    # such pages of a large run are not decoded in the web process
+    if match.route in OF_LARGE_RUNS and run.cycles_total > LARGE:
         raise Refused(TOO_LARGE)
     query = QueryDict(parts.query, mutable=True)
-    query.pop("against", None)  # leads away from here
+    query.pop("against", None)  # a comparison leads to another run
     asked = query.urlencode()
     return f"{reverse(match.url_name, kwargs=match.kwargs)}{'?' if asked else ''}{asked}"
 
 
 def shown(room: Room) -> Trimmed:
-    """The page that the class looks at, without the parts that are made for themselves. Raises Refused."""
+    """Return the shared page without its separately rendered parts. Raises Refused."""
     run = room.run
     assert run is not None
     who = impersonated_view.class_of(room)
@@ -70,7 +70,7 @@ def shown(room: Room) -> Trimmed:
 
 
 def title(room: Room) -> str:
-    """What the run is called, to who may see it."""
+    """Return the title of the run, if the class may see it."""
     with suppress(Refused):
         impersonated_view.class_of(room)
         return room.run.title if room.run else ""
@@ -78,9 +78,12 @@ def title(room: Room) -> str:
 
 
 def state(room: Room) -> dict[str, Any]:
-    """As seen.state has it of a lesson. `open`: students may open that page by themselves, too. `before`, `after`: the
-    addresses of the attempts beside the one that is shown, "" where there is none; `at`: which one that is. `parts`:
-    `run` is the page, with empty places for the others."""
+    """Return the state of a class on a run, with the keys of `serializers.state`.
+
+    `open`: whether students may open the page themselves. `before`, `after`: addresses of the previous and next
+    attempts, or "". `at`: the current attempt in words. `parts`: `run` is the page, with placeholders for the
+    others.
+    """
     told = {"version": room.version, "address": room.address, "title": title(room), "open": room.opens_run}
     told |= {"before": "", "after": "", "at": ""}
     if not room.live:
@@ -95,13 +98,13 @@ def state(room: Room) -> dict[str, Any]:
 
 
 def whole(state: dict[str, Any]) -> SafeString:
-    """The page of a state with its parts in their places."""
+    """Return the page of a state with its parts inserted."""
     parts = dict(state["parts"])
     return read_only_html.filled(parts.pop("run"), parts)
 
 
 def start_of(run: Run, asked: str) -> str:
-    """Where a room begins: at the page from which it was opened, else at the run's."""
+    """Return the first address of a class: the page from which it was opened, else the run's page."""
     try:
         return address_in(run, asked)
     except Refused:

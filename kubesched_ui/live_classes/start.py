@@ -1,4 +1,4 @@
-"""A teacher opens a room."""
+"""Opens live classes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kubesched_ui.live_classes.errors import Refused
 from kubesched_ui.live_classes.models import Room
 from kubesched_ui.models import Run
 
-PER_PERSON = 20  # rooms that are open
+PER_PERSON = 20  # maximum number of open live classes per user
 
 
 def on_lesson(name: str, step: int) -> tuple[Room, str]:
-    """A room at a lesson's step, and the key of its teacher, which is nowhere else. Raises Refused."""
+    """Open a live class at a lesson's step. Return it with the teacher's key, which is not stored. Raises Refused."""
     return _open(Room(lesson=name, step=step))
 
 
 def on_run(run: Run, address: str) -> tuple[Room, str]:
-    """The same on a run, at one of its pages. Raises Refused."""
+    """Open a live class on a run, at one of its pages. Return it with the teacher's key. Raises Refused."""
     return _open(Room(run=run, address=address))
 
 
@@ -51,8 +51,9 @@ def _check_number() -> None:
 
 
 def _share(room: Room) -> Share | None:
-    """Students see the run as who holds a link on it, until the room is over. Its secret is nowhere: only joining the
-    room gives it."""
+    """Create a share link so that students can see the run until the class ends. The link's secret is not stored:
+    students get access only by joining.
+    """
     owner = current_viewer.owner_id()
     if room.run is None or owner is None:
         return None
@@ -62,5 +63,5 @@ def _share(room: Room) -> Share | None:
 
 
 def by_key(key: str) -> Room | None:
-    """The room of a teacher's key, also one that is over."""
+    """Return the live class of a teacher's key, also if it is over."""
     return Room.objects.select_related("run").filter(digest=token_hash.digest(key)).first()

@@ -1,4 +1,4 @@
-"""The teacher moves the class. Where it is to be is said, not how far to go: what is sent twice does the same once."""
+"""Actions of the teacher. Each names the target state and not a difference, so a repeated request changes nothing."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ OVER = "This room is closed."
 
 
 def go(room: Room, step: int) -> None:
-    """To a step of the lesson. Raises Refused."""
+    """Go to a step of the lesson. Raises Refused."""
     _change(room, lambda now: setattr(now, "step", step))
 
 
 def reveal(room: Room, step: int) -> None:
-    """Shows the answer of a step that the class has come to. Raises Refused."""
+    """Reveal the answer of a step that the class has reached. Raises Refused."""
 
     def show(now: Room) -> None:
         if step > now.step:
@@ -31,12 +31,12 @@ def reveal(room: Room, step: int) -> None:
 
 
 def look_at(room: Room, address: str) -> None:
-    """To a page of the run. Raises Refused."""
+    """Show a page of the run. Raises Refused."""
     _change(room, lambda now: setattr(now, "address", address))
 
 
 def close(room: Room) -> None:
-    """Nobody joins or answers any more, and nobody sees the run by it. Raises Refused."""
+    """Close the class: students can no longer join, answer or see the run. Raises Refused."""
 
     def end(now: Room) -> None:
         now.closed_at = timezone.now()
