@@ -1,4 +1,4 @@
-"""The catalogue of lessons with their runs. A process simulates a lesson's runs on first use and caches some lessons."""
+"""The catalogue of lessons with their runs. A process simulates the runs of a lesson on first use and caches them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feedback for wrong answers. It uses what the run recorded about the given answer and does not reveal the right one."""
+"""Feedback for wrong answers. It uses only what the run recorded about the given answer, and hides the right one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Questions about a run. Options are known before the step is revealed; the right answer is computed and never sent.
 
-Pages may show `options` and `blank`. `judge` is a pure function from question and answer to verdict.
+Pages may show `options`. `judge` is a pure function from question and answer to verdict.
 """
 
 from __future__ import annotations

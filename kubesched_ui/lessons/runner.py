@@ -70,7 +70,7 @@ class Attempted:
 
     @property
     def told(self) -> dict[str, Any]:
-        """The cycle as pages use it (reading.recorded.cycle_dict)."""
+        """The cycle as pages use it (presenters/cycle_rows.py)."""
         return cycle_dict(self.trace, self.nodes)
 
 
@@ -244,7 +244,7 @@ class Played:
 
     @cached_property
     def written_down(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Objects as the author of the scenario wrote them: (kind, name) -> object. Pods are keyed by namespace/name."""
+        """Objects as the scenario's author wrote them: (kind, name) -> object; pods by namespace/name."""
         return {(obj["kind"], _key(obj)): obj for obj in self._authored()}
 
     def _authored(self) -> Iterator[dict[str, Any]]:
