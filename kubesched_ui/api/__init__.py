@@ -1,6 +1,6 @@
-"""The HTTP API: a file per resource. Its documentation is served at /api/docs.
+"""The HTTP API, one module per resource. Its documentation is served at /api/docs.
 
-Every refusal is JSON, {"error": a sentence}, with a 4xx status.
+Every error response is JSON, {"error": a sentence}, with a 4xx or 5xx status.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ api = NinjaAPI(
     "the websocket "
     "at `/ws/runs/{id}` (see docs/websocket.md).",
     urls_namespace="api",
-    docs=Swagger(settings={"deepLinking": False}),  # its links would stand inside buttons, out of a keyboard's reach
+    # deep links would be nested in buttons, which the keyboard cannot reach
+    docs=Swagger(settings={"deepLinking": False}),
 )
 
 RESOURCES = (
@@ -58,13 +59,13 @@ for resource in RESOURCES:
 
 
 def refusal(request: HttpRequest, problem: str, status: int, **more: Any) -> HttpResponse:
-    """{"error": problem}."""
+    """Return an error response {"error": problem, **more}."""
     return api.create_response(request, {"error": problem, **more}, status=status)
 
 
 @api.exception_handler(UnknownPlugins)
 def unknown_plugins(request: HttpRequest, error: UnknownPlugins) -> HttpResponse:
-    """Names each of them, and how to go on without them."""
+    """Name the unknown plugins, and say how to start the run without them."""
     named = [{"name": plugin.name, "what": plugin.what} for plugin in error.plugins]
     way_out = "" if error.rest else '; "unknown_plugins": "leave_out" starts the run without them'
     return refusal(request, f"{error}{way_out}", 400, unknown_plugins=named)
@@ -72,7 +73,7 @@ def unknown_plugins(request: HttpRequest, error: UnknownPlugins) -> HttpResponse
 
 @api.exception_handler(UnreadPolicy)
 def unread_policy(request: HttpRequest, error: UnreadPolicy) -> HttpResponse:
-    """With the KubeSchedulerConfiguration that does the same."""
+    """Add the equivalent KubeSchedulerConfiguration."""
     return refusal(request, str(error), 400, instead=error.instead)
 
 
@@ -89,7 +90,7 @@ def not_there(request: HttpRequest, error: NotThere) -> HttpResponse:
 
 @api.exception_handler(WrongExpression)
 def wrong_expression(request: HttpRequest, error: WrongExpression) -> HttpResponse:
-    """With the place in the expression."""
+    """Add the position of the error in the expression."""
     return refusal(request, str(error), 400, line=error.line, column=error.column)
 
 
@@ -112,7 +113,7 @@ def troubled(request: HttpRequest, error: Troubled) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """Names the field and what is wrong with it."""
+    """Name each invalid field and the reason."""
     problems = [f"{'.'.join(map(str, e['loc'][1:])) or e['loc'][0]}: {e['msg']}" for e in error.errors[:10]]
     return refusal(request, "; ".join(problems), 422, fields=problems)
 

@@ -1,4 +1,4 @@
-"""Breakpoints of a run: named expressions at which playing stops."""
+"""Breakpoints of a run: named expressions at which playback stops."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class BreakpointOut(ModelSchema):
 
 @router.get("/runs/{int:run_id}/breakpoints", response={200: list[BreakpointOut], **REFUSALS})
 def breakpoints(request: HttpRequest, run_id: int) -> QuerySet[Breakpoint]:
-    """In the order in which they were made."""
+    """List the breakpoints of a run, oldest first."""
     found: QuerySet[Breakpoint] = find(Run, run_id).breakpoints.all()
     return found
 
 
 @router.post("/runs/{int:run_id}/breakpoints", response={201: BreakpointOut, **ASKED, 400: Wrong, 503: Refusal})
 def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> Status[Breakpoint]:
-    """Keeps an expression with the run, if it is one; a wrong one is refused with its place, as by `find`."""
+    """Add a breakpoint to a run. An invalid expression is rejected with its position, as by `find`."""
     run: Run = find(Run, run_id)
     find_cycles(run, wanted.where, None, "all", 1)
     name = wanted.name or wanted.where[:MAX_NAME]
@@ -58,7 +58,7 @@ def make_breakpoint(request: HttpRequest, run_id: int, wanted: BreakpointIn) -> 
 
 @router.delete("/runs/{int:run_id}/breakpoints/{int:number}", response={204: None, **REFUSALS})
 def drop_breakpoint(request: HttpRequest, run_id: int, number: int) -> Status[None]:
-    """Playing does not stop there any more."""
+    """Delete a breakpoint."""
     deleted, _ = find(Run, run_id).breakpoints.filter(pk=min(number, MAX_ID)).delete()
     if not deleted:
         raise Http404(f"Run {run_id} has no breakpoint {number}.")

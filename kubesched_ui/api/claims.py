@@ -1,4 +1,4 @@
-"""The claims of a pod in a cycle, device by device. See docs/debugger.md."""
+"""The resource claims of a pod in a cycle, device by device. See docs/debugger.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Short(Schema):
 
 
 class Group(Schema):
-    """Nodes alike: the same verdict, the same numbers of devices."""
+    """Nodes with the same verdict and the same device counts."""
 
     fits: bool
     said: str = Field(description="Why not, as the cycle recorded it")
@@ -45,7 +45,7 @@ class ClaimsOnNode(Schema):
 
 
 class ClaimsTold(Schema):
-    """Documented here; the answer is encoded at once."""
+    """Schema for the API documentation only; the response is encoded directly."""
 
     pod: str
     cycle: int
@@ -68,7 +68,9 @@ class ClaimsAsked(Schema):
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/claims", response={200: ClaimsTold, **REFUSALS, 409: Refusal})
 def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ClaimsAsked]) -> HttpResponse:
-    """What each request of the pod's resource claims finds, looked at again in the cluster before the cycle."""
+    """Return the devices that each request of the pod's resource claims finds. They are computed again from the
+    cluster before the cycle.
+    """
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
     told = provenance.claims_of(run, cycle, asked.node, asked.page)

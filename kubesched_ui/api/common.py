@@ -1,4 +1,4 @@
-"""What the resources of the API share: how text is bounded, how refusals look, how objects are found."""
+"""Shared code of the API resources: text limits, error responses and object lookup."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ninja import Field, Query, Schema
 from pydantic import BeforeValidator, StrictBool, StringConstraints
 from pydantic_core import PydanticCustomError
 
-Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]  # PostgreSQL stores no NUL
+Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]  # PostgreSQL cannot store NUL
 
 
 def _number(value: Any) -> Any:
@@ -18,8 +18,9 @@ def _number(value: Any) -> Any:
     return value
 
 
-# In a JSON body true is no 1 and "5" no number, as the schema says; in a query everything is text.
-# Bounds stand before it, as Annotated[int, Field(ge=0), NUMBER]: after it the schema would not tell them.
+# In a JSON body, true is not accepted as 1 and "5" not as a number, as the schema says; query parameters are always
+# text. Bounds go before it, as in Annotated[int, Field(ge=0), NUMBER]; after it, they would be missing from the
+# schema.
 NUMBER = BeforeValidator(_number)
 Flag = StrictBool
 MAX_ID = 2**63 - 1
@@ -37,14 +38,14 @@ REFUSALS = {400: Refusal, 404: Refusal, 413: Refusal, 422: Refusal, 503: Refusal
 
 
 def sent_as(*kinds: str) -> dict[str, Any]:
-    """What the documentation says of an answer that is a file of one of these content types."""
+    """Return the OpenAPI description of a response that is a file with one of these content types."""
     file = {"type": "string", "format": "binary"}
     content = {kind: {"schema": {} if kind == "application/json" else file} for kind in kinds}
     return {"responses": {200: {"description": "The file.", "content": content}}}
 
 
 def find(model: type[Any], pk: int) -> Any:
-    """The object, or a 404 that says what there is not."""
+    """Return the object. Raises Http404, which names the missing object."""
     found = model.objects.filter(pk=pk).first() if pk <= MAX_ID else None
     if found is None:
         raise Http404(f"There is no {model.__name__.lower()} {pk}.")

@@ -1,4 +1,4 @@
-"""Two runs compared. See docs/debugger.md."""
+"""Comparison of two runs. See docs/debugger.md."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class CycleStep(Schema):
 
 
 class Compared(Schema):
-    """Documented here; the answer is encoded at once."""
+    """Schema for the API documentation only; the response is encoded directly."""
 
     settings: list[Difference]
     objects: list[ObjectDifference] = Field(description="Between the clusters that the runs began with")
@@ -104,8 +104,9 @@ POD = Query("", max_length=600, description="namespace/name: this pod alone, plu
 
 @router.get("/compare", response={200: Compared, **ASKED})
 def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> HttpResponse:
-    """What differs between two runs, of one scenario or of two, and what became of each pod. Of runs under way: as far
-    as they have come."""
+    """Compare two runs, of the same scenario or of different ones: their differences and the outcome of each pod.
+    Active runs are compared as far as they have come.
+    """
     return encoded(comparison_of(find(Run, a), find(Run, b)).as_dict(pod))
 
 
@@ -118,7 +119,7 @@ class Partners(Schema):
 
 @router.get("/compare/partners", response={200: Partners, **ASKED})
 def partners(request: HttpRequest, a: int = A, b: int = B) -> HttpResponse:
-    """Which cycle of one run is which of the other, by pod: how two unlike runs are looked at together."""
+    """Match the cycles of two runs by pod, so that different runs can be stepped through together."""
     of, parting = comparisons.partners_of(find(Run, a), find(Run, b))
     return encoded({"of": of, "parting": parting})
 
@@ -143,7 +144,10 @@ class CauseOut(Schema):
 
 @router.get("/compare/cause", response={200: CauseOut, **ASKED, 503: Refusal})
 def cause(request: HttpRequest, a: int = A, b: int = B, pod: Text = CAUSE_POD) -> HttpResponse:
-    """The smallest set of differences between two runs, both in one pass or both in time, that makes a pod's outcome
-    what it is in b: found by running a with them: behaviours of a release one by one, parts of a configuration,
-    objects, entries of a scenario, a fork's changes and settings."""
+    """Find the smallest set of differences between two runs that explains a pod's outcome in b.
+
+    Both runs must be single-pass, or both in virtual time. Run a is simulated again with the differences: single
+    behaviours of a release, parts of a configuration, objects, entries of a scenario, a fork's changes and
+    settings.
+    """
     return encoded(comparisons.cause(find(Run, a), find(Run, b), pod).as_dict())

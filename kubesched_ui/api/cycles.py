@@ -1,4 +1,4 @@
-"""One cycle of a run, told step by step over all nodes."""
+"""One cycle of a run, step by step over all nodes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ KNOWN = Query(-1, ge=-1, le=MAX_ID, description="The `nodes_version` whose names
 
 @router.get("/runs/{int:run_id}/cycles/{int:number}", response={200: dict[str, Any], **REFUSALS})
 def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES, known: int = KNOWN) -> HttpResponse:
-    """Every plugin's answer in one cycle, in order: who decided against which nodes, the totals, whom preemption would
-    evict (scheduler_core/debugger/cycle_steps.py). `names`: the nodes of the rows. `before`, `after`: the pod's
-    previous and next cycle."""
+    """Return every plugin's verdicts in one cycle, in order, with totals and preemption victims
+    (scheduler_core/debugger/cycle_steps.py).
+
+    `names`: the nodes of the rows. `before`, `after`: the pod's previous and next cycle.
+    """
     run: Run = find(Run, run_id)
     row = run.cycles.filter(number=number).first() if number <= MAX_ID else None
     if row is None:

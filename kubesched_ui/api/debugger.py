@@ -1,4 +1,6 @@
-"""Questions to a run: the cluster at any moment, an object as it was, where something happens. See docs/debugger.md."""
+"""Debugger queries on a run: the cluster or an object at any timepoint, and a search over cycles. See
+docs/debugger.md.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ class NodeState(Schema):
 
 
 class ClusterState(Schema):
-    """Documented here; the answer is encoded at once."""
+    """Schema for the API documentation only; the response is encoded directly."""
 
     cycle: int = Field(description="The first cycle after this moment")
     t: float = Field(description="The virtual second of the moment")
@@ -86,16 +88,18 @@ class Wrong(Refusal):
 def state(
     request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None, since: Since = None
 ) -> HttpResponse:
-    """The cluster at a moment, without scheduling again: before a cycle, or after a second, or after an event; without
-    any of them at the end. With `since` only what changed between the two moments, in either direction."""
+    """Return the cluster at a timepoint, from the recording: before a cycle, or after a second or an event; by
+    default at the end. With `since`, return only the changes between the two timepoints, in either direction.
+    """
     run = asked(run_id, seq)
     return encoded(timepoints.tell(recording_of(run), Asked(cycle, t, seq), since))
 
 
 @router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **ASKED})
 def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None) -> HttpResponse:
-    """The state of a moment in columns, with what a picture shows beside it: labels of nodes, requests, owners and
-    priorities of pods (scheduler_core/debugger/change_stream.py)."""
+    """Return the state at a timepoint in columns, with the data that the map needs: node labels, and requests, owners
+    and priorities of pods (scheduler_core/debugger/change_stream.py).
+    """
     recording = recording_of(asked(run_id, seq))
     found = change_stream.picture(recording, Asked(cycle, t, seq).moment(recording))
     return encoded(found | ({"cycle": cycle} if cycle is not None else {}))
@@ -103,15 +107,16 @@ def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds =
 
 @router.get("/runs/{int:run_id}/map/tape", response={200: dict[str, Any], **ASKED})
 def piece_of_tape(request: HttpRequest, run_id: int, after: Moment = None, until: Moment = None) -> HttpResponse:
-    """What happened after a moment of the map, or until one: as much of it as one answer holds, to be followed in both
-    directions."""
+    """Return changes after a timepoint of the map, or before one, as many as fit into one response. A client can
+    continue in both directions.
+    """
     run = asked(run_id, None)
     found = change_stream.tape(recording_of(run), after, until)
     return encoded(found | {"cycles": named(run, found["cycles"])})
 
 
 def named(run: Run, cycles: dict[str, list[int]]) -> dict[str, list[Any]]:
-    """Cycles (columns `number`, in order, and `at`) with the columns `pod`, `attempt`, `result`."""
+    """Add the columns `pod`, `attempt`, `result` to cycles with the columns `number` (sorted) and `at`."""
     if not cycles["number"]:
         return cycles | {"pod": [], "attempt": [], "result": []}
     span = (cycles["number"][0], cycles["number"][-1])
@@ -133,7 +138,9 @@ def object_then(
     t: Seconds = None,
     seq: Seq = None,
 ) -> HttpResponse:
-    """An object as it was at a moment, as far as the scheduler knows it; also one that came later or is gone."""
+    """Return an object as the scheduler knew it at a timepoint, including objects that were created or deleted during
+    the run.
+    """
     run = asked(run_id, seq)
     moment = Asked(cycle, t, seq).moment(recording_of(run))
     found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
@@ -143,7 +150,7 @@ def object_then(
 
 
 def asked(run_id: int, seq: int | None) -> Run:
-    """The run. Raises InputError if it has no events to count by."""
+    """Return the run. Raises InputError if `seq` is given for a single-pass run, which has no numbered events."""
     run: Run = find(Run, run_id)
     if seq is not None and not run.in_time:
         raise InputError("seq", "", "is only for runs in virtual time; use cycle")
@@ -165,7 +172,7 @@ def find_cycles(
     direction: Literal["next", "previous", "all"] = "all",
     limit: int | None = LIMIT,
 ) -> HttpResponse:
-    """The cycles where the expression is true: from a cycle on, or back from it."""
+    """Find cycles for which the expression is true, forward or backward from a cycle."""
     limit = limit or (100 if direction == "all" else 1)
     return encoded(search_client.find_cycles(find(Run, run_id), where, start, direction, limit))
 

@@ -12,13 +12,13 @@ from kubesched_ui.api.common import MAX_ID, REFUSALS, Text, find
 from kubesched_ui.event_log.log import join, read_blocks
 from kubesched_ui.models import Run
 
-SCANNED = 10_000  # blocks that one answer looks through for events of a type
+SCANNED = 10_000  # blocks searched per response when events are filtered by type
 
 router = Router(tags=["runs"])
 
 
 class Events(Schema):
-    """Documented here; the answer is put together from stored text."""
+    """Schema for the API documentation only; the response is built from stored text."""
 
     events: list[dict[str, Any]]
     last_seq: int = Field(description="The `since` that continues.")
@@ -37,9 +37,11 @@ def events(
     pod: Text = "",
     type: list[Text] = TYPES,
 ) -> HttpResponse:
-    """The events after `since`, at most `limit`; with `pod` (namespace/name) that pod's and the run's own.
+    """Return events after `since`, at most `limit`. With `pod` (namespace/name), only events of that pod and of the
+    run.
 
-    With `type` an answer may hold fewer, even none, though there are more: go on with `last_seq` until it stays.
+    With `type`, a response may have fewer events, or none, although more follow: repeat with `since` set to
+    `last_seq` until it no longer changes.
     """
     active = find(Run, run_id).active
     texts, count = [], 0

@@ -25,7 +25,7 @@ class Said(Schema):
 
 
 class Member(Schema):
-    """In the order tried: each with those before it assumed on their nodes."""
+    """A member. Members are listed in the order tried; each is tried with the earlier ones assumed on their nodes."""
 
     pod: str
     cycle: int = Field(description="The number of its cycle, for all that is asked of a pod's cycle")
@@ -116,7 +116,7 @@ class GroupAsked(Schema):
 
 @router.get("/runs/{int:run_id}/groups", response={200: GroupPage, **REFUSALS})
 def groups_of(request: HttpRequest, run_id: int, page: int = Query(1, ge=1, le=1_000_000)) -> dict[str, Any]:
-    """The pod groups of a run in the order tried, 20 at a time."""
+    """List the pod groups of a run in the order tried, 20 per page."""
     run = find(Run, run_id)
     shown = Paginator(run.group_cycles.order_by("first"), PAGE).get_page(page)
     told = [groups.in_short(run, group) for group in shown.object_list]
@@ -125,7 +125,7 @@ def groups_of(request: HttpRequest, run_id: int, page: int = Query(1, ge=1, le=1
 
 @router.get("/runs/{int:run_id}/groups/{namespace}/{name}", response={200: GroupDetail, **REFUSALS}, url_name="group")
 def group(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[GroupAsked]) -> dict[str, Any]:
-    """One cycle of a group: its members in the order tried, the placements, whom it evicted, what became of it."""
+    """Return one cycle of a group: its members in the order tried, the placements, the evicted pods and the outcome."""
     run = find(Run, run_id)
     found = groups.group_at(run, namespace, name, asked.cycle)
     if found is None:

@@ -1,4 +1,4 @@
-"""The pods of a run: their outcomes, every decision on one."""
+"""The pods of a run: their outcomes, and every decision about one pod."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PodDetail(Schema):
 
 @router.get("/runs/{int:run_id}/pods", response={200: PodPage, **REFUSALS})
 def pods(request: HttpRequest, run_id: int, wanted: Query[PodQuery]) -> dict[str, Any]:
-    """The outcome per pod, filtered, sorted, a page at a time."""
+    """List the outcomes of pods, filtered, sorted and paginated."""
     rows = find(Run, run_id).pod_results.matching(wanted.q, wanted.result, wanted.node, wanted.namespace)
     start = (wanted.page - 1) * wanted.page_size
     shown = rows.order_by(wanted.sort, "position")[start : start + wanted.page_size]
@@ -70,7 +70,7 @@ def pods(request: HttpRequest, run_id: int, wanted: Query[PodQuery]) -> dict[str
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}", response={200: PodDetail, **REFUSALS})
 def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
-    """Every decision on one pod: each plugin's verdict and score on every node."""
+    """Return every decision about one pod: each plugin's verdict and score for every node."""
     run = find(Run, run_id)
     result = get_object_or_404(run.pod_results, namespace=namespace, name=name)
     cycles = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("number")

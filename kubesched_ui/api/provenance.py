@@ -1,4 +1,4 @@
-"""Where a number of a run comes from. See docs/debugger.md."""
+"""Provenance of the numbers of a run. See docs/debugger.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = Router(tags=["debugger"])
 
 
 class Value(Schema):
-    """Documented here; the answer is encoded at once."""
+    """Schema for the API documentation only; the response is encoded directly."""
 
     value: Any = Field(description="A number, a boolean or a text; of the root what the cycle recorded")
     op: str = Field(description="How it was computed from `args`, or what kind of leaf it is; see docs/debugger.md")
@@ -50,8 +50,9 @@ class ProvenanceAsked(Schema):
 def provenance_of(
     request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ProvenanceAsked]
 ) -> HttpResponse:
-    """Where a verdict, a score, a total or a choice comes from: a tree whose inner values are computed from their
-    arguments, down to fields of objects and of the configuration."""
+    """Return the provenance of a verdict, score, total or choice as a tree. Inner values are computed from their
+    arguments; leaves are fields of objects and of the configuration.
+    """
     run = find(Run, run_id)
     if asked.point == QUEUE:
         tree = _of_queue(run, namespace, name, asked)

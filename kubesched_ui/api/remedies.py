@@ -1,4 +1,6 @@
-"""What would have to change for a pod to fit, to go to a node, and for all that are pending. See docs/debugger.md."""
+"""Suggested fixes: changes that make a pod fit or go to a node, or that place all pending pods. See
+docs/debugger.md.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +67,11 @@ class TogetherOut(Schema):
 def pod_remedies(
     request: HttpRequest, run_id: int, namespace: str, name: str, attempt: Attempt = None, node: Text | None = None
 ) -> HttpResponse:
-    """What would let the pod in, the least first; with `node`, what would have it go there. Each was run to be sure,
-    and none of its changes is superfluous. Empty for a pod that fits (or goes there, with no other node as good)
-    anyway."""
+    """List suggested fixes for a pod, smallest first; with `node`, those that make the pod go there.
+
+    Each fix was simulated, and all of its changes are necessary. The list is empty for a pod that fits anyway, or
+    that goes to `node` anyway with no other node equally good.
+    """
     run = find(Run, run_id)
     row = cycle_of(run, namespace, name, attempt)
     return encoded(winning_of(run, row, node).remedies if node else remedies_of(run, row))
@@ -75,7 +79,7 @@ def pod_remedies(
 
 @router.get("/runs/{int:run_id}/remedies", response={200: TogetherOut, **ASKED})
 def run_remedies(request: HttpRequest, run_id: int) -> HttpResponse:
-    """What keeps the pending pods out, together, and how many more nodes of which kind would place them."""
+    """Return the bottlenecks of all pending pods, and how many more nodes of which kind would place them."""
     return encoded(together_of(find(Run, run_id)))
 
 

@@ -1,4 +1,4 @@
-"""Runs: started, listed, cancelled, deleted, exported."""
+"""Runs: start, list, cancel, delete, fork and export."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), NUMBER]
 
 
 class RunIn(Schema):
-    """Settings of a run. What is left out has the default shown; of a run in time, what the scenario says of it."""
+    """Settings of a run. Missing values have the default shown; for a run in virtual time, the scenario's settings."""
 
     model_config = {"extra": "forbid"}
 
@@ -175,7 +175,7 @@ class RunDetail(RunOut):
 
 @router.post("/scenarios/{int:scenario_id}/runs", response={202: RunStarted, **REFUSALS})
 def start_run(request: HttpRequest, scenario_id: int, wanted: RunIn) -> Status[Run]:
-    """Checks the settings, queues a run and answers at once."""
+    """Check the settings, queue a run and return at once."""
     scenario = find(Scenario, scenario_id)
     given = wanted.model_dump(exclude_unset=True)
     if wanted.release is None:
@@ -213,7 +213,7 @@ def estimate_run(
     release: Text = RELEASE,
     in_time: bool | None = IN_TIME,
 ) -> estimate.Estimate:
-    """How long a run would take, before it is started."""
+    """Estimate the duration of a run before it is started."""
     scenario = find(Scenario, scenario_id)
     own = services.defaults(scenario, in_time)
     wanted = get_release(release or own["release"]).name
@@ -221,7 +221,7 @@ def estimate_run(
 
 
 class ForkSettings(Schema):
-    """What is left out stays as it was."""
+    """Settings of a fork. Missing values are those of the original run."""
 
     model_config = {"extra": "forbid"}
 
@@ -249,8 +249,9 @@ class ForkIn(Schema):
 
 @router.post("/runs/{int:run_id}/fork", response={202: RunStarted, **REFUSALS})
 def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
-    """Another run that is this one up to a moment, and then goes on with changes and other settings. What was recorded
-    up to there is taken over, not computed again."""
+    """Create a run that repeats this one up to a timepoint and continues with changes and other settings. The
+    recording up to the timepoint is copied and not computed again.
+    """
     given = wanted.settings.model_dump(exclude_unset=True)
     settings = {name: value for name, value in given.items() if value is not None or name == "percentage"}
     with transaction.atomic():
@@ -265,7 +266,7 @@ def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
 
 @router.get("/runs", response={200: list[RunOut], **REFUSALS})
 def list_runs(request: HttpRequest, limit: int = LIMIT, offset: int = OFFSET) -> QuerySet[Run]:
-    """The newest first, a page at a time."""
+    """List runs, newest first, in pages."""
     return Run.objects.defer("node_names")[offset : offset + limit]
 
 
@@ -276,7 +277,7 @@ def run(request: HttpRequest, run_id: int) -> Run:
 
 @router.patch("/runs/{int:run_id}", response={200: RunDetail, **REFUSALS})
 def change_run(request: HttpRequest, run_id: int, change: RunChange) -> Run:
-    """Gives the run another name or priority, pins it or no longer. Its settings and what was recorded stay."""
+    """Change the run's name or priority, or pin or unpin it. Its settings and its recording do not change."""
     run = find(Run, run_id)
     if change.name is not None:
         run.name = change.name.strip()
@@ -290,14 +291,14 @@ def change_run(request: HttpRequest, run_id: int, change: RunChange) -> Run:
 
 @router.delete("/runs/{int:run_id}", response={204: None, **REFUSALS})
 def delete_run(request: HttpRequest, run_id: int) -> Status[None]:
-    """Deletes a run with everything recorded of it; a worker that is at it stops."""
+    """Delete a run with its recording. A worker that executes it stops."""
     find(Run, run_id).delete()
     return Status(204, None)
 
 
 @router.post("/runs/{int:run_id}/cancel", response={200: RunDetail, **REFUSALS})
 def cancel_run(request: HttpRequest, run_id: int) -> Run:
-    """Asks for the run to stop; one that is over stays as it is."""
+    """Cancel a run. A run that is already over does not change."""
     run = find(Run, run_id)
     services.cancel(run)
     return run
@@ -311,9 +312,10 @@ def cancel_run(request: HttpRequest, run_id: int) -> Run:
 def export_run(
     request: HttpRequest, run_id: int, format: Literal["jsonl", "run", "simulator", "parquet"] = "jsonl"
 ) -> StreamingHttpResponse:
-    """All cycles as JSON lines; a run file, which makes the run again where it is uploaded; the pods with
-    kube-scheduler-simulator's result annotations as a v1 List; or a zip of Parquet tables (cycles, verdicts, scores,
-    moves) and the run file."""
+    """Export a run: all cycles as JSON Lines; a run file, which recreates the run when it is uploaded; the pods with
+    the result annotations of kube-scheduler-simulator as a v1 List; or a zip of Parquet tables (cycles, verdicts,
+    scores, moves) with the run file.
+    """
     run = find(Run, run_id)
     parts, kind, suffix = EXPORTS[format]
     response = StreamingHttpResponse(parts(run), content_type=kind)

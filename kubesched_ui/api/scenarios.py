@@ -1,4 +1,4 @@
-"""Scenarios: uploaded, listed, exported, deleted."""
+"""Scenarios: upload, list, export and delete."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ScenarioChange(Schema):
 
 @router.get("/scenarios", response={200: list[ScenarioOut], **REFUSALS})
 def scenarios(request: HttpRequest, limit: int = LIMIT, offset: int = OFFSET) -> QuerySet[Scenario]:
-    """The newest first, a page at a time."""
+    """List scenarios, newest first, in pages."""
     return Scenario.objects.defer("warnings", "time")[offset : offset + limit]
 
 
@@ -77,10 +77,12 @@ UPLOAD = {"multipart/form-data": {"schema": FORM}, "application/octet-stream": {
     openapi_extra={"requestBody": {"required": True, "content": UPLOAD}},
 )
 def upload_scenario(request: HttpRequest, name: Annotated[Text, Field(max_length=200)] = "") -> Status[Scenario]:
-    """Makes a scenario of uploaded files: multipart form data with one or more `file`, or the file as the body.
+    """Create a scenario from uploaded files: multipart form data with one or more `file`, or the file as the request
+    body.
 
-    Objects as JSON or YAML, gz, zip, tar.gz; kubectl output, cluster-info dumps, kube-scheduler-simulator exports.
-    A run that was exported (`format=run` or `format=parquet`) is made again: `runs` has its number.
+    Objects may be JSON or YAML, in gz, zip or tar.gz; kubectl output, cluster-info dumps and exports of
+    kube-scheduler-simulator are accepted as well. An exported run (`format=run` or `format=parquet`) is recreated,
+    and its number is in `runs`.
     """
     made = uploads.made_from_request(request, name, origin=Scenario.Origin.API)
     import_run.begin(made)
@@ -94,9 +96,9 @@ def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})
 def change_scenario(request: HttpRequest, scenario_id: int, change: ScenarioChange) -> Scenario:
-    """Gives the scenario another name or description, pins it or no longer.
-
-    Its objects stay: changed ones make a new scenario."""
+    """Change the scenario's name or description, or pin or unpin it. Its objects cannot be changed: edited objects
+    create a new scenario.
+    """
     scenario = find(Scenario, scenario_id)
     for field, text in change.model_dump(exclude_none=True).items():
         setattr(scenario, field, text)
@@ -106,7 +108,7 @@ def change_scenario(request: HttpRequest, scenario_id: int, change: ScenarioChan
 
 @router.delete("/scenarios/{int:scenario_id}", response={204: None, **REFUSALS})
 def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
-    """Deletes a scenario with all of its runs."""
+    """Delete a scenario with all of its runs."""
     find(Scenario, scenario_id).delete()
     return Status(204, None)
 
@@ -117,5 +119,5 @@ def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
     openapi_extra=sent_as("application/json"),
 )
 def export_scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """The scenario's objects as a v1 List; it can be uploaded again."""
+    """Export the scenario's objects as a v1 List, which can be uploaded again."""
     return HttpResponse(run_export.scenario(find(Scenario, scenario_id)), content_type="application/json")

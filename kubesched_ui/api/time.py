@@ -1,4 +1,4 @@
-"""A run in time: the lanes of its queue, what happened at a moment, the way of one pod."""
+"""Runs in virtual time: queue sizes, the events of an instant, and the timeline of one pod."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ router = Router(tags=["runs"])
 Said = list[str | dict[str, str]]
 
 
-# Tools that know no `prefixItems` take an array without `items` for a mistake.
+# Tools without `prefixItems` support reject an array without `items`.
 Move = Annotated[
     tuple[float, int, int, int],
     WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4}),
@@ -30,7 +30,7 @@ Move = Annotated[
 
 
 class Lanes(Schema):
-    """Documented here, as the others are; the answer is encoded at once."""
+    """Schema for the API documentation only, as the others below; the response is encoded directly."""
 
     until: float | None = Field(description="When the run ends, in virtual seconds.")
     clock: float = Field(description="The virtual second that it has reached.")
@@ -70,7 +70,7 @@ class Overview(Schema):
 
 
 class StretchMoves(Schema):
-    """Columns: entry i of each is move i."""
+    """Columns: entry i of each column belongs to move i."""
 
     t: list[float]
     pod: list[int] = Field(description="Index into the stretch's `pods`.")
@@ -130,7 +130,7 @@ class History(Schema):
 
 
 def answer(found: Any) -> HttpResponse:
-    """Encoded without being validated once more."""
+    """Encode the response without another validation."""
     return HttpResponse(msgspec.json.encode(found), content_type="application/json")
 
 
@@ -139,7 +139,7 @@ SECOND = Query(0.0, ge=0, allow_inf_nan=False)
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/history", response={200: History, **REFUSALS})
 def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
-    """A pod's way through a run in time: its moves and what caused them, its attempts, what it waited for."""
+    """Return a pod's timeline in virtual time: its moves with their causes, its attempts, and what it waited for."""
     run = find(Run, run_id)
     found = pod_timeline.history(run, namespace, name)
     if not (found["moves"] or found["attempts"] or found["happened"]):
@@ -152,7 +152,7 @@ def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 def every_move(
     request: HttpRequest, run_id: int, start: float = Query(0.0, ge=0, allow_inf_nan=False, alias="from")
 ) -> HttpResponse:
-    """Which pod of a run in time was in which part of the queue (or waiting, bound, gone) from when."""
+    """List when pods moved between the parts of the queue (or to waiting, bound, gone), in virtual time."""
     return answer(queue_timeline.moves(find(Run, run_id), start))
 
 
@@ -164,13 +164,13 @@ def overview(
     start: float = Query(0.0, ge=0, allow_inf_nan=False, alias="from"),
     end: float | None = Query(None, ge=0, allow_inf_nan=False, alias="to"),
 ) -> HttpResponse:
-    """How large the lanes were over time, and what happened to nodes and by the scenario, in `bins` parts of it."""
+    """Return queue sizes over virtual time in `bins` intervals, with node events and events of the scenario."""
     return answer(queue_timeline.overview(find(Run, run_id), bins, start, end))
 
 
 @router.get("/runs/{int:run_id}/lanes/stretch", response={200: Stretch, **REFUSALS}, by_alias=True)
 def stretch(request: HttpRequest, run_id: int, t: float = SECOND) -> HttpResponse:
-    """Every move of a stretch of time around `t`, and who was where when it began."""
+    """Return every move in a time window around `t`, and the queue contents at its start."""
     return answer(queue_timeline.stretch(find(Run, run_id), t))
 
 
@@ -182,5 +182,5 @@ def what_happened(
     since: int = Query(0, ge=0, le=MAX_ID),
     limit: int = Query(200, ge=1, le=MAX_TOLD),
 ) -> HttpResponse:
-    """What happened at the last moment until `t`, in order, each with what led to it."""
+    """Return the events of the last instant up to `t` at which anything happened, in order and with their causes."""
     return answer(events_at.at(find(Run, run_id), t, since, limit))

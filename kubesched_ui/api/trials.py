@@ -1,4 +1,4 @@
-"""The trials of preemption in a cycle. See docs/debugger.md."""
+"""The preemption dry run of a cycle. See docs/debugger.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ router = Router(tags=["debugger"])
 
 
 class Trial(Schema):
-    """One step: all pods of lower priority leave the node, or one of them is put back."""
+    """One step: all pods of lower priority are removed from the node, or one of them is reprieved."""
 
     do: str = Field(description="remove or reprieve")
     pods: list[str] = Field(description="Who leaves, most important first; or the one that is put back")
@@ -48,7 +48,7 @@ class Tried(Schema):
 
 
 class TrialsTold(Schema):
-    """Documented here; the answer is encoded at once."""
+    """Schema for the API documentation only; the response is encoded directly."""
 
     pod: str
     cycle: int
@@ -73,7 +73,9 @@ class TrialsAsked(Schema):
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/trials", response={200: TrialsTold, **REFUSALS, 409: Refusal})
 def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[TrialsAsked]) -> HttpResponse:
-    """Each victim's trial removal and reprieve on one node, made again in the cluster before the cycle."""
+    """Return each removal and reprieve of the preemption dry run on one node, repeated on the cluster before the
+    cycle.
+    """
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)
     told = provenance.trials_of(run, cycle, asked.node, asked.page)

@@ -1,4 +1,4 @@
-"""Upgrade previews: what other releases would do with a scenario. See docs/debugger.md."""
+"""Upgrade previews: the decisions of other releases for a scenario. See docs/debugger.md."""
 
 from __future__ import annotations
 
@@ -120,15 +120,16 @@ STEPS = Query("true", description="false: how far it is, without the steps.")
 
 @router.post("/scenarios/{int:scenario_id}/upgrades", response={202: UpgradeStarted, **REFUSALS})
 def start_upgrade(request: HttpRequest, scenario_id: int, wanted: UpgradeIn) -> Status[Upgrade]:
-    """Starts a run for each release, all else alike (runs that are there already are taken), and finds then, from each
-    release to the next, the pods that come to something else, with the changes that do it."""
+    """Start one run per release with the same settings, reusing existing runs. Then find, for each pair of
+    consecutive releases, the pods whose outcome changes and the behaviour changes that cause it.
+    """
     with transaction.atomic():
         return Status(202, services.create_upgrade(find(Scenario, scenario_id), wanted.releases, wanted.every))
 
 
 @router.get("/scenarios/{int:scenario_id}/upgrades", response={200: list[UpgradeOut], **REFUSALS})
 def list_upgrades(request: HttpRequest, scenario_id: int) -> QuerySet[Upgrade]:
-    """The newest first."""
+    """List the upgrade previews of a scenario, newest first."""
     found: QuerySet[Upgrade] = find(Scenario, scenario_id).upgrades.all()[:100]
     return found
 
@@ -141,7 +142,7 @@ def upgrade(request: HttpRequest, number: int, steps: Literal["true", "false"] =
 
 @router.post("/upgrades/{int:number}/cancel", response={200: UpgradeOut, **REFUSALS})
 def cancel_upgrade(request: HttpRequest, number: int) -> Upgrade:
-    """Asks for the preview to stop, and for the runs that it alone waits for; what is known stays."""
+    """Cancel the preview, and the runs that only this preview waits for. Finished steps are kept."""
     found: Upgrade = find(Upgrade, number)
     services.cancel(found)
     return found
@@ -149,6 +150,6 @@ def cancel_upgrade(request: HttpRequest, number: int) -> Upgrade:
 
 @router.delete("/upgrades/{int:number}", response={204: None, **REFUSALS})
 def delete_upgrade(request: HttpRequest, number: int) -> Status[None]:
-    """Deletes the preview. Its runs stay."""
+    """Delete the preview. Its runs are kept."""
     find(Upgrade, number).delete()
     return Status(204, None)

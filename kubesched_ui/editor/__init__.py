@@ -1,1 +1,1 @@
-"""The composer: a scenario as text, read as it is typed, checked, drawn, and changed by forms."""
+"""Scenario editor back end: parses, validates, previews and edits the YAML text of a scenario."""

@@ -1,4 +1,4 @@
-"""A text as the page shows it: its objects with their lines, what is wrong, what it means, the picture."""
+"""Full analysis of a text: its objects with their lines, problems, explanations and the preview of the cluster."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from kubesched_ui.editor.yaml_documents import Document, Place, Text, place_of, 
 
 
 def reading(text: str) -> dict[str, Any]:
-    """{things, scenario, config, effective, release, problems, errors, more, picture}. Raises InputError for a text too
-    large.
+    """Return {things, scenario, config, effective, release, problems, errors, more, picture}. Raises InputError for a
+    text that is too large.
 
-    A thing: {kind, api, namespace, name, lines: [first, last], value, says: [[path, sentence]], bad: number of errors}.
-    A problem: {severity, line, column, end, message, fix, value: whether the fix is of the value that stands behind,
-    thing: its number or null}, lines and columns from 0. `release`: the one that configures the scheduler.
+    A thing is {kind, api, namespace, name, lines: [first, last], value, says: [[path, sentence]], bad: number of
+    errors}. A problem is {severity, line, column, end, message, fix, value, thing}: lines and columns start at 0,
+    `value` says whether the fix replaces the value and not the key, `thing` is the number of the object or null.
+    `release`: the release that the scheduler configuration is checked against.
     """
     read_text = read(text)
     things = things_of(read_text)
@@ -47,8 +48,9 @@ def reading(text: str) -> dict[str, Any]:
 
 
 def _of_documents(text: Text, things: Things) -> list[dict[str, Any]]:
-    """What is wrong with documents as such: they cannot be read, hold no object, are a scenario or configuration that
-    a run would refuse."""
+    """Return the problems of whole documents: unreadable YAML, no object, or a scenario or configuration that a run
+    would reject.
+    """
     problems = []
     for document in text.documents:
         if document.problem:
@@ -99,7 +101,7 @@ def _thing(thing: Thing, document: Document, bad: int) -> dict[str, Any]:
 
 
 def _scenario(text: Text, things: Things) -> dict[str, Any] | None:
-    """The document of kind Scenario without its objects, which are things."""
+    """Return the Scenario document without its objects, which are listed as things."""
     if things.scenario < 0:
         return None
     document = text.documents[things.scenario]
@@ -110,7 +112,7 @@ def _scenario(text: Text, things: Things) -> dict[str, Any] | None:
 
 
 def _config(text: Text, things: Things) -> dict[str, Any] | None:
-    """The configuration that is a document of its own: of several the last counts, as in an upload."""
+    """Return the configuration that is a document of its own. The last one counts, as in an upload."""
     if not things.configs:
         return None
     document = text.documents[things.configs[-1]]

@@ -1,7 +1,7 @@
-"""What an API server demands of a value beside its type: names, labels, operators that go with values, ranges.
+"""Validation of values as by the API server, beyond their types: names, labels, operators and their values, ranges.
 
-A rule looks at one value of its type; values of the wrong type are told elsewhere (`checks.py`) and passed over here.
-Source: pkg/apis/core/validation, pkg/apis/apps/validation, apimachinery's validation of labels and names.
+A rule checks one value of its type and ignores values of the wrong type, which schema_validation.py reports.
+Sources: pkg/apis/core/validation, pkg/apis/apps/validation, and the label and name validation of apimachinery.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Rule = Callable[[dict[str, Any], Path, Found], None]
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _KEY = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_OF_LABELS = {"Namespace", "Service"}  # whose names are labels, not subdomains
+_OF_LABELS = {"Namespace", "Service"}  # kinds whose names are DNS labels and not subdomains
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 SELECTS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 SELECTS_NODES = {**SELECTS, "Gt": True, "Lt": True}
 
 
 def name(kind: str, metadata: dict[str, Any], path: Path, found: Found) -> None:
-    """Of an object, and its namespace."""
+    """Check the name and namespace of an object."""
     given, namespace = metadata.get("name"), metadata.get("namespace")
     if isinstance(given, str):
         if kind in _OF_LABELS:
@@ -59,7 +59,7 @@ def _at_least(value: dict[str, Any], field: str, least: int, path: Path, found: 
 
 
 def _key(key: str) -> str:
-    """Why a key of a label or taint is none, "" if it is one."""
+    """Return why the key of a label or taint is invalid, or ""."""
     prefix, slash, rest = key.rpartition("/")
     if slash and (not _SUBDOMAIN.fullmatch(prefix) or len(prefix) > 253):
         return f'"{shown(key)}" cannot be a key: what is before / must be a domain such as example.com'

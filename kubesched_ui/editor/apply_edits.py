@@ -1,4 +1,4 @@
-"""What a form asks for, done to a text: objects changed, added, removed; the scenario and the configuration set."""
+"""Applies form edits to a text: changes, adds and removes objects, and sets the scenario and the configuration."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ Change = dict[str, Any]
 
 
 class _Working:
-    """The values of a text's documents while they are being changed; None for one that is gone."""
+    """The values of a text's documents during an edit."""
 
     def __init__(self, text: Text, things: Things) -> None:
         self.text, self.things = text, things
         self.values = [copy.deepcopy(document.value) for document in text.documents]
         self.gone: set[int] = set()
-        self.removed: dict[int, list[int]] = {}  # document -> elements of its list
-        self.added: dict[int, list[Any]] = {}  # after which document, -1 for before the first -> values
-        self.more: dict[int, list[tuple[int, Any]]] = {}  # document -> (after which element of its list, value)
+        self.removed: dict[int, list[int]] = {}  # document -> removed elements of its list
+        self.added: dict[int, list[Any]] = {}  # document after which to insert (-1: at the start) -> new values
+        # document -> (element of its list after which to insert, value)
+        self.more: dict[int, list[tuple[int, Any]]] = {}
 
     def set(self, document: int, path: Path, value: Any) -> None:
         if not path:
@@ -38,7 +39,7 @@ class _Working:
         held[path[-1]] = value
 
     def add(self, value: Any, after: int | None) -> None:
-        """Behind an object, or at the end: into the list that the others are in, or as a document of its own."""
+        """Add a value after an object or at the end: to the list of that object, or as a new document."""
         objects = self.things.objects
         thing = objects[after] if after is not None else (objects[-1] if objects else None)
         if thing is not None and thing.path:
@@ -60,7 +61,7 @@ class _Working:
             self.removed.setdefault(thing.document, []).append(index)
 
     def lines(self) -> list[list[str]]:
-        """Of each document, and of what comes between."""
+        """Return the lines of each document and of the new documents."""
         found: list[list[str]] = []
         for value in self.added.get(-1, ()):
             found.append(new_document(value, first=not found))
@@ -94,7 +95,7 @@ class _Working:
 
     @staticmethod
     def _tidied(found: list[list[str]]) -> list[list[str]]:
-        """Without blank lines where a document begins right behind them at the end of the text."""
+        """Remove blank lines at the end of a document if another document follows."""
         for lines, after in pairwise(found):
             while after and after[0].startswith("---") and len(lines) > 1 and not lines[-1].strip():
                 lines.pop()
@@ -106,11 +107,11 @@ class _Working:
 
 
 def changed(text: str, changes: Any) -> dict[str, Any] | None:
-    """The lines that a text gets by `changes`, as `writing.edits` tells them; None if it stays as it is.
+    """Return the changed lines as `yaml_edit.edits` does, or None if nothing changes. Raises InputError.
 
-    A change is one of {"thing": number, "value": object}, {"thing": number, "remove": true},
-    {"add": object, "after": number or null}, {"scenario": document or null}, {"config": document or null}; numbers are
-    those of `reading` of the same text. Raises InputError.
+    A change is one of {"thing": number, "value": object}, {"thing": number, "remove": true}, {"add": object,
+    "after": number or null}, {"scenario": document}, {"config": document or null}. Numbers are those of `reading`
+    of the same text.
     """
     before = read(text)
     things = things_of(before)
@@ -154,7 +155,7 @@ def _object(value: Any, field: str) -> dict[str, Any]:
 
 
 def _scenario(value: Any, working: _Working) -> None:
-    """Sets what the scenario says beside its objects; they stay. One that says nothing more is taken away."""
+    """Set the scenario document. Its objects are kept."""
     at = working.things.scenario
     value = _object(value, "scenario")
     value = {"apiVersion": OUR_API, "kind": SCENARIO_KIND, **value}
@@ -173,7 +174,7 @@ def _scenario(value: Any, working: _Working) -> None:
 
 
 def _config(value: Any, working: _Working) -> None:
-    """Sets the configuration that is a document of its own, or takes it away."""
+    """Set the configuration that is a document of its own, or remove it."""
     configs = working.things.configs
     if value is None:
         working.gone.update(configs)

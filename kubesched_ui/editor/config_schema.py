@@ -1,4 +1,4 @@
-"""What may stand in a scheduler's configuration, as the core tells it, spelled as in the table of Kubernetes' types."""
+"""Schema of the scheduler configuration API, in the format of the Kubernetes schema table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from scheduler_core.releases import RELEASES
 
 @cache
 def configurations() -> dict[str, Any]:
-    """{versions: API version -> type, args: API version -> plugin -> type, types, releases: release -> API version ->
-    plugin -> extension points}. A field that such a type does not have is an error (`strict`)."""
+    """Return the schema of all configuration versions.
+
+    The result is {versions: API version -> type, args: API version -> plugin -> type, types, releases: release ->
+    API version -> plugin -> extension points}. An unknown field of such a type is an error (`strict`).
+    """
     versions: dict[str, str] = {}
     args: dict[str, dict[str, str]] = {}
     types: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,6 @@
-"""A scheduler's configuration as it is typed: fields and names at their lines, then what a run would refuse of it."""
+"""Validation of a scheduler configuration: fields and names with their lines, then everything that a run would
+reject.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _PLUGIN = re.compile(r": pluginConfig\[(\d+)\](?: \S*)?$")
 
 
 def check(value: Any, release: Release, path: Path = ()) -> Found:
-    """What is wrong with a configuration, or Policy, that stands at `path` of its document."""
+    """Return the problems of a configuration or Policy at `path` of its document."""
     found = Found()
     version = str(value.get("apiVersion")) if isinstance(value, dict) else ""
     root = configurations()["versions"].get(version)
@@ -45,11 +47,11 @@ def check(value: Any, release: Release, path: Path = ()) -> Found:
 
 
 def loaded(value: dict[str, Any] | str | None, release: Release) -> Configuration:
-    """A configuration as a run would have it, None for the release's own. Raises InputError."""
+    """Load a configuration as a run does; None loads the release's default. Raises InputError."""
     return _loaded(to_yaml(value) if isinstance(value, dict) else value or None, release.name)
 
 
-@lru_cache(maxsize=16)  # it is asked for twice, and stays the same while one types elsewhere
+@lru_cache(maxsize=16)  # it is needed twice per analysis, and does not change while other parts of the text are edited
 def _loaded(text: str | None, release: str) -> Configuration:
     return load(text, get_release(release), unknown="leave_out")
 
@@ -65,7 +67,7 @@ def _core(value: Any, release: Release, path: Path, found: Found) -> None:
 
 
 def place(error: InputError) -> Path:
-    """Where in a configuration an error of the core is."""
+    """Return the position in a configuration of an error of the core."""
     where: Path = ()
     if match := _WHERE.match(error.where):
         where = match[1], int(match[2])
@@ -84,7 +86,7 @@ def _lists(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def _arguments(value: dict[str, Any], path: Path) -> Iterator[tuple[str, Any, Path]]:
-    """(plugin, its arguments, where they are)."""
+    """Yield (plugin, its arguments, their path)."""
     for at, profile in _lists(value.get("profiles"), (*path, "profiles")):
         for place, entry in _lists(profile.get("pluginConfig"), (*at, "pluginConfig")):
             if isinstance(entry.get("name"), str):
@@ -92,18 +94,18 @@ def _arguments(value: dict[str, Any], path: Path) -> Iterator[tuple[str, Any, Pa
 
 
 def _has_args(name: str, release: Release) -> bool:
-    """Whether what a plugin is given is looked at in that release."""
+    """Whether the release has the plugin and reads its arguments."""
     return any(name == plugin for plugin, _ in release.default_plugins)
 
 
 def _offered(version: str, release: Release) -> Iterable[str]:
-    """Plugins that there are; where the release does not read that version, those of any release."""
+    """Return the available plugins; those of any release if this release does not read the version."""
     here = configurations()["releases"].get(release.name, {})
     return here.get(version) or known_plugins(PLUGINS)
 
 
 def _names(value: dict[str, Any], version: str, release: Release, path: Path, found: Found) -> None:
-    """Names of plugins that the release does not have: they are left out."""
+    """Warn about plugins that the release does not have. They are left out."""
     offered = _offered(version, release)
     for at, profile in _lists(value.get("profiles"), (*path, "profiles")):
         places = [*_lists(profile.get("pluginConfig"), (*at, "pluginConfig"))]
@@ -122,7 +124,7 @@ def _names(value: dict[str, Any], version: str, release: Release, path: Path, fo
 def _unknown(name: str, path: Path, version: str, release: Release, found: Found) -> None:
     known = known_plugins(PLUGINS)
     if is_usable(name, release, version.rpartition("/")[2], known) and not is_inside(name, release):
-        return  # of a later release; the core takes it
+        return  # a plugin of a later release, which the core accepts
     meant = near(name, _offered(version, release))
     what = what_is(name, known)
     hint = f"; did you mean {meant}?" if meant else f" ({what})" if what else ""

@@ -1,4 +1,4 @@
-"""What each scheduling constraint of a pod means, in one plain sentence."""
+"""Explains each scheduling constraint of a pod in one plain sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Said = tuple[Path, str]
 
 
 def sentences(obj: dict[str, Any]) -> Iterator[Said]:
-    """(path in the object, sentence) of each constraint; what has a wrong shape is passed over."""
+    """Yield (path in the object, sentence) for each constraint. Values of a wrong shape are ignored."""
     path = TEMPLATES.get(str(obj.get("kind")), ())
     spec: Any = obj
     for step in path:
@@ -39,7 +39,7 @@ def sentences(obj: dict[str, Any]) -> Iterator[Said]:
 
 
 def of_spec(spec: dict[str, Any]) -> Iterator[Said]:
-    """Of a pod's spec."""
+    """Yield the sentences of a pod spec."""
     if name := spec.get("nodeName"):
         yield ("nodeName",), f"It is on node {shown(name)} from the beginning; the scheduler is not asked."
     if labels := _map(spec.get("nodeSelector")):
@@ -85,7 +85,7 @@ def _pod_affinity(affinity: dict[str, Any], path: Path, near: bool) -> Iterator[
 
 
 def spread(one: dict[str, Any]) -> str:
-    """Of a topology spread constraint."""
+    """Explain a topology spread constraint."""
     domain, skew = _domain(one), one.get("maxSkew", 1)
     selected = _selected(one)
     if one.get("labelSelector") is None:
@@ -99,7 +99,7 @@ def spread(one: dict[str, Any]) -> str:
 
 
 def toleration(one: dict[str, Any]) -> str:
-    """Of a toleration."""
+    """Explain a toleration."""
     key, value, effect = one.get("key"), one.get("value"), one.get("effect")
     if not key:
         what = "any taint"
@@ -136,7 +136,7 @@ def _requirement(one: dict[str, Any]) -> str:
 
 
 def _selected(term: dict[str, Any]) -> str:
-    """Which pods, as what follows "pod": `with app=web in namespace a`."""
+    """Describe the selected pods with words that follow "pod": `with app=web in namespace a`."""
     selector = term.get("labelSelector")
     if not isinstance(selector, dict):
         return "that nothing selects, as there is no labelSelector,"

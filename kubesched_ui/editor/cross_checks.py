@@ -1,4 +1,4 @@
-"""What is wrong with a text as a whole: names that occur twice, names of what is not there, the scenario, its plan."""
+"""Checks across objects: duplicate names, references to missing objects, the scenario and its timeline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FIELDS = [field.encode_name for field in msgspec.structs.fields(Spec)]
 
 
 def check(things: Things) -> dict[int, Found]:
-    """Number of an object -> what is wrong with it among the others."""
+    """Return the problems of each object that concern other objects."""
     names = _names(things.objects)
     found: dict[int, Found] = {}
     seen: dict[Key, int] = {}
@@ -45,7 +45,7 @@ def check(things: Things) -> dict[int, Found]:
 
 
 def key_of(thing: Thing) -> Key:
-    """Kind, namespace, name."""
+    """Return kind, namespace and name."""
     kind = KINDS.get(thing.kind)
     return thing.kind, (thing.namespace or "default") if kind and kind.namespaced else "", thing.name
 
@@ -55,7 +55,9 @@ def _names(objects: list[Thing]) -> set[Key]:
 
 
 def _refers(thing: Thing, names: set[Key], found: Found) -> None:
-    """Names of what is not in the text. It may come in time, so these are warnings."""
+    """Warn about references to objects that are not in the text. They are not errors, because such objects may be
+    created later.
+    """
     at = TEMPLATES.get(thing.kind)
     spec: Any = thing.value
     for step in at or ():
@@ -79,7 +81,9 @@ def _refers(thing: Thing, names: set[Key], found: Found) -> None:
 
 
 def check_scenario(document: Document, things: Things, release: Release) -> Found:
-    """What a run would refuse of what the scenario says beside its objects. `release`: the one that it names."""
+    """Return what a run would reject in the scenario apart from its objects. `release`: the one that the scenario
+    names.
+    """
     found = Found()
     value = document.value
     metadata, spec = value.get("metadata"), value.get("spec")

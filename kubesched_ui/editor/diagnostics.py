@@ -1,4 +1,4 @@
-"""What is wrong with an object, and where in it."""
+"""Diagnostic records: what is wrong with an object, and where."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`path`: in its document. `fix`: the word that was probably meant, "" if none is known; `value`: in the place of
-    the value, else of the key."""
+    """A problem at `path` of its document. `fix`: the probably intended word, or "". `value`: whether the fix
+    replaces the value and not the key.
+    """
 
     path: Path
     message: str
@@ -25,12 +26,12 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """Naming the field."""
+        """The message with the path of the field."""
         return f"{shown(spelled(self.path))}: {self.message}" if self.path else self.message
 
 
 class Found(list[Problem]):
-    """Problems as they are found."""
+    """A list of problems."""
 
     def error(self, path: Sequence[str | int], message: str, fix: str = "", value: bool = False) -> None:
         self.append(Problem(tuple(path), message, "error", fix, value))

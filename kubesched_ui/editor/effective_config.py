@@ -1,4 +1,4 @@
-"""The scheduler's configuration as it takes effect: what scores and how much, beside what the release has."""
+"""The effective scheduler configuration: score plugins and their weights, compared with the release's default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scheduler_core.releases import NEWEST, Release, get_release
 
 
 def release_of(text: Text, things: Things) -> Release:
-    """The release that the scenario names, else the newest."""
+    """Return the release that the scenario names, else the newest."""
     spec = _spec(text, things)
     try:
         return get_release(str(spec.get("kubernetes") or NEWEST))
@@ -22,8 +22,11 @@ def release_of(text: Text, things: Things) -> Release:
 
 
 def effective(text: Text, things: Things) -> dict[str, Any] | None:
-    """{profiles: [{name, score: [{name, weight, usual}]}], appends}; None where it cannot be read, or the release has
-    predicates. `usual`: the release's own weight; `appends`: a default that is enabled again has to be disabled, too.
+    """Return {profiles: [{name, score: [{name, weight, usual}]}], appends}, or None if the configuration cannot be
+    read or the release uses predicates.
+
+    `usual`: the release's default weight. `appends`: whether enabling a default plugin again requires disabling it
+    as well.
     """
     release = release_of(text, things)
     if release.predicates:

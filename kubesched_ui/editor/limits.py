@@ -1,15 +1,15 @@
-"""How much the composer takes: less than an upload, as it is read again with every key."""
+"""Size limits of the editor. They are lower than those of uploads, because the text is analysed after every change."""
 
 from __future__ import annotations
 
 from kubesched_ui.ingest.limits import Limits
 
-MAX_BYTES = 1_000_000  # of the text
-SMALL = 4_000  # characters: what the slowest of that size costs is little to whoever else asks
+MAX_BYTES = 1_000_000  # size of the text
+SMALL = 4_000  # characters; even the slowest text of this size has little effect on other users
 MAX_THINGS = 5_000  # objects and documents
-MAX_PROBLEMS = 200  # that are told
-MAX_CHANGES = 1_000  # of one request
-MAX_BODY = 3 * MAX_BYTES  # of a request: the text as JSON, and what is to be changed
+MAX_PROBLEMS = 200  # reported problems
+MAX_CHANGES = 1_000  # changes per request
+MAX_BODY = 3 * MAX_BYTES  # size of a request: the text as JSON, and the changes
 
 LIMITS = Limits(
     max_bytes=MAX_BYTES,

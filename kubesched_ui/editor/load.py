@@ -1,4 +1,4 @@
-"""A stored scenario as the text that the composer opens: what it says of itself, then a document for each object."""
+"""Converts a stored scenario to the editor's text: the Scenario document, then one document per object."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BETWEEN = "---\n"
 
 
 def text_of(scenario: Scenario) -> str:
-    """Raises InputError for one that is larger than the composer takes."""
-    # a version that there is no release of cannot be asked for: the nodes tell it
+    """Return the text of a scenario. Raises InputError if it is larger than the editor accepts."""
+    # a version without a release cannot be requested; the nodes still contain it
     version = scenario.kubernetes if own_release(scenario) else ""
     about = (scenario.description, version, scenario.config, scenario.time)
     document = scenario_document(scenario.name, (), *about)
@@ -26,7 +26,7 @@ def text_of(scenario: Scenario) -> str:
     for obj in scenario.objects_of():
         if obj.get("kind") == "Event":
             continue
-        if obj.get("kind") == "CSINode":  # servers write null where there are none, which is not stored
+        if obj.get("kind") == "CSINode":  # servers write null for an empty list, and nulls are not stored
             obj["spec"] = {"drivers": []} | (obj.get("spec") or {})
         parts.append(to_yaml(obj))
         size += len(parts[-1]) + len(BETWEEN)

@@ -1,4 +1,6 @@
-"""What a text holds: objects, each a document of its own or an element of a list, the scenario, the configuration."""
+"""Index of the objects in a text. An object is a document of its own or an element of a list. The scenario and the
+configurations are indexed separately.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ OBJECTS: Path = ("spec", "objects")
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """An object of the text. `document`: which; `path`: where in it, () for the whole of it."""
+    """An object of the text. `document`: its document; `path`: its path there, () for the whole document."""
 
     document: int
     path: Path
@@ -42,8 +44,11 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Things:
-    """`scenario`: the document that says what happens, -1 if there is none; `configs`: those that configure the
-    scheduler; `objects`: all others; `odd`: (document, path) of what is no object at all."""
+    """The content of a text.
+
+    `scenario`: number of the Scenario document, or -1. `configs`: documents that configure the scheduler.
+    `objects`: all other objects. `odd`: (document, path) of values that are not objects.
+    """
 
     scenario: int
     configs: list[int]
@@ -52,7 +57,7 @@ class Things:
 
 
 def text_of(value: Any) -> str:
-    """Text as it is, everything else as ""."""
+    """Return a string unchanged, and "" for any other value."""
     return value if isinstance(value, str) else ""
 
 
@@ -62,7 +67,7 @@ def _metadata(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def things_of(text: Text) -> Things:
-    """Raises InputError for more objects than the composer takes."""
+    """Index a text. Raises InputError if it has too many objects."""
     scenario, configs, odd = -1, [], []
     objects: list[Thing] = []
     for number, document in enumerate(text.documents):
@@ -83,12 +88,12 @@ def things_of(text: Text) -> Things:
 
 
 def is_scenario(value: Any) -> bool:
-    """Whether a document is one of ours."""
+    """Whether a document is a Scenario of this product."""
     return isinstance(value, dict) and value.get("kind") == SCENARIO_KIND and value.get("apiVersion") in (OUR_API, None)
 
 
 def list_of(value: Any) -> Path | None:
-    """Where in a document its list of objects stands; None if it is an object itself."""
+    """Return the path of a document's list of objects, or None if the document is itself an object."""
     if isinstance(value, list):
         return ()
     if is_scenario(value):
@@ -114,7 +119,7 @@ def _objects(value: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def lines_of(document: Document, path: Path) -> tuple[int, int]:
-    """The first and last line, of the text, of what stands at a path of a document."""
+    """Return the first and last lines in the text of the value at a path."""
     node = node_of(document.tree, path)
     first: int = node.start_mark.line
     return document.line + first, document.line + max(first, last_line(node, document.lines))

@@ -1,4 +1,4 @@
-"""The cluster that a text describes, in the columns that the map draws (`static/js/map/cluster_model.js`)."""
+"""Preview of the cluster that a text describes, in the column format of the map (`static/js/map/cluster_model.js`)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from scheduler_core.snapshot.workload_pods import number_of_pods
 from scheduler_core.virtual_time.object_diff_text import taint_text
 
 PENDING, BOUND = 1, 3
-MAX_CELLS = 200_000  # nodes times keys of labels
+MAX_CELLS = 200_000  # limit of nodes times label keys
 Index = dict[str, int]
 
 
 class _Columns:
-    """Values that differ, each kept once."""
+    """A column dictionary that stores each distinct value once."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -36,8 +36,10 @@ class _Columns:
 
 
 def picture(things: Sequence[Thing]) -> dict[str, Any]:
-    """As `/api/runs/{id}/map` answers, of a cluster in which nothing has been placed yet; `waiting`: how many pods are
-    to be placed, those of workloads too."""
+    """Return the cluster in the format of `/api/runs/{id}/map`, before anything is placed.
+
+    `waiting`: number of pods to place, including those of workloads.
+    """
     objects = [decoded for thing in things if (decoded := _decoded(thing)) is not None]
     nodes = list({obj.metadata.name: obj for obj in objects if isinstance(obj, Node)}.values())
     pods = list({obj.key: obj for obj in objects if isinstance(obj, Pod)}.values())
@@ -68,7 +70,7 @@ def _decoded(thing: Thing) -> Any:
 
 
 def _replicas(thing: Thing, nodes: list[Node]) -> int:
-    """The pods that a workload would make."""
+    """Return the number of pods that a workload would create."""
     try:
         if not (makes_pods(thing.value) and is_typed(thing.value)):
             return 0
@@ -96,7 +98,7 @@ def _nodes(nodes: list[Node]) -> dict[str, Any]:
 
 
 def _common(nodes: list[Node]) -> list[str]:
-    """Keys of labels that the map may group by: those of the most nodes, no more than fit in MAX_CELLS."""
+    """Return the label keys by which the map can group nodes: the most frequent ones, limited by MAX_CELLS."""
     keys = Counter(key for node in nodes for key in node.metadata.labels)
     return [key for key, _ in keys.most_common(MAX_CELLS // max(1, len(nodes)))]
 

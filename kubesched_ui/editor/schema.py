@@ -1,6 +1,6 @@
-"""Kubernetes' own schema as a table: which kinds there are, which fields each type has, what these hold.
+"""The Kubernetes schema as a table: kinds, the fields of each type, and the types of the fields.
 
-Made by `scripts/kubernetes_schema.py`, which says what its types mean.
+`scripts/kubernetes_schema.py` generates the table and documents its type names.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ FILE = Path(__file__).with_name("kubernetes.json")
 
 @cache
 def table() -> dict[str, Any]:
-    """The whole of it: {release, kinds, others, types}."""
+    """Return the whole table: {release, kinds, others, types}."""
     loaded: dict[str, Any] = json.loads(FILE.read_text())
     return loaded
 
 
 def type_of(kind: str, api: str) -> str:
-    """The type of a kind that is kept, as it is served today whatever version is named; "" for all others."""
+    """Return the type of a supported kind, as served today for every version; "" for other kinds."""
     found = lookup(kind, api)
     if found is None:
         return ""
@@ -43,7 +43,7 @@ def _type(name: str) -> dict[str, Any]:
 
 
 def fields_of(name: str) -> dict[str, list[str]] | None:
-    """Field -> [what it holds, what it is], None for what is no type of the table or of a configuration."""
+    """Return field -> [type, description], or None for an unknown type."""
     return _type(name).get("fields")
 
 
@@ -53,24 +53,25 @@ def required_of(name: str) -> list[str]:
 
 
 def is_strict(name: str) -> bool:
-    """Whether a field that the type does not have is refused, not left out."""
+    """Whether an unknown field of the type is an error. Otherwise it is left out with a warning."""
     return bool(_type(name).get("strict"))
 
 
 def versions_of(kind: str) -> list[str]:
-    """The API versions that a kind is served under today."""
+    """Return the API versions that serve a kind today."""
     return list(table()["kinds"].get(kind, ()))
 
 
 def known(kind: str) -> bool:
-    """Whether an API server has this kind at all."""
+    """Whether an API server has this kind."""
     return kind in KINDS or kind in table()["kinds"] or kind in table()["others"]
 
 
 @cache
 def completing() -> bytes:
-    """The table as the editor completes by it, as JSON: with what our own documents of kind Scenario hold, and what
-    configurations of the scheduler do (`scheduler`: {kind, args, releases} of `configurations`)."""
+    """Return the schema for completion in the editor, as JSON: the Kubernetes table, the types of our Scenario
+    documents, and the scheduler configuration (`scheduler`: {kind, args, releases} of `configurations`).
+    """
     scheduler = dict(configurations())
     versions, types = scheduler.pop("versions"), scheduler.pop("types")
     described = json_schema()["$defs"]
@@ -90,7 +91,7 @@ def _ours(name: str) -> str:
 
 
 def _held(told: dict[str, Any]) -> str:
-    """What a field holds, of a JSON schema, as the table spells it."""
+    """Return the type of a field of a JSON schema in the notation of the table."""
     if some := [one for one in told.get("anyOf", ()) if one.get("type") != "null"]:
         return _held(some[0])
     if ref := told.get("$ref"):
@@ -102,11 +103,11 @@ def _held(told: dict[str, Any]) -> str:
 
 
 def near(word: str, words: Iterable[str]) -> str:
-    """The one of `words` that was probably meant, "" if none is."""
+    """Return the most similar of `words`, or "" if none is similar."""
     return _near(word.lower()[:100], tuple(words))
 
 
-@lru_cache(maxsize=2_000)  # what a snapshot has wrong it has wrong in each object
+@lru_cache(maxsize=2_000)  # a snapshot repeats the same mistake in every object
 def _near(word: str, words: tuple[str, ...]) -> str:
     by_letters = {one.lower(): one for one in words}
     close = get_close_matches(word, by_letters, 1, 0.7)

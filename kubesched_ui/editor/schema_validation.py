@@ -1,4 +1,4 @@
-"""One object against Kubernetes' schema: what kubectl would refuse is an error, what would be left out a warning."""
+"""Validates one object against the Kubernetes schema. What kubectl rejects is an error; what it drops is a warning."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot import defaults
 
-MOST = 40  # problems of one object
+MOST = 40  # maximum number of problems per object
 NAMES = {"text": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 IS = {"text": str, "integer": int, "number": int | float, "boolean": bool}
 
 
 def check(obj: dict[str, Any], path: Path = ()) -> Found:
-    """What is wrong with an object that stands at `path` of its document."""
+    """Return the problems of an object at `path` of its document."""
     found = Found()
     kind, api = obj.get("kind"), obj.get("apiVersion")
     if not _is_kind(kind, api, path, found):
@@ -43,7 +43,7 @@ def check(obj: dict[str, Any], path: Path = ()) -> Found:
 
 
 def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
-    """Whether there is such a kind in such a version; says what is wrong if not."""
+    """Whether the kind exists in that version. Otherwise add a problem."""
     if not isinstance(kind, str) or not kind:
         found.error((*path, "kind") if kind is not None else path, "kind is missing: Node, Pod, Deployment ...")
         return False
@@ -70,7 +70,7 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Found) -> bool:
 
 
 def _core(obj: dict[str, Any], path: Path, found: Found) -> None:
-    """What the core itself would refuse, of an object that the schema allows."""
+    """Add the problems for which the core would reject an object that is valid by the schema."""
     from kubesched_ui.editor.yaml_documents import steps
 
     try:
@@ -81,11 +81,11 @@ def _core(obj: dict[str, Any], path: Path, found: Found) -> None:
         found.error((*path, *steps(error.field)), shown(error.problem))
 
 
-# ---- the shape
+# ---- types
 
 
 def walk(name: str, value: Any, path: Path, found: Found) -> None:
-    """`value` against a type that `schema.fields_of` knows; null is as good as nothing."""
+    """Check `value` against a type that `schema.fields_of` knows. Null counts as missing."""
     if value is None or name == "any" or len(found) > MOST:
         return
     if name[0] == "[":
@@ -115,7 +115,7 @@ def _plain(name: str, value: Any, path: Path, found: Found) -> None:
 
 
 def told(value: Any) -> str:
-    """A value in few words."""
+    """Describe a value in a few words."""
     if isinstance(value, dict):
         return "a map"
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Analyzes and edits texts: small ones here, large ones in a worker process with limits of memory and time.
+"""Analyses and edits texts: small ones in this process, large ones in a worker process with memory and time limits.
 
-Of the texts of one page only the newest counts: a newer one cancels the one before.
+Only the newest text of a page matters: a newer text cancels the previous one.
 """
 
 from __future__ import annotations
@@ -20,31 +20,33 @@ from kubesched_ui.offload.pool import Cancelled, Crashed, OutOfMemory, Ticket, T
 from kubesched_ui.offload.pools import get_pool
 from scheduler_core.errors import InputError
 
-GRACE_SECONDS = 1.0  # for a superseded text to finish; about what the start of another worker takes
+GRACE_SECONDS = 1.0  # time for a superseded text to finish; about as long as starting another worker
 
-_newest: dict[str, Ticket] = {}  # page -> the ticket of its newest text
+_newest: dict[str, Ticket] = {}  # page -> ticket of its newest text
 _lock = threading.Lock()
 
 
 class Superseded(Exception):
-    """A newer text of the same page came."""
+    """A newer text of the same page was sent."""
 
 
 def read(text: str, page: str = "") -> bytes:
-    """Return what `reading` finds as JSON. `page`: any word that names the page. Raises InputError for a text that is
-    too large or takes too much, Superseded, and PoolBusy."""
+    """Return the result of `reading` as JSON. `page`: any string that identifies the page.
+
+    Raises InputError for a text that is too large or needs too many resources, Superseded, and PoolBusy.
+    """
     with _newest_of(page) as ticket:
         return _run(ticket, worker.analyze, text)
 
 
 def change(text: str, changes: Any) -> bytes:
-    """Return the edit of `changed` as JSON. Raises as `read`, and what `changed` raises."""
+    """Return the edit of `changed` as JSON. Raises the same errors as `read`, and those of `changed`."""
     return _run(Ticket("text"), worker.apply_edits, text, changes)
 
 
 @contextmanager
 def _newest_of(page: str) -> Iterator[Ticket]:
-    """Make a ticket for the newest text of a page and cancel the one before."""
+    """Create a ticket for the newest text of a page and cancel the previous one."""
     ticket = Ticket("text", current_viewer.owner_id())
     if not page:
         yield ticket
@@ -63,7 +65,7 @@ def _newest_of(page: str) -> Iterator[Ticket]:
 
 
 def _supersede(ticket: Ticket) -> None:
-    """Cancel a text that waits now, and one that is read after its grace."""
+    """Cancel a waiting text at once, and a running one after a grace period."""
     grace = ticket.started + GRACE_SECONDS - time.monotonic() if ticket.started else 0.0
     timer = threading.Timer(max(0.0, grace), lambda: get_pool("editor").cancel(ticket))
     timer.daemon = True
@@ -73,7 +75,8 @@ def _supersede(ticket: Ticket) -> None:
 def _run(ticket: Ticket, function: Callable[..., bytes], text: str, *args: Any) -> bytes:
     if len(text) > MAX_BYTES:
         raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the most that the composer takes")
-    if not settings.BESIDE or (len(text) <= SMALL and "*" not in text):  # aliases may make much of little
+    # with aliases, a small text can become very large
+    if not settings.BESIDE or (len(text) <= SMALL and "*" not in text):
         return function(text, *args)
     try:
         text.encode()

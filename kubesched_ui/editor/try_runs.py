@@ -1,7 +1,7 @@
-"""What is composed becomes a scenario, and a run of it.
+"""Stores an edited text as a scenario and runs it.
 
-Of those that were made to be run, and not to be kept, the latest few stay: two tries can be compared, ten do not fill
-the list.
+Scenarios that are created only for a run are temporary: the latest few are kept, so that two can be compared
+without filling the list.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.scenarios import uploads
 from scheduler_core.errors import InputError
 
-TRIES = 5  # that are kept
+TRIES = 5  # number of temporary scenarios kept
 UNNAMED = "Composed cluster"
 
 
 def stored(text: str) -> Scenario:
-    """The text as a scenario. Raises InputError for one with errors, and what `service.read` and uploads raise."""
+    """Store the text as a scenario. Raises InputError if it has errors, and the errors of `service.read` and of
+    uploads.
+    """
     read = msgspec.json.decode(service.read(text))
     if read["errors"]:
         first = next(problem for problem in read["problems"] if problem["severity"] == "error")
@@ -35,7 +37,9 @@ def stored(text: str) -> Scenario:
 
 
 def tried(text: str, before: Iterable[int] = ()) -> Run:
-    """A run of the text with what suits it. `before`: earlier tries, of which too old ones go. Raises as `stored`."""
+    """Run the text with default settings. `before`: earlier temporary scenarios; the oldest are deleted. Raises as
+    `stored`.
+    """
     scenario = stored(text)
     try:
         with transaction.atomic():
@@ -48,7 +52,9 @@ def tried(text: str, before: Iterable[int] = ()) -> Run:
 
 
 def forget(numbers: Iterable[int]) -> None:
-    """Deletes tries of who asks, with their runs; pinned ones, and those with pinned or shared runs, stay."""
+    """Delete temporary scenarios of the current user with their runs. Scenarios that are pinned or shared, or that
+    have pinned, shared or unfinished runs, are kept.
+    """
     mine = Scenario.objects.filter(pk__in=list(numbers), origin=Scenario.Origin.COMPOSED, pinned=False)
     for scenario in mine.filter(owner_id=current_viewer.owner_id()):
         runs = scenario.runs.all()
@@ -58,7 +64,7 @@ def forget(numbers: Iterable[int]) -> None:
 
 
 def _shared(scenario: Scenario) -> bool:
-    """Whether somebody else sees it, or a run of it; nobody does where there are no accounts."""
+    """Whether another user can see the scenario or one of its runs."""
     if not settings.ACCOUNTS:
         return False
     shares: Any = scenario

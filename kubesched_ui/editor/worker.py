@@ -1,4 +1,4 @@
-"""The part of the editor that runs in a worker process, which limits what a hostile text can use.
+"""The part of the editor that runs in a worker process with limits, because a text may be hostile.
 
 Django is not set up here, so a worker starts within a second.
 """
@@ -14,7 +14,7 @@ from kubesched_ui.editor.apply_edits import changed
 
 
 def prepare() -> None:
-    """Do nothing: importing this module loads all that a text needs."""
+    """Do nothing: importing this module loads everything that an analysis needs."""
 
 
 def analyze(text: str) -> bytes:
@@ -23,5 +23,5 @@ def analyze(text: str) -> bytes:
 
 
 def apply_edits(text: str, changes: Any) -> bytes:
-    """Return the edit that applies changes of a form to a text, as JSON."""
+    """Return the edit that applies form changes to a text, as JSON."""
     return msgspec.json.encode(changed(text, changes))

@@ -1,7 +1,7 @@
-"""The text of a scenario, document by document: what each holds, and where in the text everything stands.
+"""Multi-document YAML with positions: the value of each document, and where each part of it is in the text.
 
-Documents are read one by one, so that one that is being typed hides none of the others. What is hostile is refused by
-the reader of uploads (`ingest/yaml_reader.py`) before a tree of places is made of it.
+Documents are parsed separately, so that one incomplete document does not hide the others. The parser of uploads
+(`ingest/yaml_reader.py`) rejects hostile input before a node tree is built.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubesched_ui.ingest.yaml_reader import documents
 from scheduler_core.errors import InputError
 
 Path = tuple[str | int, ...]
-Node = Any  # of PyYAML: ScalarNode, MappingNode, SequenceNode
+Node = Any  # PyYAML's ScalarNode, MappingNode, SequenceNode
 
 _MARKER = re.compile(r"---(\s|$)")
 _BREAK = re.compile(r"\r\n?")
@@ -30,18 +30,19 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Lines and columns count from 0."""
+    """A position in the text. Lines and columns start at 0."""
 
     line: int
     column: int = 0
-    end: int = 0  # column after the last character, 0 where it is not known
+    end: int = 0  # column after the last character, 0 if unknown
 
 
 @dataclass(slots=True)
 class Document:
-    """One document: its lines of the text, `---` included. `value`: None where it is empty or could not be read.
+    """One document with its lines, including `---`.
 
-    `problem`: why it could not, with its place. `tree`: PyYAML's nodes, whose lines count from the document's first.
+    `value`: None if the document is empty or unreadable. `problem`: why it is unreadable, with the position.
+    `tree`: PyYAML's nodes; their lines are relative to the document.
     """
 
     line: int
@@ -69,7 +70,9 @@ class Text:
 
 
 def read(text: str) -> Text:
-    """The documents of a text; what is wrong with one is its `problem`. Raises InputError for one that is too large."""
+    """Parse the documents of a text. An unreadable document has a `problem`. Raises InputError if the text is too
+    large.
+    """
     text = _BREAK.sub("\n", text)
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the most that the composer takes")
@@ -80,14 +83,16 @@ def read(text: str) -> Text:
 
 
 def _split(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """(number of the first line, lines) of each document: `---` at the beginning of a line always begins one."""
+    """Yield (number of the first line, lines) of each document. A `---` at the start of a line always begins a
+    document.
+    """
     starts = [number for number, line in enumerate(lines) if number and _MARKER.match(line)]
     for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
         yield start, lines[start:end]
 
 
 def read_document(line: int, lines: list[str]) -> Document:
-    """The document of these lines, the first of which has this number."""
+    """Parse a document. `line`: number of its first line in the text."""
     document = Document(line, lines)
     text = document.text
     try:
@@ -109,7 +114,7 @@ def read_document(line: int, lines: list[str]) -> Document:
 
 
 def _located(problem: str, line: int) -> tuple[Place, str]:
-    """The line that a refusal names, as a place, and the refusal without it."""
+    """Extract the position from an error message. Return the position and the message without it."""
     match = _LINE.search(problem)
     if match is None:
         return Place(line), problem
@@ -118,11 +123,11 @@ def _located(problem: str, line: int) -> tuple[Place, str]:
     return Place(line + int(match[1]) - 1, int(match[2] or 1) - 1), said
 
 
-# ---- where something stands
+# ---- positions
 
 
 def steps(path: str) -> Path:
-    """`spec.containers[0].name` as ("spec", "containers", 0, "name")."""
+    """Split `spec.containers[0].name` into ("spec", "containers", 0, "name")."""
     found: list[str | int] = []
     for name, index, quoted in _STEP.findall(path):
         found.append(int(index) if index else name or quoted)
@@ -130,7 +135,7 @@ def steps(path: str) -> Path:
 
 
 def spelled(path: Sequence[str | int]) -> str:
-    """("spec", "containers", 0) as `spec.containers[0]`; names with dots in them as `labels['a.b/c']`."""
+    """Format ("spec", "containers", 0) as `spec.containers[0]`; names with dots as `labels['a.b/c']`."""
     out = ""
     for step in path:
         if isinstance(step, int):
@@ -143,7 +148,9 @@ def spelled(path: Sequence[str | int]) -> str:
 
 
 def place_of(document: Document, path: Sequence[str | int]) -> Place:
-    """Where a path stands: its key, or its value in a list; of what is not there, the innermost that is."""
+    """Return the position of a path: of its key, or of its value in a list. For a missing path, return the innermost
+    existing part.
+    """
     node, shown = document.tree, document.tree
     for step in path:
         found = _child(node, step)
@@ -158,7 +165,7 @@ def place_of(document: Document, path: Sequence[str | int]) -> Place:
 
 
 def node_of(tree: Node, path: Sequence[str | int]) -> Node:
-    """The node at a path, None where there is none."""
+    """Return the node at a path, or None."""
     for step in path:
         found = _child(tree, step)
         if found is None:
@@ -168,7 +175,7 @@ def node_of(tree: Node, path: Sequence[str | int]) -> Node:
 
 
 def _child(node: Node, step: str | int) -> tuple[Node, Node] | None:
-    """(what is marked, the node itself) of a member of a map or list."""
+    """Return (node to mark, value node) of a member of a map or list, or None."""
     if isinstance(node, yaml.MappingNode):
         return next(((key, value) for key, value in node.value if key.value == step), None)
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
@@ -177,14 +184,14 @@ def _child(node: Node, step: str | int) -> tuple[Node, Node] | None:
 
 
 def last_line(node: Node, lines: list[str]) -> int:
-    """The last line, of these of its document, that belongs to a node: comments and blank lines after it do not."""
+    """Return the last line of a node, relative to its document, without trailing comments and blank lines."""
     while isinstance(node, yaml.MappingNode | yaml.SequenceNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
     end = node.end_mark
     line = end.line
     if end.column == 0 and line > node.start_mark.line:
-        line -= 1  # a block of text ends where the next line begins
+        line -= 1  # a block scalar ends at the start of the next line
     while line > node.start_mark.line and not lines[min(line, len(lines) - 1)].strip():
         line -= 1
     return int(min(line, len(lines) - 1))

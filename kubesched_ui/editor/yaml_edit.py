@@ -1,7 +1,7 @@
-"""Changes to a text: only the lines of what changes are written anew, comments elsewhere stay.
+"""Edits YAML and preserves comments: only the lines of changed values are rewritten.
 
-What comes out is read again and compared with what was meant; where a change in place would say something else, the
-document is written as a whole.
+The result is parsed again and compared with the intended value. If an in-place edit would give another value, the
+whole document is rewritten.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import yaml
 from kubesched_ui.editor.yaml_documents import Document, Node, Text, last_line, read_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
 
-SHORT = 100  # columns of a map that is written on one line, if it was
+SHORT = 100  # maximum width of a map that is kept on one line
 
 
 class Splice(NamedTuple):
-    """Lines `first` to `last` of a document (`last` < `first`: before `first`) become these."""
+    """Replaces the lines `first` to `last` of a document. If `last` < `first`, inserts before `first`."""
 
     first: int
     last: int
@@ -26,11 +26,11 @@ class Splice(NamedTuple):
 
 
 class _Whole(Exception):
-    """It cannot be changed in place."""
+    """The value cannot be edited in place."""
 
 
 def rewritten(document: Document, value: Any) -> list[str]:
-    """The lines of a document that holds `value` instead of what it holds."""
+    """Return the lines of the document after its value is replaced by `value`."""
     if same(document.value, value):
         return document.lines
     if document.tree is not None:
@@ -47,7 +47,7 @@ def rewritten(document: Document, value: Any) -> list[str]:
 
 
 def _whole(document: Document, value: Any) -> list[str]:
-    """As the project writes it, after the comments that stand before it."""
+    """Return the whole document formatted anew, after its leading comments."""
     head = []
     for line in document.lines:
         if line.strip() and not line.lstrip().startswith(("#", "---")):
@@ -59,7 +59,9 @@ def _whole(document: Document, value: Any) -> list[str]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal as JSON: 1 and true are two things, 1 and 1.0 are one, the order of members does not count."""
+    """Whether two values are equal as JSON: 1 and true differ, 1 and 1.0 are equal, the order of members does not
+    matter.
+    """
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, list) and isinstance(b, list):
@@ -67,11 +69,11 @@ def same(a: Any, b: Any) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
-# ---- in place
+# ---- in-place edits
 
 
 def _changes(node: Node, old: Any, new: Any, lines: list[str]) -> Iterator[Splice]:
-    """What makes a block of `old` one of `new`. Raises _Whole."""
+    """Yield the splices that change `old` to `new`. Raises _Whole."""
     if same(old, new):
         return
     if isinstance(node, yaml.MappingNode) and isinstance(new, dict) and new and old and not node.flow_style:
@@ -85,7 +87,7 @@ def _changes(node: Node, old: Any, new: Any, lines: list[str]) -> Iterator[Splic
 def _map(node: Node, old: dict[str, Any], new: dict[str, Any], lines: list[str]) -> Iterator[Splice]:
     pairs = {key.value: (key, value) for key, value in node.value}
     if pairs.keys() != old.keys():
-        raise _Whole  # keys that are numbers
+        raise _Whole  # some keys are numbers
     column = node.start_mark.column
     for name, (key, value) in pairs.items():
         if name not in new:
@@ -103,14 +105,14 @@ def _map(node: Node, old: dict[str, Any], new: dict[str, Any], lines: list[str])
 def _without(key: Node, value: Node, lines: list[str]) -> Splice:
     first = key.start_mark.line
     if lines[first][: key.start_mark.column].strip():
-        raise _Whole  # it stands behind a dash
+        raise _Whole  # the key follows a dash on the same line
     return Splice(first, last_line(value, lines), [])
 
 
 def _pair(key: Node, value: Node, old: Any, new: Any, lines: list[str]) -> Iterator[Splice]:
-    """A member whose value changes: within its block, or the whole of it."""
+    """Yield the splices that change a member's value, inside its block or as a whole."""
     first, column = key.start_mark.line, key.start_mark.column
-    if value.start_mark.line >= first:  # else it is an alias, and what it names stays as it is
+    if value.start_mark.line >= first:  # otherwise it is an alias, whose target must not change
         try:
             yield from list(_changes(value, old, new, lines))
             return
@@ -128,7 +130,7 @@ def _pair(key: Node, value: Node, old: Any, new: Any, lines: list[str]) -> Itera
 
 
 def _comment(value: Node, lines: list[str], first: int, last: int) -> str:
-    """The comment behind a value of one line."""
+    """Return the comment after a one-line value."""
     if first != last or not isinstance(value, yaml.ScalarNode) or value.style in ("|", ">"):
         return ""
     rest = lines[last][value.end_mark.column :]
@@ -136,7 +138,7 @@ def _comment(value: Node, lines: list[str], first: int, last: int) -> str:
 
 
 def _dumped(key: str, new: Any, before: Node) -> str:
-    """A member as YAML: on one line if it was and is short enough."""
+    """Format a member as YAML, on one line if it was on one line and is short enough."""
     held = getattr(before, "flow_style", False) and before.value
     flow = held and before.start_mark.line == before.end_mark.line
     if flow and isinstance(new, dict | list) and new:
@@ -147,7 +149,9 @@ def _dumped(key: str, new: Any, before: Node) -> str:
 
 
 def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Iterator[Splice]:
-    """What is the same at the beginning and at the end stays; of what is between, elements become others."""
+    """Yield the splices that change a list. Equal elements at the start and at the end are kept; those between are
+    replaced.
+    """
     start = 0
     while start < min(len(old), len(new)) and same(old[start], new[start]):
         start += 1
@@ -182,7 +186,7 @@ def _lines_of_item(item: Node, lines: list[str], dash: int) -> tuple[int, int]:
 
 
 def _in_place(item: Node, value: Any, lines: list[str]) -> list[str]:
-    """The line of an element with another value, where both are of one line; else none."""
+    """Return the line of an element with another value if both fit on one line, else []."""
     start, end = item.start_mark, item.end_mark
     if start.line != end.line or getattr(item, "style", None) in ("|", ">"):
         return []
@@ -200,7 +204,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _item(value: Any, column: int) -> list[str]:
-    """An element of a list in block style, its dash at `column`."""
+    """Format an element of a block list with its dash at `column`."""
     return _indented(to_yaml([value]), column)
 
 
@@ -208,17 +212,19 @@ def _indented(text: str, column: int) -> list[str]:
     return [" " * column + line if line else line for line in text.rstrip("\n").split("\n")]
 
 
-# ---- the text
+# ---- whole text
 
 
 def new_document(value: Any, first: bool = False) -> list[str]:
-    """The lines of a document that is put into a text."""
+    """Return the lines of a new document."""
     body = to_yaml(value).rstrip("\n").split("\n")
     return body if first else ["---", *body]
 
 
 def edits(before: Text, after: list[list[str]]) -> dict[str, Any] | None:
-    """The one stretch of lines that differs: {first, last, lines}; `last` < `first`: they come before line `first`."""
+    """Return the one range of lines that differs: {first, last, lines}, or None. If `last` < `first`, the lines are
+    inserted before `first`.
+    """
     old = before.text.split("\n")
     new = [line for lines in after for line in lines]
     start = 0

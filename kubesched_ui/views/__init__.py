@@ -1,1 +1,3 @@
-"""The pages: addresses, views, and what each page shows. A view reads the request, asks who knows, and renders."""
+"""Django views: URLs, and the context of each page. A view reads the request, queries the data and renders a
+template.
+"""

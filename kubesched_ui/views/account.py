@@ -1,4 +1,4 @@
-"""One's own account: name, password, tokens, sessions, what one did; for administrators invitations, what all did."""
+"""The user's account: name, password, tokens, sessions and audit log. Administrators also manage invitations here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPANS = {"": "never", "1": "in a day", "7": "in a week", "30": "in 30 days", "36
 
 
 def until(request: HttpRequest) -> datetime | None:
-    """When what a form makes is over; None for never. Raises InputError."""
+    """Return the expiry date that a form requests, or None for never. Raises InputError."""
     days = request.POST.get("days", "")
     if days not in SPANS:
         raise InputError("Form", "days", f"must be one of {', '.join(SPANS)}")
@@ -34,12 +34,12 @@ def until(request: HttpRequest) -> datetime | None:
 
 @require_GET
 def account(request: HttpRequest) -> HttpResponse:
-    """All of it on one page."""
+    """Show the account page."""
     return shown(request)
 
 
 def shown(request: HttpRequest, **more: Any) -> HttpResponse:
-    """The page, perhaps with a secret that is shown this once."""
+    """Render the account page. `more` may contain a new secret, which is shown only once."""
     user: Any = request.user
     sessions.note(request, user)
     context = {
@@ -55,7 +55,7 @@ def shown(request: HttpRequest, **more: Any) -> HttpResponse:
 
 @require_POST
 def rename(request: HttpRequest) -> HttpResponse:
-    """How others see one's name; the one to sign in with stays."""
+    """Change the display name. The user name for signing in does not change."""
     user: Any = request.user
     user.first_name = name_in(request)[:150]
     user.save(update_fields=["first_name"])
@@ -64,7 +64,7 @@ def rename(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def make_token(request: HttpRequest) -> HttpResponse:
-    """Shows the new token, this once."""
+    """Create a token and show it once."""
     user: Any = request.user
     try:
         made, secret = tokens.make(user, name_in(request), request.POST.get("scope", Token.Scope.READ), until(request))
@@ -76,7 +76,7 @@ def make_token(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def drop_token(request: HttpRequest, number: int) -> HttpResponse:
-    """It does not work any more."""
+    """Revoke a token."""
     user: Any = request.user
     get_object_or_404(user.api_tokens, pk=number).delete()
     messages.info(request, "Token revoked.")
@@ -85,7 +85,7 @@ def drop_token(request: HttpRequest, number: int) -> HttpResponse:
 
 @require_POST
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
-    """Ends all sessions, this one too."""
+    """End all sessions of the user, including this one."""
     user: Any = request.user
     sessions.end_all(user)
     logout(request)
@@ -94,7 +94,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def log(request: HttpRequest) -> HttpResponse:
-    """What one did; `everybody=1`, for administrators, what all did."""
+    """Show the user's audit log. With `everybody=1`, administrators see the log of all users."""
     user: Any = request.user
     everybody = user.is_superuser and request.GET.get("everybody") == "1"
     rows = audit.entries(None if everybody else user)
@@ -109,19 +109,19 @@ def log(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def invited(request: HttpRequest) -> HttpResponse:
-    """Invitations to make an account that wait to be used."""
+    """List unused invitations to create an account."""
     return waiting(request)
 
 
 def waiting(request: HttpRequest, **more: Any) -> HttpResponse:
-    """The page, perhaps with a link that is shown this once."""
+    """Render the list of invitations. `more` may contain a new link, which is shown only once."""
     rows = Invitation.objects.filter(current(), kind=Invitation.Kind.PERSON, used_at=None).select_related("made_by")
     return render(request, "invitations.html", {"invitations": rows[:ROWS], "days": invitations.DAYS} | more)
 
 
 @require_POST
 def invite(request: HttpRequest) -> HttpResponse:
-    """Shows the new invitation's link, this once."""
+    """Create an invitation and show its link once."""
     user: Any = request.user
     try:
         secret = invitations.make(user, note=name_in(request))
@@ -133,14 +133,14 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def uninvite(request: HttpRequest, number: int) -> HttpResponse:
-    """Its link does not work any more."""
+    """Revoke an invitation."""
     get_object_or_404(Invitation, pk=number, used_at=None).delete()
     messages.info(request, "Invitation revoked.")
     return redirect("invitations")
 
 
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """A link that somebody was sent: to make an account, or to join a group."""
+    """Open an invitation link: create an account, or join a group."""
     found = invitations.find(token)
     if found is None:
         raise Http404(invitations.OVER)

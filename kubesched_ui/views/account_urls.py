@@ -1,4 +1,4 @@
-"""Addresses of accounts, where there are any: allauth's that are wanted here, under its names, and our own."""
+"""URLs of accounts, used if accounts are enabled: a selection of allauth's URLs under its names, and our own."""
 
 from allauth.account import views as allauth
 from allauth.socialaccount import views as external

@@ -1,4 +1,4 @@
-"""Two runs side by side, and the ways there: two runs of a list, two settings of a scenario, a fork."""
+"""Comparison of two runs, and the views that create one: two selected runs, two settings of a scenario, a fork."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.explain.formatting import amount
 
 ROWS = 100
-SHOWN = 50  # of settings and objects
+SHOWN = 50  # maximum number of settings and objects
 LABELS = 40
 NOBODY, ALIKE, UNKNOWN = "no owner", "nothing", "not looked at"
 
@@ -49,7 +49,7 @@ SORTS: dict[str, Callable[[Pod], Any]] = {
 
 
 def find(number: int) -> Run:
-    """The run with its scenario; a 404 that says so where there is none."""
+    """Return the run with its scenario. Raises Http404."""
     run = Run.objects.select_related("scenario").filter(pk=number).first()
     if run is None:
         raise Http404(f"Run {number} does not exist; it may have been deleted.")
@@ -59,7 +59,7 @@ def find(number: int) -> Run:
 @require_GET
 @readable
 def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
-    """Two runs: what was different, what came of it, pod by pod; of one pod plugin by plugin."""
+    """Show the comparison of two runs: their differences, the pods, and for one pod every plugin."""
     runs = find(a), find(b)
     context: dict[str, Any] = {"a": runs[0], "b": runs[1], "runs": runs}
     waiting = [run for run in runs if run.active]
@@ -80,7 +80,7 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
 
 
 def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
-    """Which differences make a pod's outcome what it is, or why that is not known."""
+    """Return the differences that cause a pod's outcome, or why they are unknown."""
     try:
         return {"did": comparisons.cause(*runs, pod)}
     except PoolBusy:
@@ -90,7 +90,7 @@ def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
 
 
 def told(comparison: Comparison) -> dict[str, Any]:
-    """What the whole comes to."""
+    """Return the summary of a comparison."""
     objects, more = comparison.objects
     return {
         "sentence": comparison.sentence,
@@ -105,7 +105,7 @@ def told(comparison: Comparison) -> dict[str, Any]:
 
 
 def texts(found: dict[str, Any]) -> dict[str, Any]:
-    """With both sides as a person reads them."""
+    """Return the difference with both sides as display text."""
     return found | {side: text_of(found.get(side)) for side in ("a", "b")}
 
 
@@ -116,7 +116,7 @@ def text_of(value: Any) -> str:
 
 
 def figures(comparison: Comparison) -> list[tuple[str, str, str, bool]]:
-    """(what, a's, b's, whether they differ) of each figure."""
+    """Return (name, value of a, value of b, whether they differ) for each metric."""
     found = comparison.metrics
     rows: list[tuple[str, list[Any], str]] = [
         ("Nodes with a pod", found["nodes_used"], ""),
@@ -140,14 +140,14 @@ def _figure(value: float | None, unit: str) -> str:
 
 
 def cause_of(pod: Pod) -> str:
-    """What differs first, in a word or two; groups the pods."""
+    """Return a short text for the first difference of a pod. Pods are grouped by it."""
     if pod.first is None:
         return ALIKE if pod.known else UNKNOWN
     return " ".join(filter(None, (pod.first["point"], pod.first["plugin"])))
 
 
 def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
-    """The pods that the address asks for, the groups they fall into, and one of them plugin by plugin."""
+    """Return the pods that the query selects, their groups, and the steps of the chosen pod."""
     names = ("q", "change", "owner", "cause", "sort", "group", "by", "pod")
     asked = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in names}
     comparison.look_at_most()
@@ -178,7 +178,7 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
 
 
 def matches(pod: Pod, asked: dict[str, str]) -> bool:
-    """Whether a pod is among those asked for; unless a change is, the same ones are not."""
+    """Whether the filters select a pod. Unchanged pods are selected only by a filter on change or text."""
     if asked["change"] and asked["change"] != "all" and pod.change != asked["change"]:
         return False
     if not asked["change"] and pod.change == SAME and not asked["q"]:
@@ -193,7 +193,7 @@ def matches(pod: Pod, asked: dict[str, str]) -> bool:
 
 
 def groups(pods: Sequence[Pod], by: str) -> list[tuple[str, int, list[tuple[str, int]]]]:
-    """(group, pods, [(change, pods)]) by owner or by cause, the largest first."""
+    """Return (group, pods, [(change, pods)]) by owner or by cause, largest first."""
     if by not in ("owner", "cause"):
         return []
     counted: dict[str, Counter[str]] = {}
@@ -204,7 +204,7 @@ def groups(pods: Sequence[Pod], by: str) -> list[tuple[str, int, list[tuple[str,
 
 
 def labels_of(comparison: Comparison) -> list[str]:
-    """The labels by which nodes can be grouped: those that several nodes share."""
+    """Return the labels by which nodes can be grouped: those with few different values."""
     nodes = comparison.b.recording.tables["nodes"]
     values: dict[str, Counter[str]] = {}
     for labels in nodes.distinct("labels")[:2000]:
@@ -215,7 +215,7 @@ def labels_of(comparison: Comparison) -> list[str]:
 
 
 def one(comparison: Comparison, name: str) -> dict[str, Any]:
-    """Both cycles of a pod, plugin by plugin."""
+    """Return both cycles of a pod, plugin by plugin."""
     if name not in comparison.pods:
         return {"missing": name} if name else {}
     comparison.look([name])
@@ -233,12 +233,12 @@ def one(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-# ---- ways there
+# ---- views that lead to a comparison
 
 
 @require_GET
 def choose(request: HttpRequest) -> HttpResponse:
-    """Two runs of a list, as `run=1&run=2`, the older one first."""
+    """Redirect to the comparison of two selected runs (`run=1&run=2`), older run first."""
     numbers = sorted({int(text) for text in request.GET.getlist("run") if text.isdecimal() and len(text) < 19})
     if len(numbers) != 2:
         messages.error(request, f"Select two runs to compare; {len(numbers) or 'none'} selected.")
@@ -248,7 +248,7 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def pair(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """Two runs of a scenario that differ in one thing, started if there are none yet."""
+    """Redirect to two runs of a scenario that differ in one setting. Start them if they do not exist."""
     scenario = Scenario.objects.filter(pk=scenario_id).first()
     if scenario is None:
         raise Http404(f"There is no scenario {scenario_id}.")
@@ -263,8 +263,7 @@ def pair(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_POST
 def fork(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Forks a run as a form says (`at` or `t`, `changes` as JSON, `settings` as JSON, `name`), and goes to the
-    comparison."""
+    """Fork a run from a form (`at` or `t`, `changes` and `settings` as JSON, `name`) and redirect to the comparison."""
     parent = find(run_id)
     try:
         made = forked(parent, request)
@@ -277,7 +276,7 @@ def fork(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def forked(parent: Run, request: HttpRequest) -> Run:
-    """The fork that a form asks for. Raises InputError."""
+    """Create the fork that a form requests. Raises InputError."""
     at, t = number_in(request, "at"), number_in(request, "t")
     changes, settings = json_in(request, "changes", "[]"), json_in(request, "settings", "{}")
     if at is not None and not at.is_integer():
@@ -289,13 +288,13 @@ def forked(parent: Run, request: HttpRequest) -> Run:
 
 
 def came_from(request: HttpRequest) -> str:
-    """The page of ours that a form was on; "" if it does not say."""
+    """Return the page of this site that sent the form, or "" if unknown."""
     back = request.headers.get("Referer", "")
     return back if url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()) else ""
 
 
 def number_in(request: HttpRequest, field: str) -> float | None:
-    """A number of the form, None where it is empty. Raises InputError."""
+    """Return a number of the form, or None if the field is empty. Raises InputError."""
     text = request.POST.get(field, "").strip()
     if not text:
         return None
@@ -309,7 +308,7 @@ def number_in(request: HttpRequest, field: str) -> float | None:
 
 
 def json_in(request: HttpRequest, field: str, default: str) -> Any:
-    """A JSON value of the form. Raises InputError."""
+    """Return a JSON value of the form. Raises InputError."""
     text = request.POST.get(field, "").strip() or default
     try:
         return msgspec.json.decode(text)

@@ -1,4 +1,4 @@
-"""The two maps of a comparison: how they may step together, and which of the two leads."""
+"""Context of the two maps of a comparison: how they step together, and which of them leads."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ WAYS = {CYCLE: "cycle number", POD: "pod", TIME: "virtual time"}
 
 
 def maps(request: HttpRequest, a: Run, b: Run, shared: bool) -> dict[str, Any]:
-    """What parts/compare_maps.html shows. `shared`: some pod is in both. `together` of the address chooses a way to
-    step."""
+    """Return the context of parts/compare_maps.html. `shared`: whether any pod is in both runs.
+
+    The query parameter `together` selects the stepping mode.
+    """
     there = {CYCLE: True, POD: shared, TIME: a.in_time and b.in_time}
     ways = [name for name in WAYS if there[name]]
     asked = request.GET.get("together", "")
     together = asked if asked in ways else usual(a, b, shared)
-    # The longer one leads, so that both come to their end; by pod the cycles are A's.
+    # The longer run leads, so that both reach their end. By pod, the cycles are those of A.
     second = (together == CYCLE and b.cycles_done > a.cycles_done) or (together == TIME and b.clock > a.clock)
     return {
         "ways": [(name, WAYS[name]) for name in ways],
@@ -35,7 +37,9 @@ def maps(request: HttpRequest, a: Run, b: Run, shared: bool) -> dict[str, Any]:
 
 
 def usual(a: Run, b: Run, shared: bool) -> str:
-    """Runs that share their beginning by cycle, two in time by time, unlike ones by pod."""
+    """Return the default stepping mode: by cycle for runs with a common beginning, by time for two runs in virtual
+    time, and by pod for runs of different scenarios or modes.
+    """
     if related(a, b) or not shared:
         return CYCLE
     if a.in_time and b.in_time:
@@ -44,12 +48,12 @@ def usual(a: Run, b: Run, shared: bool) -> str:
 
 
 def related(a: Run, b: Run) -> bool:
-    """Whether one is the other's fork, or both are forks of one run."""
+    """Whether one run is a fork of the other, or both are forks of the same run."""
     return a.parent_id == b.pk or b.parent_id == a.pk or (a.parent_id is not None and a.parent_id == b.parent_id)
 
 
 def note(together: str, a: Run, b: Run, second: bool) -> str:
-    """What a person may wonder at when they step."""
+    """Return a note that explains the stepping mode."""
     if together == POD:
         return "B shows the same attempt of the same pod. If B did not schedule the pod, it stays at its cycle."
     if together == TIME:

@@ -1,4 +1,4 @@
-"""What the frame of every page shows: the section one is in, the version. A context processor."""
+"""Context processor: the values that the base template needs on every page."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from kubesched_ui.accounts import invitations
 from kubesched_ui.housekeeping import disk_space
 
-# First part of an address -> the section of the navigation that it belongs to.
+# First segment of the path -> section of the navigation.
 SECTIONS = {
     "": "home",
     "start": "home",
@@ -26,8 +26,12 @@ SECTIONS = {
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """`section`: home, scenarios, runs, learn, account or "" (an address of nothing); `here`: the address's name;
-    `version`; `accounts`: whether there are any; `room`: why nothing new is begun, "" if there is room."""
+    """Return the values for the base template.
+
+    `section`: home, scenarios, runs, learn, account, or "" for an unknown path. `here`: URL name. `version`: of
+    KubeSched. `accounts`: whether accounts are enabled. `room`: why nothing new can be started (low disk space),
+    or "".
+    """
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""
     told: dict[str, Any] = {"section": section, "here": here, "version": settings.VERSION}
@@ -36,6 +40,6 @@ def frame(request: HttpRequest) -> dict[str, Any]:
 
 
 def invited(request: HttpRequest) -> str:
-    """The kind of invitation that was opened in this session, "" without one."""
+    """Return the kind of the invitation opened in this session, or ""."""
     found = invitations.of(request.session)
     return found.kind if found else ""

@@ -1,4 +1,4 @@
-"""The composer: its page, and what that asks while one types and fills in forms."""
+"""The scenario editor: its page, and the requests it sends while the user edits."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from kubesched_ui.views.scenarios import find
 from scheduler_core.errors import InputError
 
 MOST_TRIES = 50
-MOST_WORD = 64  # characters of the word by which a page calls itself
+MOST_WORD = 64  # maximum length of the key by which a page identifies itself
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def compose(request: HttpRequest) -> HttpResponse:
-    """The page: empty, with the text that was sent, or with a scenario's."""
+    """Show the editor: empty, with the posted text, or with the text of a scenario."""
     asked = request.GET.get("scenario", "")
     text, title = request.POST.get("text", "")[:MAX_BYTES], ""
     if is_number(asked):
@@ -43,14 +43,16 @@ def compose(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def read(request: HttpRequest) -> HttpResponse:
-    """What the body, a text, holds: see editor/analysis.py. X-Page: of which page it is the newest text."""
+    """Analyse the text in the request body; see editor/analysis.py. The header X-Page identifies the page, so that a
+    newer text replaces an older one.
+    """
     body, page = request.read(MAX_BYTES + 1), request.headers.get("X-Page", "")[:MOST_WORD]
     return told(lambda: msgspec.Raw(service.read(body.decode("utf-8", "replace"), page)))
 
 
 @require_POST
 def change(request: HttpRequest) -> HttpResponse:
-    """{"text", "changes"} -> the lines that the text gets, see editor/apply_edits.py."""
+    """Apply form edits: {"text", "changes"} -> changed lines; see editor/apply_edits.py."""
 
     def edit() -> dict[str, Any]:
         asked = body_of(request)
@@ -62,13 +64,13 @@ def change(request: HttpRequest) -> HttpResponse:
 @require_GET
 @cache_control(max_age=3600)
 def fields(request: HttpRequest) -> HttpResponse:
-    """Kubernetes' schema and our own, for who completes fields."""
+    """Return the Kubernetes schema and our own for completion."""
     return HttpResponse(schema.completing(), content_type="application/json")
 
 
 @require_POST
 def run(request: HttpRequest) -> HttpResponse:
-    """{"text", "tries": numbers of earlier ones} -> {"url" of the run, "scenario": its number}."""
+    """Start a run: {"text", "tries": numbers of earlier scenarios} -> {"url" of the run, "scenario": its number}."""
 
     def begin() -> dict[str, Any]:
         asked = body_of(request)
@@ -82,13 +84,14 @@ def run(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
-    """{"text"} -> {"url" of the scenario}."""
+    """Save the text: {"text"} -> {"url" of the scenario}."""
     return told(lambda: {"url": reverse("scenario", args=[try_runs.stored(text_in(body_of(request))).pk])})
 
 
 def told(ask: Any) -> HttpResponse:
-    """The answer as JSON; what is wrong with what was sent as {"error": sentence}. 409: a newer text of the page came;
-    503: too many ask."""
+    """Return the result as JSON, or {"error": sentence}. Status 409: a newer text of the page was sent; 503: the
+    server is busy.
+    """
     try:
         return HttpResponse(msgspec.json.encode(ask()), content_type="application/json")
     except (InputError, IngestError) as error:
@@ -106,7 +109,7 @@ def not_told(why: str, status: int) -> HttpResponse:
 
 
 def body_of(request: HttpRequest) -> dict[str, Any]:
-    """The JSON object of a request. Raises InputError."""
+    """Return the JSON object in the request body. Raises InputError."""
     body = request.read(MAX_BODY + 1)
     if len(body) > MAX_BODY:
         raise InputError("the text", "", f"is larger than {MAX_BYTES:,} bytes, the most that the composer takes")
@@ -120,7 +123,7 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
 
 
 def text_in(asked: dict[str, Any]) -> str:
-    """Its text. Raises InputError."""
+    """Return the text of a request. Raises InputError."""
     text = asked.get("text")
     if not isinstance(text, str):
         raise InputError("the request", "text", "is missing")

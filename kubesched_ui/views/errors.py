@@ -1,4 +1,4 @@
-"""Error pages: what happened and where to go from there, never a traceback."""
+"""Error pages: what happened and what to do next, without a traceback."""
 
 import logging
 import sys
@@ -27,7 +27,7 @@ TITLES = {
 
 
 def readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view of recordings, with a page of its own for one that was written by another version of the program."""
+    """Decorate a view of recordings: show an error page for a recording that another version wrote."""
 
     @wraps(view)
     def answering(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -41,7 +41,7 @@ def readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def page(request: HttpRequest, status: int, detail: str) -> HttpResponse:
-    """The error page for `status`; of an address of the API, which has JSON alone, the same in JSON."""
+    """Render the error page for `status`, or the same as JSON for the API."""
     if request.path.startswith("/api/"):
         return JsonResponse({"error": detail}, status=status)
     return render(request, "error.html", {"status": status, "title": TITLES[status], "detail": detail}, status=status)
@@ -54,7 +54,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None, reason: str = "") -> HttpResponse:
-    """A write that this viewer may not do, with its sentence; else a form without the token that it should have."""
+    """Explain a write without permission, or a form without a valid CSRF token."""
     said = str(exception) if exception else ""
     return page(
         request, 403, said or "The form has expired or was sent from another site. Reload the page and submit it again."
@@ -69,16 +69,16 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def too_many(request: HttpRequest) -> HttpResponse:
-    """More tries than are looked at."""
+    """Render the page for too many attempts."""
     answer = page(request, 429, "Too many attempts. Try again in a minute.")
     answer["Retry-After"] = "60"
     return answer
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """Whatever no view expected. Where it is the trouble of database or disk, that is said, and when to come back.
+    """Handle an unexpected error. A database or disk outage returns 503 with Retry-After.
 
-    JSON for the API and for who asks for it; the page does without anything that the database would be asked for.
+    The API, and clients that do not accept HTML, receive JSON. The page needs no database.
     """
     trouble = trouble_of(sys.exc_info()[1])
     status = 503 if trouble else 500

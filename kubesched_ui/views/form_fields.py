@@ -1,4 +1,4 @@
-"""What people write on runs and scenarios: names, and that they stay."""
+"""Form fields shared by runs and scenarios: name and pin."""
 
 from django.http import HttpRequest
 
@@ -7,11 +7,11 @@ from kubesched_ui.models import MAX_NAME, Run, Scenario
 
 
 def name_in(request: HttpRequest) -> str:
-    """The form's `name`: on one line, without control characters, no longer than is stored."""
+    """Return the form's `name` on one line, without control characters and cut to the maximum length."""
     return printable(" ".join(request.POST.get("name", "").split()))[:MAX_NAME]
 
 
 def pinned(thing: Run | Scenario, request: HttpRequest) -> None:
-    """Pins the thing, or no longer, as the form's `pinned` says."""
+    """Pin or unpin the object according to the form's `pinned`."""
     thing.pinned = request.POST.get("pinned") == "1"
     thing.save(update_fields=["pinned"])

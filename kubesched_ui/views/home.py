@@ -1,4 +1,4 @@
-"""The first page, and the upload behind its drop zone."""
+"""The home page and its upload form."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ from kubesched_ui.views import home_example
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 
-STARTED = "Start here"  # the name of the run of the example
+STARTED = "Start here"  # name of the example's run
 FAILED = (Run.State.FAILED, Run.State.CANCELLED)
 
 
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
-    """The first page, perhaps with what was wrong about an upload."""
+    """Render the home page, with the error of an upload if there was one."""
     samples = list(Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id"))
     runs = Run.objects.listed()[:8]
     context: dict[str, Any] = {
@@ -45,7 +45,7 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
 
 
 def shown(sample: Scenario, pod: str) -> dict[str, Any]:
-    """The example, and which of its pods it is about: the one asked for, else the most telling."""
+    """Return the example and its selected pod: the requested one, else the most informative one."""
     found = home_example.of(sample.pk)
     if found is None:
         return {}
@@ -60,7 +60,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def start_here(request: HttpRequest) -> HttpResponse:
-    """The example as a run of whoever looks, at the decision about `pod`; the one that they have, if there is one."""
+    """Redirect to the decision about `pod` in the user's run of the example. Create the run if there is none."""
     samples = Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id")
     sample = samples.first() if request.method == "POST" else None
     about = shown(sample, request.POST.get("pod", "")).get("about") if sample else None
@@ -77,7 +77,7 @@ def start_here(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
-    """Makes a scenario of the files or the text sent, of a run file its run, too; goes to the page of what it made."""
+    """Create a scenario from uploaded files or text, and the run of a run file. Redirect to the new page."""
     if request.method != "POST":
         return redirect("home")
     try:
@@ -94,5 +94,5 @@ def upload(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def upload_progress(request: HttpRequest, token: str) -> JsonResponse:
-    """How far the reading of the upload is that a page calls by `token`; {} while it is not being read."""
+    """Return the progress of the upload that a page identifies by `token`; {} if none is being read."""
     return JsonResponse(progress.of(token), headers={"Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""A result to look at before anything was done: what a sample's pods came to, as pictures, on the first page."""
+"""The sample result on the home page: the outcome of a sample scenario's pods, with diagrams."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.explain import explain
 from scheduler_core.releases import NEWEST
 
-NODES, PODS = 6, 8  # at most: it is a glance, and must cost none
+NODES, PODS = 6, 8  # upper limits that keep the example small and fast
 WORDS = {"fits": "fits", "chosen": "chosen", "unseen": "not looked at"}
 LACKS = "Insufficient"
 
 
 @lru_cache(maxsize=2)
 def of(sample_id: int) -> dict[str, Any] | None:
-    """{release, telling: name, pods: [{namespace, name, result, node, sentence, shelf}]}.
+    """Return the example {release, telling: name, pods: [{namespace, name, result, node, sentence, shelf}]}.
 
-    A pod's shelf is the cluster before it was tried, each node with what it was to the pod. `telling`: the pod to begin
-    with, one that found no node.
+    The shelf of a pod shows the cluster before its cycle, with the verdict on each node. `telling`: the pod shown
+    first, which found no node. The sample is simulated as a single pass with the default configuration; nothing is
+    stored.
 
-    The sample is run in one pass, with the default configuration, and nothing is stored. None for one that is too
-    large to be looked at here or has no pending pods. A changed sample is another scenario, so this may be kept.
+    Returns None if the sample is too large or has no pending pods. The result can be cached because a changed
+    sample is a new scenario.
     """
     sample = Scenario.objects.get(pk=sample_id)
     if not 0 < sample.counts.get("Node", 0) <= NODES or sample.time:
@@ -66,7 +67,7 @@ def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str
 
 
 def mark_of(verdict: dict[str, Any], short: str) -> tuple[str, str]:
-    """What `on_node` says as a mark and its words. `short`: how much is missing there, "" for nothing."""
+    """Return the mark and text of a verdict of `on_node`. `short`: the missing quantity, or ""."""
     kind, total = verdict["kind"], verdict["total"]
     if kind == "refused":
         reason = (verdict["reasons"] or [verdict["plugin"]])[0]
@@ -76,13 +77,13 @@ def mark_of(verdict: dict[str, Any], short: str) -> tuple[str, str]:
 
 
 def maps(samples: list[Scenario]) -> dict[int, tuple[Shelf, int]]:
-    """Number of a sample -> its cluster as a small picture, and how many pods wait for a node."""
+    """Return for each sample its cluster as a small diagram and the number of its pending pods."""
     return _maps(tuple((sample.pk, sample.created_at) for sample in samples))
 
 
 @lru_cache(maxsize=2)
 def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, tuple[Shelf, int]]:
-    # The times belong to the key because a database may give the number of a deleted scenario to another.
+    # The creation times are part of the key, because a database may reuse the number of a deleted scenario.
     objects: dict[int, list[Any]] = {number: [] for number, _ in samples}
     rows = ClusterObject.objects.filter(scenario__in=objects, kind__in=("Node", "Pod")).order_by("position")
     for number, data in rows.values_list("scenario_id", "data"):

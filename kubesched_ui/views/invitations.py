@@ -1,4 +1,4 @@
-"""A student's pages of a room: coming in by the code, what the class sees, an answer. No account is needed."""
+"""Student pages of a live class: join with a code, see the current step or page, answer. No account is needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COME_IN = "Join the room first."
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest) -> HttpResponse:
-    """Where a code is typed."""
+    """Show the form for a code."""
     if request.method != "POST":
         return render(request, "live_class_join.html")
     code = codes.typed(request.POST.get("code", ""))
@@ -32,14 +32,14 @@ def join(request: HttpRequest) -> HttpResponse:
 
 
 def wrong(request: HttpRequest, code: str) -> HttpResponse:
-    """The code is of no room; that it was tried is counted."""
+    """Reject an unknown code and count the attempt."""
     codes.TRIES.count(address_of(request))
     return render(request, "live_class_join.html", {"problem": WRONG, "code": code[:40]}, status=404)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def room(request: HttpRequest, code: str) -> HttpResponse:
-    """The room for who is in it; for others the form for a nickname."""
+    """Show the live class to its students, and the nickname form to others."""
     code = codes.typed(code)
     student = membership.student_of(code, request.COOKIES)
     if student is not None:
@@ -57,7 +57,7 @@ def room(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def enter(request: HttpRequest, found: Room) -> HttpResponse:
-    """Somebody comes in; a cookie says who they are from now on."""
+    """Join with a nickname. A cookie identifies the student from then on."""
     name = request.POST.get("name", "")
     try:
         _, secret = membership.join(found, name)
@@ -76,7 +76,7 @@ def enter(request: HttpRequest, found: Room) -> HttpResponse:
 
 
 def inside(request: HttpRequest, student: Student) -> HttpResponse:
-    """What the class sees, or an earlier step of it."""
+    """Show the current page of the class, or an earlier step."""
     try:
         context = serializers.by_student(student, request.GET.get("step", ""))
     except Refused as refused:
@@ -86,7 +86,9 @@ def inside(request: HttpRequest, student: Student) -> HttpResponse:
 
 
 def of_request(request: HttpRequest, code: str) -> Student:
-    """Who asks. Raises Refused, the same for a room that is not there."""
+    """Return the student that sent the request. Raises Refused, with the same message if the live class does not
+    exist.
+    """
     student = membership.student_of(codes.typed(code), request.COOKIES)
     if student is None:
         raise Refused(COME_IN, 403)
@@ -95,7 +97,7 @@ def of_request(request: HttpRequest, code: str) -> Student:
 
 @require_GET
 def part(request: HttpRequest, code: str) -> HttpResponse:
-    """A step as JSON, for the page's script: the class's, or an earlier one."""
+    """Return a step as JSON for the page's script: the current one, or an earlier one."""
     try:
         told: dict[str, Any] = serializers.told(of_request(request, code), request.GET.get("step", ""))
     except Refused as refused:
@@ -105,7 +107,7 @@ def part(request: HttpRequest, code: str) -> HttpResponse:
 
 @require_POST
 def answer(request: HttpRequest, code: str) -> HttpResponse:
-    """Takes an answer. When this is answered with 200 it counts."""
+    """Store an answer. The answer counts if the response is 200."""
     try:
         student = of_request(request, code)
         step = request.POST.get("step", "")

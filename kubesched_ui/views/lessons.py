@@ -1,4 +1,4 @@
-"""The course, and a lesson, a step at a time. Whoever looks needs no account: what is done is kept in the browser."""
+"""The course and its lessons, one step per page. No account is needed: the browser stores the progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scheduler_core.errors import InputError
 
 @require_GET
 def all_lessons(request: HttpRequest) -> HttpResponse:
-    """The course."""
+    """Show the list of lessons."""
     found, problems = catalog.lessons()
     questions = sum(lesson.questions for lesson in found)
     return render(request, "lessons.html", {"lessons": found, "problems": problems, "questions": questions})
@@ -26,7 +26,9 @@ def all_lessons(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
-    """A step; POST with `answer` judges it, with `reveal` tells it. `present=1`: for a room (docs/present.md)."""
+    """Show a step. POST with `answer` judges the answer, POST with `reveal` reveals it. `present=1`: large type for
+    presenting (docs/present.md).
+    """
     here = lesson_of(name, step)
     asked = here.steps[step - 1].ask is not None
     told: dict[str, Any] = {}
@@ -42,14 +44,17 @@ def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
 
 
 def manner(here: Lesson, step: int, large: bool, hides: bool) -> dict[str, Any]:
-    """How the page behaves: `large`: for a room, and all links stay so; `hides`: whether there is an answer to come;
-    `lesson_own`: whether a program of the lesson takes part, so that the run cannot be opened."""
+    """Return display settings of the page.
+
+    `large`: for presenting; links keep this setting. `hides`: whether an answer is hidden. `lesson_own`: whether
+    the lesson has its own plugin or extender, so that its run cannot be opened.
+    """
     own = here.facts(step).run.settings.own
     return {"large": large, "kept": "?present=1" if large else "", "hides": hides, "lesson_own": own}
 
 
 def around(here: Lesson, step: int) -> dict[str, Any]:
-    """The steps of the lesson, and what comes before and after this one."""
+    """Return the steps of the lesson, and the previous and next ones."""
     return {
         "steps": [{"number": i, "title": s.title, "asks": s.ask is not None} for i, s in enumerate(here.steps, 1)],
         "before": step - 1,
@@ -60,7 +65,7 @@ def around(here: Lesson, step: int) -> dict[str, Any]:
 
 @require_POST
 def open_run(request: HttpRequest, name: str, step: int) -> HttpResponse:
-    """The lesson's run as an ordinary one, at what the step looks at."""
+    """Open the lesson's run as an ordinary run, at the focus of the step."""
     try:
         return redirect(publish_run.open_run(lesson_of(name, step), step))
     except InputError as problem:
@@ -68,7 +73,7 @@ def open_run(request: HttpRequest, name: str, step: int) -> HttpResponse:
 
 
 def lesson_of(name: str, step: int) -> Lesson:
-    """The lesson whose step is asked for. Raises Http404."""
+    """Return the lesson that has this step. Raises Http404."""
     try:
         found = catalog.lesson(name)
         if found is not None and 1 <= step <= len(found.steps):

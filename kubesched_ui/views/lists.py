@@ -1,4 +1,4 @@
-"""The lists of scenarios and of runs: searched while one types, filtered, sorted, a page at a time."""
+"""The lists of scenarios and runs: search, filters, sorting, pages."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from scheduler_core.releases import NEWEST
 
 ROWS = 50
 MODES = {"once": False, "time": True}
-# How a list can be sorted: key in the address -> field.
+# Sort key in the URL -> field.
 RUN_SORTS = {
     "run": "pk", "name": "name", "state": "state", "scenario": "scenario__name", "release": "release",
     "placed": "placed", "unschedulable": "unschedulable", "gated": "gated", "cycles": "cycles_done",
@@ -33,14 +33,14 @@ def asked(request: HttpRequest, *names: str) -> dict[str, str]:
 
 
 def order(sort: str, sorts: dict[str, str]) -> list[str]:
-    """The fields to order by; newest first where the address says nothing that we know."""
+    """Return the fields to order by; newest first if the sort key is unknown."""
     field = sorts.get(sort.removeprefix("-"))
     return [f"-{field}" if sort.startswith("-") else field, "-pk"] if field else ["-created_at", "-pk"]
 
 
 @require_GET
 def runs(request: HttpRequest) -> HttpResponse:
-    """All runs, each with what sets it apart."""
+    """List all runs, with the settings in which they differ from the default."""
     values = asked(request, "q", "state", "mode", "sort")
     rows = Run.objects.listed().matching(values["q"], values["state"], MODES.get(values["mode"]))
     page = Paginator(rows.order_by(*order(values["sort"], RUN_SORTS)), ROWS).get_page(request.GET.get("page"))
@@ -54,13 +54,13 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 
 def counted() -> Count:
-    """The runs of a scenario, of those that may be seen."""
+    """Return the number of a scenario's runs that the current user can see."""
     return Count("runs", filter=Q(runs__in=Run.objects.all())) if current_viewer.viewer() else Count("runs")
 
 
 @require_GET
 def scenarios(request: HttpRequest) -> HttpResponse:
-    """All scenarios."""
+    """List all scenarios."""
     values = asked(request, "q", "origin", "sort")
     rows = (
         Scenario.objects.select_related("owner", "parent")

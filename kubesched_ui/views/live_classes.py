@@ -1,4 +1,4 @@
-"""The teacher's pages of a room. Their address holds the key; who has it moves the class."""
+"""Teacher pages of a live class. The URL contains the teacher's key, which gives control over the class."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GONE = "There is no such room, or it was deleted: rooms stay some days only."
 
 
 def room_of(key: str) -> Room:
-    """The room of a teacher's key. Raises Http404."""
+    """Return the live class of a teacher's key. Raises Http404."""
     found = start.by_key(key)
     if found is None:
         raise Http404(GONE)
@@ -40,7 +40,7 @@ def room_of(key: str) -> Room:
 
 @require_POST
 def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
-    """A new room at a lesson's step."""
+    """Open a live class at a lesson's step."""
     lesson = lesson_at(name, step)
     try:
         _, key = start.on_lesson(lesson.name, step)
@@ -51,7 +51,7 @@ def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
 
 @require_POST
 def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
-    """A new room on a run, at the page that `address` names, else the run's own."""
+    """Open a live class on a run, at the page in `address`, else at the run's page."""
     run = find(run_id)
     try:
         _, key = start.on_run(run, shared_page.start_of(run, request.POST.get("address", "")))
@@ -62,7 +62,7 @@ def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_GET
 def room(request: HttpRequest, key: str) -> HttpResponse:
-    """The teacher's view: the code, what the class sees, what was answered, and the controls."""
+    """Show the teacher's view: code, current step or page, answers and controls."""
     found = room_of(key)
     join = request.build_absolute_uri(reverse("join-room", args=[found.code]))
     context: dict[str, Any] = {"key": key, "join": join, "qr": qr(join)}
@@ -74,15 +74,16 @@ def room(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def qr(address: str) -> str:
-    """An address as an SVG, dark on light in any look: phones read that."""
+    """Return a QR code of a URL as SVG. It is dark on light in every theme, because phones need that."""
     code = segno.make(address, error="m", micro=False)
     return mark_safe(code.svg_inline(scale=5, border=3, dark="#000", light="#fff", omitsize=True))
 
 
 @require_POST
 def move(request: HttpRequest, key: str) -> HttpResponse:
-    """`step`: the class goes there; `reveal`: that step's answer is shown; `address`: a page of the run is shown;
-    `close`: it is over; `remove`: a student of that number has to go."""
+    """Control the class: `step` goes to a step, `reveal` reveals a step's answer, `address` shows a page of the run,
+    `close` ends the class, `remove` removes the student with that number.
+    """
     found, form = room_of(key), request.POST
     try:
         if "remove" in form:
@@ -101,7 +102,7 @@ def move(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def step_in(room: Room, text: str) -> int:
-    """The number of a step that there is. Raises Refused."""
+    """Return the number of an existing step. Raises Refused."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
     if not room.lesson or not 1 <= number <= len(lesson_of(room.lesson).steps):
         raise Refused("There is no such step.", 404)
@@ -110,7 +111,7 @@ def step_in(room: Room, text: str) -> int:
 
 @require_GET
 def results(request: HttpRequest, key: str) -> HttpResponse:
-    """Which questions were hard."""
+    """Show the results by question, hardest first."""
     found = room_of(key)
     try:
         lesson = lesson_of(found.lesson)
@@ -122,7 +123,7 @@ def results(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_GET
 def answers(request: HttpRequest, key: str) -> HttpResponse:
-    """All answers as CSV."""
+    """Return all answers as CSV."""
     found = room_of(key)
     try:
         told = answer_counts.table(found, lesson_of(found.lesson))
@@ -135,7 +136,9 @@ def answers(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_GET
 def made(request: HttpRequest, token: str) -> HttpResponse:
-    """A part of what a class sees, for the web process, which asks a process beside it. Nothing is here for others."""
+    """Render one part of a shared page. Only for requests that the web process sends to an offload worker with a
+    signed token.
+    """
     try:
         if settings.BESIDE:
             raise Refused("Nothing exists at this address.", 404)
@@ -145,14 +148,14 @@ def made(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def answer(request: HttpRequest, told: dict[str, Any], to: str, *args: Any) -> HttpResponse:
-    """For our scripts JSON, else the page again."""
+    """Return JSON for scripts, else redirect to the page."""
     if request.headers.get("X-Requested-With") == "fetch":
         return JsonResponse(told)
     return redirect(to, *args)
 
 
 def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
-    """Why not: as JSON for our scripts, else as a page."""
+    """Return the reason for a rejection: JSON for scripts, else an error page."""
     if request.headers.get("X-Requested-With") == "fetch":
         return JsonResponse({"error": str(refused)}, status=refused.status)
     context = {"status": refused.status, "title": "That cannot be done now", "detail": str(refused)}

@@ -1,4 +1,4 @@
-"""What the page of a node in a run shows: its pods, how full it is, what it said to each pod that was tried."""
+"""Context of the node page: pods, resource use, and verdicts on each pod."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVENTS_SHOWN = 500
 
 
 def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Everything node.html needs; None if the cluster has no such node. Raises WrongMoment, InputError."""
+    """Return the context of node.html, or None if the cluster has no such node. Raises WrongMoment, InputError."""
     versions = {0: run.node_names or []} | dict(run.node_lists.values_list("version", "names"))
     then = about_then(run, name, query) or about_now(run, name, any(name in names for names in versions.values()))
     if then is None:
@@ -49,7 +49,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """The node at the moment that the address asks for, else at the end; None if that was not recorded."""
+    """Return the node at the requested timepoint, else at the end; None if it was not recorded."""
     try:
         then = nodes.node_then(run, name, query)
     except NotRecorded:
@@ -73,7 +73,7 @@ def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] 
 
 
 def story(run: Run, then: NodeThen) -> list[dict[str, Any]]:
-    """What happened to the node in a run in time, in order: {seq, t, at, kind, said, pod}."""
+    """Return the events of a node in virtual time, in order: {seq, t, at, kind, said, pod}."""
     recording = recording_of(run)
     told: list[dict[str, Any]] = [
         {"seq": mark.seq, "t": mark.t, "kind": mark.kind, "said": mark.text, "pod": ""}
@@ -99,7 +99,7 @@ def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:
     return {
         "node": node,
         "fullness": []
-        if run.in_time  # what pods that came later request is not kept
+        if run.in_time  # the requests of pods created later are not stored
         else uses(
             node,
             [requests.get(key, {}) for key, place in before.items() if place == name],
@@ -110,7 +110,7 @@ def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:
 
 
 def on_node(before: dict[str, str], after: dict[str, str], name: str) -> list[str]:
-    """The pods that were or are on the node: those the run brought first, then by name."""
+    """Return the pods that were or are on the node: those placed by the run first, then by name."""
     keys = {key for places in (before, after) for key, place in places.items() if place == name}
     return sorted(keys, key=lambda key: (before.get(key) == name, key))
 
@@ -118,7 +118,7 @@ def on_node(before: dict[str, str], after: dict[str, str], name: str) -> list[st
 def entry(
     key: str, before: dict[str, str], after: dict[str, str], requests: Mapping[str, Any], name: str
 ) -> dict[str, Any]:
-    """A pod on the node: whether it was there, came or went, and what it asks for."""
+    """Return a pod on the node with its requests, and whether it was there, came or left."""
     came, went = before.get(key) != name, after.get(key) != name
     change = "gone" if went else "placed by this run" if came else "was there"
     namespace, _, pod = key.partition("/")
@@ -127,7 +127,7 @@ def entry(
 
 
 def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int]]) -> list[Fullness]:
-    """Each resource of the node before and after the run."""
+    """Return each resource of the node before and after the run."""
     first, last = Counter[str](), Counter[str]()
     for total, pods in ((first, before), (last, after)):
         for requests in pods:

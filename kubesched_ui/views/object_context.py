@@ -1,4 +1,6 @@
-"""An object as it was at a moment of a run, or the run's configuration: its YAML, with the line that was asked for."""
+"""Context of the object page: an object at a timepoint of a run, or the run's configuration, as YAML with a marked
+line.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ Step = str | int
 
 
 def context(run: Run, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Everything run_object.html needs; None if there is no such object then. Raises NotRecorded, InputError."""
+    """Return the context of run_object.html, or None if there is no such object. Raises NotRecorded, InputError."""
     kind, namespace, name = (query.get(key, "") for key in ("kind", "namespace", "name"))
-    if not namespace:  # as the API names it
+    if not namespace:  # the API uses namespace/name
         namespace, _, name = name.rpartition("/")
     path = query.get("path", "")[:1000]
     page: dict[str, Any] = {"run": run, "kind": kind, "namespace": namespace, "name": name, "path": path}
@@ -42,7 +44,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def whole(query: Mapping[str, str], key: str) -> int | None:
-    """A number of the address; None if it is not there. Raises InputError."""
+    """Return a number of the query, or None if it is missing. Raises InputError."""
     text = query.get(key, "")
     if text and not (text.isdecimal() and len(text) < 16):
         raise InputError(key, "", f"must be a whole number, got {text[:40]!r}")
@@ -50,12 +52,12 @@ def whole(query: Mapping[str, str], key: str) -> int | None:
 
 
 def steps_of(path: str) -> list[Step]:
-    """`spec.containers[0]['a.b']` as keys and indexes."""
+    """Split `spec.containers[0]['a.b']` into keys and indexes."""
     return [int(index) if index else quoted or plain for quoted, index, plain in _STEP.findall(path)]
 
 
 def lines(text: str, steps: Sequence[Step]) -> list[dict[str, Any]]:
-    """The text's lines, with what stands at the path marked; the nearest place above it if nothing does."""
+    """Return the lines of the text. The value at the path is marked, or its nearest parent if it is missing."""
     first, last = -1, -1
     node = _composed(text) if steps else None
     for step in steps:
@@ -82,7 +84,7 @@ def _loaded(text: str) -> Any:
 
 
 def _below(node: Any, step: Step) -> tuple[Any, Any]:
-    """(the value at a step, the mark of its line); (the same, None) if there is none."""
+    """Return the value at a step and the mark of its line, or (node, None) if it is missing."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value == step:
@@ -93,7 +95,7 @@ def _below(node: Any, step: Step) -> tuple[Any, Any]:
 
 
 def _in_configuration(config: Any, profile: str, plugin: str, steps: Sequence[Step]) -> list[Step]:
-    """Where an argument of a plugin stands in the configuration of a profile; without them a field at its top."""
+    """Return the path of a plugin's argument in a profile of the configuration, or of a top-level field."""
     if not plugin and not profile:
         return list(steps)
     profiles = config.get("profiles") if isinstance(config, dict) else None

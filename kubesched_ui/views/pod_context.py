@@ -1,4 +1,4 @@
-"""What the page of a pod in a run shows: the answer, and every extension point of one attempt."""
+"""Context of the pod page: the answer, and every extension point of one attempt."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ SCORES_SHOWN = 25
 TONES = {"scheduled": "ok", "waiting": "live", "binding": "live", "unschedulable": "bad", "refused": "bad"}
 TONES |= {"unreserved": "bad", "gated": "held", "error": "odd", "unbound": "odd"}
 KEPT = ("point", "plugin", "t")
-# Points of a number whose tree is open (docs/debugger.md) -> the panel that has it.
+# Points of provenance trees (docs/debugger.md) -> the panel that contains them.
 PANELS = dict.fromkeys(("raw", "normalized", "weighted", "total"), "score") | {"preemption": "postfilter"}
-# Which lines of a pod's YAML a Filter or Score plugin reads: key of the line -> plugins.
+# Fields of a pod that Filter and Score plugins read: YAML key -> plugins.
 READ_BY = {
     "schedulingGates": "SchedulingGates",
     "nodeName": "NodeName",
@@ -77,7 +77,7 @@ READ_BY = {
 
 
 def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Everything pod.html needs; None if neither the run nor its scenario knows the pod."""
+    """Return the context of pod.html, or None if neither the run nor its scenario has the pod."""
     key = f"{namespace}/{name}"
     rows = list(Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("number").defer("trace"))
     result = PodResult.objects.filter(run=run, namespace=namespace, name=name).first()
@@ -90,7 +90,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     events = list(pod_timeline.events_of(run, key))
     groups = attempts.grouped(events)
     came_to = [attempts.attempt_of(group) for group in groups]
-    came_to += [Attempt(row.result) for row in rows[len(came_to) :]]  # beyond the events that are looked at
+    came_to += [Attempt(row.result) for row in rows[len(came_to) :]]  # attempts beyond the events that were read
     page: dict[str, Any] = {
         "run": run,
         "namespace": namespace,
@@ -115,8 +115,8 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
 
 
 def strip(rows: Sequence[Cycle], came_to: Sequence[Attempt], at: int) -> dict[str, Any]:
-    """The attempts, each with its address, and the way between them: first, previous, next, last."""
-    often = Counter(row.attempt for row in rows)  # a pod made again under its name begins with 1 again
+    """Return the attempts with their addresses, and links to the first, previous, next and last one."""
+    often = Counter(row.attempt for row in rows)  # attempt numbers repeat if a pod was recreated under the same name
     entries = [
         {
             "number": row.attempt,
@@ -137,7 +137,7 @@ def strip(rows: Sequence[Cycle], came_to: Sequence[Attempt], at: int) -> dict[st
 
 
 def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], came_to: str) -> Place | None:
-    """Where the pod is now. Of one pass there is only something to say if it is not where its last attempt left it."""
+    """Return where the pod is now. For a single pass, it differs from the last attempt only after an eviction."""
     if run.in_time:
         return attempts.place_of(events, run.clock, not run.active)
     if result is None:
@@ -148,25 +148,25 @@ def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], 
 
 
 def kept(query: Mapping[str, str]) -> str:
-    """The part of the address that goes along to another pod: the point, the plugin, the moment."""
+    """Return the query parameters that links to other pods keep: point, plugin, timepoint."""
     going = {key: query[key][:300] for key in KEPT if query.get(key)}
     return f"?{urlencode(going)}" if going else ""
 
 
 def added_pod(run: Run, key: str) -> dict[str, Any] | None:
-    """The pod of this name that the run added to its scenario's, if there is one."""
+    """Return the pod with this key that the run added to its scenario, or None."""
     return next((pod for pod in build_simulation.added_pods(run) if build_simulation.pod_key(pod) == key), None)
 
 
 def created_pod(run: Run, key: str, cycle: int) -> dict[str, Any] | None:
-    """A pod that was created during the run, as it was before a cycle; None if that was not recorded."""
+    """Return a pod that was created during the run, as it was before a cycle; None if it was not recorded."""
     with suppress(NotRecorded):
         return object_at(run, "Pod", key, recording_of(run).before_cycle(cycle))
     return None
 
 
 def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:
-    """The pod's YAML, and what the snapshot said of it."""
+    """Return the pod's YAML, and its state in the snapshot."""
     known = cluster_overview.pods_of_scenario(run.scenario, [key]).get(key)
     said = known.message if known else result.recorded_message if result else ""
     bound = known.node if known else ""
@@ -175,7 +175,7 @@ def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult 
 
 
 def yaml_lines(obj: dict[str, Any]) -> list[dict[str, str]]:
-    """The object's lines, each with the plugins that read the field it stands in."""
+    """Return the lines of the object, each with the plugins that read its field."""
     lines, plugins, depth = [], "", -1
     for text in to_yaml(obj).splitlines():
         indent = len(text) - len(text.lstrip(" -"))
@@ -189,7 +189,7 @@ def yaml_lines(obj: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def given_devices(run: Run, row: Cycle, pod: dict[str, Any], came_to: Attempt) -> list[tuple[str, str]]:
-    """(claim, the devices that it was given) of a pod that was placed; of claims that had theirs before, too."""
+    """Return (claim, allocated devices) for a placed pod, including claims that were allocated earlier."""
     found = decode(pod)
     if TONES.get(came_to.result) not in ("ok", "live") or not isinstance(found, Pod):
         return []
@@ -203,7 +203,7 @@ def given_devices(run: Run, row: Cycle, pod: dict[str, Any], came_to: Attempt) -
 
 
 def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
-    """The pods before and after this one in the run."""
+    """Return the previous and next pods of the run."""
     if result is None:
         return {}
     others = PodResult.objects.filter(run=run).only("namespace", "name")
@@ -214,7 +214,7 @@ def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
 def about_cycle(
     run: Run, row: Cycle, query: Mapping[str, str], page_bound: str, came_to: Attempt, events: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The answer and the panels of one attempt."""
+    """Return the answer and the panels of one attempt."""
     nodes = row.nodes
     trace = cycle_rows.trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, nodes)
@@ -252,7 +252,7 @@ def about_cycle(
 
 
 def priorities(run: Run, cycle: Mapping[str, Any]) -> dict[str, int]:
-    """Those of the pods that preemption looked at, of the run's scenario."""
+    """Return the priorities of the pods that preemption considered, from the run's scenario."""
     candidates = (cycle.get("postfilter") or {}).get("candidates") or {}
     victims = {pod for entry in candidates.values() for pod in entry.get("victims") or ()}
     lines = cluster_overview.pods_of_scenario(run.scenario, victims) if victims else {}
@@ -260,8 +260,10 @@ def priorities(run: Run, cycle: Mapping[str, Any]) -> dict[str, int]:
 
 
 def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], chosen: str, old: bool) -> dict[str, Any]:
-    """What can be asked where it comes from: point -> plugins; and about which node if none is named. `chosen`: the
-    node that Reserve and Permit were asked about. `old`: of a release without a framework."""
+    """Return the plugins per extension point for which provenance is available, and the default node.
+
+    `chosen`: the node that Reserve and Permit handled. `old`: whether the release has no scheduling framework.
+    """
     scored = list(cycle.get("score") or {})
     asked: dict[str, list[str]] = {}
     if rejecting := (cycle.get("prefilter") or {}).get("plugin"):
@@ -283,7 +285,7 @@ def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], cho
 
 
 def answer(sentence: str, node: str, came_to: Attempt) -> str:
-    """The cycle's answer, and what followed it: a pod is only called placed if it was bound."""
+    """Return the cycle's sentence with what followed. A pod is called placed only if it was bound."""
     if came_to.result in (attempts.BINDING, attempts.UNBOUND):
         sentence = sentence.replace(f"Placed on {node}", f"{node} was chosen", 1)
     if came_to.held and came_to.sentence:
@@ -292,7 +294,7 @@ def answer(sentence: str, node: str, came_to: Attempt) -> str:
 
 
 def there(cycle: Mapping[str, Any], verdicts: Matrix, node: str) -> str:
-    """What this cycle thought of the node that the real cluster had chosen."""
+    """Return this cycle's verdict on the node that the real cluster had chosen."""
     if node == cycle.get("selected"):
         return "This run chose the same node."
     if status := (cycle.get("filter") or {}).get(node):
@@ -304,7 +306,7 @@ def there(cycle: Mapping[str, Any], verdicts: Matrix, node: str) -> str:
 
 
 def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """point -> (plugin, what it does there) of the plugins concerned."""
+    """Return for each extension point its plugins with a description."""
     default = [name for name, _ in get_release(run.release).default_plugins]
     asked = {
         "filter": [*verdicts.plugins, *verdicts.skipped],
@@ -314,7 +316,7 @@ def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, lis
 
 
 def facts(events: Sequence[dict[str, Any]], came_to: Attempt) -> dict[str, list[tuple[str, str]]]:
-    """What the recorded events of the points without a panel of their own say, as (label, text)."""
+    """Return the recorded events of extension points without a panel, as (label, text)."""
     found: dict[str, list[tuple[str, str]]] = {}
     for event in events:
         if event["type"] in ("reserve", "permit", "prebind", "bind", "postbind"):
@@ -327,7 +329,7 @@ def facts(events: Sequence[dict[str, Any]], came_to: Attempt) -> dict[str, list[
 
 
 def matrix_data(verdicts: Matrix) -> dict[str, Any]:
-    """The matrix for the list of nodes: each row's cells once, and the nodes that share it."""
+    """Return the matrix for the node list: each row's cells once, with the nodes that share them."""
     return {
         "plugins": verdicts.plugins,
         "groups": [
@@ -345,7 +347,7 @@ def matrix_data(verdicts: Matrix) -> dict[str, Any]:
 
 
 def about_scores(rows: list[ScoreRow], query: Mapping[str, str]) -> dict[str, Any]:
-    """The table of scores (searched, a page of it), the chart of the top nodes, the winner against another node."""
+    """Return the score table (filtered and paginated), the chart of the best nodes, and the comparison of two nodes."""
     if not rows:
         return {"score_total": 0}
     sought = query.get("q", "").strip().lower()

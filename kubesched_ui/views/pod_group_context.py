@@ -1,4 +1,4 @@
-"""A pod group in a run: the list on the run's page, the part on a member's page, a page of its own."""
+"""Context of pod groups: the list on the run page, the section on a member's page, and the group page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kubesched_ui.queries import groups
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 
-LISTED = 20  # on a page of the run's list
+LISTED = 20  # groups per page of the list
 MEMBERS_SHOWN = 200
 
 
 def listed(run: Run, page: str | None) -> dict[str, Any]:
-    """The run's groups, in the order tried, a page of them; {} if it has none."""
+    """Return a page of the run's groups in the order tried; {} if it has none."""
     found = run.group_cycles.order_by("first")
     if not found.exists():
         return {}
@@ -26,20 +26,20 @@ def listed(run: Run, page: str | None) -> dict[str, Any]:
 
 
 def of_member(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The part of a member's page; {} for a pod that no group's cycle is about."""
+    """Return the section of a member's page; {} for a pod that is in no group cycle."""
     group = groups.group_of(run, row, trace, pod)
     return {"group": shown(run, group, f"{row.namespace}/{row.name}")} if group is not None else {}
 
 
 def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """What group.html needs; None if the run did not try such a group."""
+    """Return the context of group.html, or None if the run did not try the group."""
     cycle = query.get("cycle", "")
     group = groups.group_at(run, namespace, name, int(cycle) if cycle.isdecimal() and len(cycle) < 10 else None)
     return {"run": run, "group": shown(run, group)} if group is not None else None
 
 
 def shown(run: Run, group: GroupCycle, current: str = "") -> dict[str, Any]:
-    """All of it as the templates have it. `current`: the member whose page it is on."""
+    """Return the group as the templates need it. `current`: the member whose page shows it."""
     try:
         told = groups.detail(run, group)
     except InputError as problem:

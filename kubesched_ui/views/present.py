@@ -1,4 +1,4 @@
-"""A run for a room: large type, one thing at a time. The address holds the whole state (docs/present.md)."""
+"""Presentation mode of a run: large type, one slide at a time. The URL contains the whole state (docs/present.md)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from scheduler_core.debugger.cluster_state import State
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import MAX_NODE_SCORE
 
-GROUPS, PODS_TOLD, VICTIMS = 6, 12, 24  # on a slide
-NOTE = 130  # characters of what is said of a plugin
+GROUPS, PODS_TOLD, VICTIMS = 6, 12, 24  # maximum numbers per slide
+NOTE = 130  # maximum length of a plugin's description
 TITLES = {
     "nodes": "The cluster before the pod is scheduled",
     "fits": "Feasible nodes",
@@ -38,14 +38,14 @@ TITLES = {
     "total": "The sums",
     "result": "The decision",
 }
-# Lines of a pod's YAML that are told apart from the others, or say nothing in a room.
+# Plugin sets of YAML lines that are left out of the slide, because they are not interesting to an audience.
 PLAIN = {"ImageLocality", "NodeResourcesFit NodeResourcesBalancedAllocation"}
 
 
 @require_GET
 @readable
 def present(request: HttpRequest, run_id: int) -> HttpResponse:
-    """One slide: of the run (its beginning, its end) or of a cycle."""
+    """Show one slide: of the run (its beginning or its end) or of a cycle."""
     run, asked = find(run_id), request.GET
     hide = asked.get("hide") == "1"
     number = asked.get("cycle", "")
@@ -62,31 +62,31 @@ def present(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def here(context: Mapping[str, Any]) -> dict[str, Any]:
-    """The slide that is shown, without whether something is hidden."""
+    """Return the query parameters of the shown slide, without `hide`."""
     slide: Slide = context["slide"]
     found = {"cycle": context.get("number", ""), "point": slide.point, "plugin": slide.plugin}
     return {key: value for key, value in found.items() if value}
 
 
 def address(cycle: int, slide: Slide | str, hide: bool) -> str:
-    """Of a slide of a cycle."""
+    """Return the address of a slide of a cycle."""
     slide = slide if isinstance(slide, Slide) else Slide(slide)
     told = {"cycle": cycle, "point": slide.point} | ({"plugin": slide.plugin} if slide.plugin else {})
     return f"?{urlencode(told)}{'&hide=1' if hide else ''}"
 
 
 def start_of(hide: bool) -> str:
-    """Of the slide before the first cycle."""
+    """Return the address of the slide before the first cycle."""
     return "?hide=1" if hide else "?"
 
 
 def end_of(hide: bool) -> str:
-    """Of the slide after the last cycle."""
+    """Return the address of the slide after the last cycle."""
     return f"?point=end{'&hide=1' if hide else ''}"
 
 
 def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
-    """The slides about the run itself: before its first cycle, after its last."""
+    """Return the slides about the run itself: before its first cycle or after its last."""
     last = run.cycles_done
     context: dict[str, Any] = {"last": end_of(hide), "leave": reverse("run", args=[run.pk])}
     if end and last:
@@ -99,7 +99,7 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
 
 
 def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict[str, Any]:
-    """A slide of a cycle, and the ways from it."""
+    """Return a slide of a cycle with its navigation."""
     page = pod_context.context(run, row.namespace, row.name, {"cycle": str(row.number)})
     assert page is not None, "cycle needs a pod"
     state = state_of(run, row)
@@ -123,7 +123,7 @@ def of_cycle(run: Run, row: Cycle, asked: Mapping[str, str], hide: bool) -> dict
 
 
 def ways(run: Run, number: int, found: Sequence[Slide], at: int, hide: bool) -> dict[str, str]:
-    """Where the keys lead: the slides before and after, and the cycles."""
+    """Return the addresses for the navigation keys: previous and next slide, previous and next cycle."""
     first, last = number <= 1, number >= run.cycles_done
     before = start_of(hide) if first else address(number - 1, "result", hide)
     after = end_of(hide) if last else address(number + 1, "pod", hide)
@@ -136,7 +136,7 @@ def ways(run: Run, number: int, found: Sequence[Slide], at: int, hide: bool) -> 
 
 
 def state_of(run: Run, row: Cycle) -> State | None:
-    """The cluster before the cycle; None if that was not recorded."""
+    """Return the cluster before the cycle, or None if it was not recorded."""
     with suppress(NotRecorded, InputError):
         recording = recording_of(run)
         return State(recording, recording.before_cycle(row.number))
@@ -144,7 +144,7 @@ def state_of(run: Run, row: Cycle) -> State | None:
 
 
 def title_of(slide: Slide, row: Cycle) -> str:
-    """The heading of a slide: nothing of what comes later."""
+    """Return the title of a slide. It reveals nothing of later slides."""
     match slide.point:
         case "pod":
             return row.name
@@ -164,7 +164,7 @@ def title_of(slide: Slide, row: Cycle) -> str:
 def told(
     run: Run, row: Cycle, page: Mapping[str, Any], found: Sequence[Slide], at: int, asks: Mapping[str, int]
 ) -> dict[str, Any]:
-    """What else is on the slide."""
+    """Return the content of a slide apart from the cluster."""
     slide, verdicts = found[at], page["matrix"]
     match slide.point:
         case "pod":
@@ -196,20 +196,20 @@ def told(
 
 
 def about_plugin(page: Mapping[str, Any], point: str, plugin: str) -> dict[str, Any]:
-    """What a plugin does there, and the lines of the pod that it reads."""
+    """Return a plugin's description, and the lines of the pod's YAML that it reads."""
     note = next((text for name, text in page["notes"][point] if name == plugin), "")
     lines = [line["text"] for line in page["yaml_lines"] if plugin in line["plugins"].split()]
     return {"note": in_short(note), "lines": dedented(lines)}
 
 
 def in_short(note: str) -> str:
-    """The beginning of a note that is read in a glance; "" if it has none."""
+    """Return the first clause of a description, or "" if it is too long."""
     first = re.split(r"\. |: |; ", note)[0].rstrip(".")
     return f"{first[:1].upper()}{first[1:]}." if first and len(first) <= NOTE else ""
 
 
 def about_pod(run: Run, row: Cycle, page: Mapping[str, Any], asks: Mapping[str, int]) -> dict[str, Any]:
-    """What the pod asks for, and in time what brought it here."""
+    """Return the pod's requests and, in virtual time, the reason for this attempt."""
     lines = [line["text"] for line in page["yaml_lines"] if line["plugins"] and line["plugins"] not in PLAIN]
     group = page.get("group") or {}
     return {
@@ -221,7 +221,7 @@ def about_pod(run: Run, row: Cycle, page: Mapping[str, Any], asks: Mapping[str, 
 
 
 def tried(run: Run, row: Cycle, page: Mapping[str, Any]) -> str:
-    """Which attempt it is, and in time when it began and why."""
+    """Return the attempt, with its time and its cause in virtual time."""
     if not run.in_time:
         return f"Attempt {row.attempt}" if len(page["strip"]["entries"]) > 1 else ""
     why = because(run, row)
@@ -229,7 +229,7 @@ def tried(run: Run, row: Cycle, page: Mapping[str, Any]) -> str:
 
 
 def because(run: Run, row: Cycle) -> str:
-    """What brought the pod to the front of the queue, as far as it is known."""
+    """Return what moved the pod to the active queue, or "" if unknown."""
     mine = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name, number__lt=row.number)
     cause, left = 0, mine.count()
     for event in pod_timeline.events_of(run, f"{row.namespace}/{row.name}"):
@@ -244,6 +244,6 @@ def because(run: Run, row: Cycle) -> str:
 
 
 def dedented(lines: Sequence[str]) -> str:
-    """Lines of YAML without what all of them are indented by."""
+    """Remove the common indentation of YAML lines."""
     depth = min((len(line) - len(line.lstrip()) for line in lines), default=0)
     return "\n".join(line[depth:] for line in lines[:16])

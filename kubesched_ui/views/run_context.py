@@ -1,4 +1,4 @@
-"""What the page of a run shows beside its progress and its map: reasons, the heatmap, the table of pods."""
+"""Context of the run page: pending reasons, heatmap and pod table."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from scheduler_core.api import duration
 from scheduler_core.releases import get_release, tested_version
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
-PODS_SHOWN = 100  # on a page of the table
+PODS_SHOWN = 100  # pods per page of the table
 
 
 def sort_of(wanted: str | None) -> str:
-    """`wanted` if the table can be sorted by it."""
+    """Return `wanted` if the table can be sorted by it, else the default."""
     return wanted if wanted and wanted.removeprefix("-") in SORTS else "position"
 
 
 def scheduler_of(run: Run) -> str:
-    """`scheduler 1.34 (as 1.34.1), the version of the cluster`: its release, what that is held to, and what the cluster
-    runs where it is known."""
+    """Describe the scheduler of a run: its release, the patch release that it was tested against, and the cluster's
+    own version if known, as in `scheduler 1.34 (as 1.34.1), the version of the cluster`.
+    """
     held, theirs = tested_version(run.release_number), run.scenario.kubernetes
     told = f"scheduler {run.release.replace(',', ', ')}" + (f" (as {held})" if held else "")
     if own_release(run.scenario) == run.release_number:
@@ -41,7 +42,7 @@ def scheduler_of(run: Run) -> str:
 
 
 def outcome_counts(run: Run) -> list[dict[str, Any]]:
-    """The pods of a run by their latest outcome, as the filter above the table offers them."""
+    """Return the number of pods per outcome, for the filter above the table."""
     found = PodResult.objects.filter(run=run).order_by().values_list("result").annotate(Count("pk"))
     counted = Counter(dict(found))
     dots = {"scheduled": "ok", "unschedulable": "bad", "gated": "held", "error": "odd", "waiting": ""}
@@ -49,7 +50,9 @@ def outcome_counts(run: Run) -> list[dict[str, Any]]:
 
 
 def progress(run: Run) -> dict[str, Any]:
-    """How far the run is, for its bar: `done` of `most`; in time `clock` of `until`; `left`, or how long it took."""
+    """Return the data of the progress bar: `done` of `most`, in virtual time `clock` of `until`; and `left`, the
+    remaining or total duration.
+    """
     seconds = run.eta_s if run.active else took(run)
     left = "" if seconds is None else f"about {duration.span(round(seconds))}" if run.active else duration.span(seconds)
     if not run.in_time:
@@ -66,7 +69,7 @@ def progress(run: Run) -> dict[str, Any]:
 
 
 def waits(run: Run) -> str:
-    """What a run waits for that is queued: `Waits behind 2 runs, about 40 s.`"""
+    """Return what a queued run waits for: `Waits behind 2 runs, about 40 s.`"""
     at = queue.place(run)
     if at is None or not at.behind:
         return ""
@@ -75,24 +78,24 @@ def waits(run: Run) -> str:
 
 
 def is_old(run: Run) -> bool:
-    """Whether predicates and priorities decided, not plugins."""
+    """Whether the release uses predicates and priorities, not plugins."""
     return get_release(run.release).predicates
 
 
 def reasons(run: Run) -> list[tuple[str, str, int]]:
-    """(plugin, reason, pods) of pods that found no node, each pod counted once a reason, most pods first."""
+    """Return (plugin, reason, pods) for pods without a feasible node, most pods first. A pod counts once per reason."""
     counted: Counter[tuple[str, str]] = Counter()
     rows = PodResult.objects.filter(run=run, result=PodResult.Result.UNSCHEDULABLE)
     for found in rows.values_list("reasons", flat=True).iterator(chunk_size=2000):
         counted.update({(entry["plugin"], entry["reason"]) for entry in found})
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))  # equals keep their place while it streams
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))  # a stable order while results stream in
     return [(plugin, reason, pods) for (plugin, reason), pods in ordered]
 
 
 def utilisation(run: Run) -> charts.Figure | None:
-    """The heatmap of nodes before and after the run; None for a cluster without nodes.
+    """Return the heatmap of nodes before and after the run, or None for a cluster without nodes.
 
-    None in time, too, where the map shows it at every moment.
+    Returns None in virtual time as well, because the map shows the use at every timepoint.
     """
     if run.in_time:
         return None
@@ -103,7 +106,7 @@ def utilisation(run: Run) -> charts.Figure | None:
     before, after = (occupancy.usage(view, places, requests) for places in occupancy.occupants(run, view))
 
     def percents(used: dict[str, Counter[str]], names: list[str], resource: str) -> list[float | None]:
-        """Of each node, None for one that does not have the resource."""
+        """Return the percentage for each node, None for a node without the resource."""
         offers = [view.nodes[name].allocatable.get(resource, 0) for name in names]
         asked = [used[name][resource] for name in names]
         return [cluster_overview.percent(a, o) if a or o else None for a, o in zip(asked, offers, strict=True)]
@@ -121,12 +124,12 @@ def utilisation(run: Run) -> charts.Figure | None:
 
 
 def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:
-    """The pods on a node by name, each with what the scenario knows of it (nothing for copies of a template)."""
+    """Return the pods on a node by name, each with its data in the scenario (None for copies of a template)."""
     return [(key, view.pods.get(key)) for key in sorted(places) if places[key] == node]
 
 
 def together(run: Run) -> dict[str, Any]:
-    """What all pending pods lack together. Raises NotRecorded, InputError."""
+    """Return the bottlenecks of all pending pods. Raises NotRecorded, InputError."""
     if run.active:
         raise NotRecorded("The run has not finished. Try again when it has finished.")
     told = remedies.together_of(run)
@@ -145,5 +148,5 @@ def together(run: Run) -> dict[str, Any]:
 
 
 def took(run: Run) -> float | None:
-    """Seconds from start to end; None before the end."""
+    """Return the duration in seconds, or None before the end."""
     return (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None

@@ -1,4 +1,4 @@
-"""A run, a pod in it, a node in it; starting, cancelling and deleting runs."""
+"""Pages of a run, its pods and nodes, and the actions on runs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ from scheduler_core.snapshot.defaults import FILLED
 
 
 def find(run_id: int) -> Run:
-    """The run with its scenario; a 404 that says so where there is none."""
+    """Return the run with its scenario. Raises Http404."""
     run = Run.objects.select_related("scenario", "parent").filter(pk=run_id).first()
     if run is None:
         raise Http404(f"There is no run {run_id}.")
@@ -39,7 +39,7 @@ def find(run_id: int) -> Run:
 
 @require_GET
 def run(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Progress, the map, why pods found no node, the table of pods. `against`: the same moment beside another run."""
+    """Show a run: progress, map, pending reasons, pod table. `against`: redirect to the comparison with that run."""
     found = find(run_id)
     if request.GET.get("against", "").isdecimal():
         return redirect(beside(request, run_id))
@@ -64,12 +64,12 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def toned(warnings: list[str]) -> list[tuple[str, str]]:
-    """Each with its tone: what was filled in is no reason to worry."""
+    """Return the warnings with their tones. Defaults that were filled in are not shown as warnings."""
     return [(told, "" if told.startswith(FILLED) else "warn") for told in warnings]
 
 
 def beside(request: HttpRequest, run_id: int) -> str:
-    """The address of the same moment beside another run."""
+    """Return the address of the comparison with the run in `against`, at the same timepoint."""
     query = request.GET.copy()
     address = reverse("compare", args=[run_id, int(query.pop("against")[-1][:18])])
     return f"{address}?{query.urlencode()}" if query else address
@@ -77,7 +77,7 @@ def beside(request: HttpRequest, run_id: int) -> str:
 
 @require_GET
 def heat(request: HttpRequest, run_id: int) -> HttpResponse:
-    """The heatmap of nodes, for the run's page to draw when it comes into view."""
+    """Return the heatmap of nodes as JSON; the run page loads it when it becomes visible."""
     figure = run_context.utilisation(find(run_id))
     if figure is None:
         raise Http404("Node utilization is available for single-pass runs of scenarios with nodes.")
@@ -87,8 +87,9 @@ def heat(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_GET
 @readable
 def together(request: HttpRequest, run_id: int) -> HttpResponse:
-    """What keeps the pending pods out, and how many more nodes would place them: a part of the run's page, fetched by
-    itself because its cluster is rewound and every answer is run."""
+    """Render the section about pending pods. The run page loads it separately, because it replays the cluster and
+    simulates every suggestion.
+    """
     found = find(run_id)
     try:
         context = run_context.together(found)
@@ -100,7 +101,7 @@ def together(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_GET
 @readable
 def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """One pod: the answer, then every extension point of each attempt."""
+    """Show one pod: the answer, then every extension point of each attempt."""
     context = pod_context.context(find(run_id), namespace, name, request.GET)
     if context is None:
         raise Http404(f"Run {run_id} has no pod {namespace}/{name}.")
@@ -109,7 +110,7 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpRes
 
 @require_GET
 def cycle(request: HttpRequest, run_id: int, number: int) -> HttpResponse:
-    """Leads to the page of the pod that was tried in a cycle, at that cycle; what else is asked for goes along."""
+    """Redirect to the page of the cycle's pod, at that cycle. Other query parameters are kept."""
     row = find(run_id).cycles.filter(number=number).defer("trace").first()
     if row is None:
         raise Http404(f"Run {run_id} has no cycle {number:,}.")
@@ -121,8 +122,9 @@ def cycle(request: HttpRequest, run_id: int, number: int) -> HttpResponse:
 @require_GET
 @readable
 def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """What would let the pod in, or have it go to a node: a part of its page, fetched by itself because its cluster is
-    rewound and every remedy is run before it is shown."""
+    """Render the suggested fixes of a pod. The pod page loads them separately, because the cluster is replayed and
+    every fix is simulated.
+    """
     found = find(run_id)
     asked = request.GET.get("attempt", "")
     row = remedies.cycle_of(found, namespace, name, int(asked) if asked.isdecimal() and len(asked) < 10 else None)
@@ -138,7 +140,9 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 
 
 def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
-    """The remedies; without a node also what is in the way on the closest ones. Raises InputError, NotRecorded."""
+    """Return the suggested fixes; without a node, also the blockers on the closest nodes. Raises InputError,
+    NotRecorded.
+    """
     if node:
         winning = remedies.winning_of(run, row, node)
         return {"remedies": shown(winning.remedies), "gap": winning.gap, "note": winning.note}
@@ -151,31 +155,33 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
 
 
 def shown(found: list[Remedy]) -> list[dict[str, Any]]:
-    """Remedies, each with its changes as a fork takes them."""
+    """Return the fixes, each with its changes as JSON for a fork."""
     return [{"remedy": one, "json": indented(one.changes)} for one in found]
 
 
 def indented(changes: Any) -> str:
-    """JSON as a person reads it."""
+    """Return indented JSON."""
     return msgspec.json.format(msgspec.json.encode(changes)).decode()
 
 
 @require_GET
 def trials(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """The trials of preemption on one node, step by step: a part of the pod's page, made again when it is looked at."""
+    """Render the preemption dry run on one node. The pod page loads it on demand; it is computed again each time."""
     return again(request, run_id, namespace, name, "preemption.html", provenance.trials_of)
 
 
 @require_GET
 def claims(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """What a pod's resource claims find, device by device: a part of its page, made again when it is looked at."""
+    """Render the devices that a pod's resource claims find. The pod page loads it on demand; it is computed again
+    each time.
+    """
     return again(request, run_id, namespace, name, "claims.html", provenance.claims_of)
 
 
 def again(
     request: HttpRequest, run_id: int, namespace: str, name: str, template: str, ask: Callable[..., dict[str, Any]]
 ) -> HttpResponse:
-    """What `ask` tells of the cycle, node and page that the address names."""
+    """Render a section of the pod page from the result of `ask` for the requested cycle, node and page."""
     found = find(run_id)
     cycle, page = (request.GET.get(key, "") for key in ("cycle", "page"))
     row = provenance.cycle_of(found, namespace, name, None, int(cycle) if _is_number(cycle) else None)
@@ -195,7 +201,7 @@ def _is_number(text: str) -> bool:
 @require_GET
 @readable
 def group(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """A pod group: what became of it, and of its members."""
+    """Show a pod group with the outcomes of its members."""
     context = pod_group_context.context(find(run_id), namespace, name, request.GET)
     if context is None:
         raise Http404(f"Run {run_id} has no cycle of a pod group {namespace}/{name}.")
@@ -205,7 +211,7 @@ def group(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpR
 @require_GET
 @readable
 def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
-    """One node: what runs there, how full it is, which pods it refused and why."""
+    """Show one node: its pods, its resource use, and the pods that it rejected."""
     try:
         context = node_context.context(find(run_id), name, request.GET)
     except WrongMoment as error:
@@ -217,7 +223,7 @@ def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
 
 @require_GET
 def object_then(request: HttpRequest, run_id: int) -> HttpResponse:
-    """An object as it was at a moment of the run, with the line of a field."""
+    """Show an object at a timepoint of the run, with the line of a field marked."""
     try:
         context = object_context.context(find(run_id), request.GET)
     except InputError as error:
@@ -231,15 +237,15 @@ def object_then(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest, run_id: int) -> HttpResponse:
-    """What can be taken away of a run, and what can be asked of it then."""
+    """Show the export page with example queries."""
     return render(request, "export.html", {"run": find(run_id), "tables": parquet.TABLES, "queries": parquet.QUERIES})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """Starts a run from the form on the scenario's page; on a mistake shows the form again with what is wrong.
+    """Start a run from the form on the scenario page. If the form is invalid, show it again with its errors.
 
-    Its address, at which a person is then, opens the empty form.
+    GET shows the empty form, because a failed POST leaves the browser at this address.
     """
     if request.method != "POST":
         return overview(request, scenario_id)
@@ -270,7 +276,7 @@ def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_POST
 def rename(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Gives the run another name; an empty one takes it away."""
+    """Rename the run. An empty name removes the name."""
     found = find(run_id)
     found.name = name_in(request)
     found.save(update_fields=["name"])
@@ -279,14 +285,14 @@ def rename(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_POST
 def pin(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Keeps the run however old it is, or no longer."""
+    """Pin or unpin the run. Pinned runs are not deleted by retention."""
     pinned(find(run_id), request)
     return redirect("run", run_id)
 
 
 @require_POST
 def let_others_first(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Gives a run that waits a lower priority, or the usual one again, as the form's `low` says."""
+    """Lower or reset the priority of a queued run according to the form's `low`."""
     found = find(run_id)
     found.low = request.POST.get("low") == "1"
     found.save(update_fields=["low"])

@@ -1,4 +1,4 @@
-"""A scenario: overview, its nodes, pods and objects, editing an object."""
+"""Pages of a scenario: overview, nodes, pods, objects, object editor."""
 
 from collections import Counter
 from typing import Any
@@ -24,7 +24,7 @@ ROWS = 50
 
 
 def find(scenario_id: int) -> Scenario:
-    """The scenario; a 404 that says so where there is none."""
+    """Return the scenario. Raises Http404."""
     scenario = Scenario.objects.filter(pk=scenario_id).select_related("parent").first()
     if scenario is None:
         raise Http404(f"There is no scenario {scenario_id}.")
@@ -32,7 +32,7 @@ def find(scenario_id: int) -> Scenario:
 
 
 def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = None, status: int = 200) -> HttpResponse:
-    """Counts, warnings, zones, pending pods, and the form that starts a run."""
+    """Show counts, warnings, zones, pending pods, and the form that starts a run."""
     scenario = find(scenario_id)
     view = cluster_overview.of_scenario(scenario)
     context = {
@@ -53,12 +53,12 @@ def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = No
 
 
 def with_form(scenario: Scenario, form: StartForm) -> dict[str, Any]:
-    """The form, and how long a run would take that is started with what it holds; "" where that is not right."""
+    """Return the form, and the expected duration of a run with its settings ("" if they are invalid)."""
     return {"form": form, "expected": expected(scenario, form)}
 
 
 def expected(scenario: Scenario, form: StartForm) -> str:
-    """As a sentence."""
+    """Return the expected duration as a sentence."""
     which, copies = form["which"].value(), str(form["copies"].value() or "1")
     placed = {"unbind": len(form.ticked), "template": int(copies) if copies.isdecimal() and len(copies) < 9 else 1}
     pods = placed.get(str(which))
@@ -70,8 +70,9 @@ def expected(scenario: Scenario, form: StartForm) -> str:
 
 
 def remarks(scenario: Scenario) -> dict[str, Any]:
-    """What there is to say: when the scenario `ends`, `told` of its cluster as to a run, with its numbers, and of the
-    files."""
+    """Return when the scenario `ends`, the warnings about its cluster (`told`) with their counts, and those about its
+    files.
+    """
     told = preflight.of_snapshot(scenario.warnings)
     counted = {remark["code"]: remark["counts"] for remark in told}
     return {
@@ -85,14 +86,14 @@ def remarks(scenario: Scenario) -> dict[str, Any]:
 
 
 def empty_form(scenario: Scenario, view: cluster_overview.ClusterView, like: str) -> StartForm:
-    """The form as it is shown first: with what suits the scenario, or with the settings of the run numbered `like`."""
+    """Return the initial form: with defaults for the scenario, or with the settings of the run numbered `like`."""
     defaults = StartForm.defaults(scenario, view)
     run = Run.objects.filter(pk=int(like)).first() if is_number(like) else None
     if run is None:
         return StartForm(initial=defaults)
     again = StartForm.like(run)
     if run.scenario_id != scenario.pk and again["which"] == "unbind":
-        again |= {"which": defaults["which"], "unbind": ""}  # those pods are another cluster's
+        again |= {"which": defaults["which"], "unbind": ""}  # those pods belong to another cluster
     return StartForm(initial=defaults | again)
 
 
@@ -103,7 +104,7 @@ def scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_GET
 def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """The nodes with requested and allocatable, taints, labels, zones."""
+    """List the nodes with requested and allocatable resources, taints, labels and zones."""
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
     scenario = find(scenario_id)
     view = cluster_overview.of_scenario(scenario)
@@ -116,7 +117,7 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_GET
 def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """The pods by state, each with the message recorded in the cluster."""
+    """List the pods by state, each with the message recorded in the cluster."""
     scenario = find(scenario_id)
     view = cluster_overview.of_scenario(scenario)
     asked = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
@@ -127,7 +128,7 @@ def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_GET
 def objects(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """All objects, by kind and name."""
+    """List all objects by kind and name."""
     scenario, q, kind = find(scenario_id), request.GET.get("q", "").replace("\0", ""), request.GET.get("kind", "")
     rows = scenario.cluster_objects.order_by("kind", "namespace", "name").defer("data")
     if kind:
@@ -142,7 +143,7 @@ def objects(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, scenario_id: int, object_id: int) -> HttpResponse:
-    """One object as YAML. Saving makes a new version of the scenario; the old one and its runs stay as they are."""
+    """Edit one object as YAML. Saving creates a new version of the scenario; the old one and its runs do not change."""
     scenario = find(scenario_id)
     obj = ClusterObject.objects.filter(scenario=scenario, pk=object_id).first()
     if obj is None:
@@ -161,7 +162,7 @@ def edit(request: HttpRequest, scenario_id: int, object_id: int) -> HttpResponse
 
 @require_GET
 def object_named(request: HttpRequest, scenario_id: int, kind: str, name: str, namespace: str = "") -> HttpResponse:
-    """From an object's name to the page that shows it."""
+    """Redirect from an object's name to its page."""
     wanted = {"kind": kind, "namespace": namespace, "name": name}
     obj = ClusterObject.objects.filter(scenario=find(scenario_id), **wanted).only("pk").first()
     if obj is None:
@@ -171,7 +172,7 @@ def object_named(request: HttpRequest, scenario_id: int, kind: str, name: str, n
 
 @require_POST
 def rename(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """Gives the scenario another name."""
+    """Rename the scenario."""
     found = find(scenario_id)
     if name := name_in(request):
         found.name = name
@@ -183,7 +184,7 @@ def rename(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_POST
 def pin(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """Keeps the scenario however old it is, or no longer."""
+    """Pin or unpin the scenario. Pinned scenarios are not deleted by retention."""
     pinned(find(scenario_id), request)
     return redirect("scenario", scenario_id)
 

@@ -1,4 +1,4 @@
-"""Sharing a scenario or a run: links made and revoked, groups let in; and what somebody finds at a link."""
+"""Sharing of scenarios and runs: create and revoke links, share with groups, open links."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Thing = Scenario | Run
 
 
 def thing_of(scenario_id: int | None, run_id: int | None) -> Thing:
-    """What an address names; a 404 where there is none."""
+    """Return the scenario or run. Raises Http404."""
     model: Any = Scenario if scenario_id is not None else Run
     return get_object_or_404(model, pk=run_id if scenario_id is None else scenario_id)
 
 
 def page_of(thing: Thing) -> str:
-    """The address of the page where it is shared."""
+    """Return the address of the sharing page."""
     kind = "scenario" if isinstance(thing, Scenario) else "run"
     return reverse(f"{kind}-shares", args=[thing.pk])
 
 
 @require_http_methods(["GET", "POST"])
 def shares(request: HttpRequest, scenario_id: int | None = None, run_id: int | None = None) -> HttpResponse:
-    """Who else sees it; lets a group in, or makes a link and shows it, this once."""
+    """Show the shares; POST shares with a group, or creates a link and shows it once."""
     thing, user = thing_of(scenario_id, run_id), request.user
     if request.method == "GET":
         return shown(request, thing)
@@ -52,7 +52,7 @@ def shares(request: HttpRequest, scenario_id: int | None = None, run_id: int | N
 
 
 def shown(request: HttpRequest, thing: Thing, **more: Any) -> HttpResponse:
-    """The page, perhaps with a link that is shown this once."""
+    """Render the sharing page. `more` may contain a new link, which is shown only once."""
     user: Any = request.user
     rows = thing.shares.select_related("group", "owner")
     context = {
@@ -71,7 +71,7 @@ def shown(request: HttpRequest, thing: Thing, **more: Any) -> HttpResponse:
 def revoke(
     request: HttpRequest, number: int, scenario_id: int | None = None, run_id: int | None = None
 ) -> HttpResponse:
-    """Whoever saw it by this share does not any more, from the next request on."""
+    """Revoke a share. Its users lose access with their next request."""
     thing = thing_of(scenario_id, run_id)
     get_object_or_404(thing.shares, pk=number).delete()
     messages.info(request, "Share revoked.")
@@ -80,7 +80,7 @@ def revoke(
 
 @require_GET
 def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """Opens a link: this session sees what is shared from now on."""
+    """Open a share link: this session gets access to the shared object."""
     share = share_links.open_link(request.session, token)
     if share is None:
         raise Http404("This link is not valid. It may have been revoked, have expired or be incomplete.")

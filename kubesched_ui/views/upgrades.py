@@ -1,4 +1,4 @@
-"""An upgrade preview: what other releases would do with a scenario; starting, cancelling and deleting one."""
+"""Upgrade previews: show, start, cancel and delete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = 100
 
 
 def find(number: int) -> Upgrade:
-    """The preview with its scenario; a 404 that says so where there is none."""
+    """Return the preview with its scenario. Raises Http404."""
     found = Upgrade.objects.select_related("scenario").filter(pk=number).first()
     if found is None:
         raise Http404(f"There is no upgrade preview {number}; it may have been deleted.")
@@ -27,7 +27,7 @@ def find(number: int) -> Upgrade:
 
 @require_GET
 def upgrade(request: HttpRequest, number: int) -> HttpResponse:
-    """How far it is; each step with what did it; the pods across the releases."""
+    """Show the progress, the causes of each step, and the pods across releases."""
     found = find(number)
     asked = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in ("q", "show", "cause")}
     asked["show"] = asked["show"] if asked["show"] in presenters.SHOWS else presenters.DECIDED
@@ -47,7 +47,7 @@ def upgrade(request: HttpRequest, number: int) -> HttpResponse:
 
 @require_POST
 def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """Starts the runs of the chosen releases as a set, and goes to the preview."""
+    """Start an upgrade preview for the chosen releases and redirect to it."""
     scenario = find_scenario(scenario_id)
     try:
         with transaction.atomic():
@@ -68,7 +68,7 @@ def cancel(request: HttpRequest, number: int) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, number: int) -> HttpResponse:
-    """Deletes the preview; its runs stay."""
+    """Delete the preview. Its runs are kept."""
     found = find(number)
     found.delete()
     messages.info(request, "The upgrade preview is deleted. Its runs are kept.")

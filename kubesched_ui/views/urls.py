@@ -1,4 +1,4 @@
-"""Addresses of the pages. Every view of a recording has one that can be shared."""
+"""URLs of the pages. Every view of a recording has its own URL that can be shared."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Groups of people: made, named, left, deleted; members added by user name or invited by a link."""
+"""User groups: create, rename, leave and delete groups; add members by user name, or invite them with a link."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from kubesched_ui.accounts.models import Group
 from kubesched_ui.views.form_fields import name_in
 from scheduler_core.errors import InputError
 
-MOST = 100  # groups of a person
+MOST = 100  # maximum number of groups per user
 
 
 def find(request: HttpRequest, number: int, own: bool = False) -> Group:
-    """A group that one is in, or manages where `own`; an administrator any. A 404 where there is none such."""
+    """Return a group of the user; with `own`, one that the user manages. Administrators can access all groups. Raises
+    Http404.
+    """
     user: Any = request.user
     rows = Group.objects.select_related("owner")
     if not user.is_superuser:
@@ -33,7 +35,7 @@ def find(request: HttpRequest, number: int, own: bool = False) -> Group:
 
 @require_http_methods(["GET", "POST"])
 def groups(request: HttpRequest) -> HttpResponse:
-    """Those that one is in; makes another one."""
+    """List the user's groups; POST creates a group."""
     user: Any = request.user
     if request.method == "GET":
         return render(request, "user_groups.html", {"groups": user.sharing_groups.select_related("owner")})
@@ -49,12 +51,12 @@ def groups(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def group(request: HttpRequest, number: int) -> HttpResponse:
-    """Its members, and what is shared with it."""
+    """Show the members of a group, and what is shared with it."""
     return shown(request, find(request, number))
 
 
 def shown(request: HttpRequest, found: Group, **more: Any) -> HttpResponse:
-    """The page, perhaps with a link that is shown this once."""
+    """Render the group page. `more` may contain a new link, which is shown only once."""
     user: Any = request.user
     context = {
         "group": found,
@@ -67,7 +69,7 @@ def shown(request: HttpRequest, found: Group, **more: Any) -> HttpResponse:
 
 @require_POST
 def add(request: HttpRequest, number: int) -> HttpResponse:
-    """Adds somebody by the name that they sign in with."""
+    """Add a user by user name."""
     found, name = find(request, number, own=True), name_in(request)
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
@@ -81,7 +83,7 @@ def add(request: HttpRequest, number: int) -> HttpResponse:
 
 @require_POST
 def invite(request: HttpRequest, number: int) -> HttpResponse:
-    """Shows a link with which somebody joins, this once."""
+    """Create an invitation link and show it once."""
     found, user = find(request, number, own=True), request.user
     try:
         secret = invitations.make(user, found)  # type: ignore[arg-type]
@@ -93,20 +95,20 @@ def invite(request: HttpRequest, number: int) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, number: int, user_id: int) -> HttpResponse:
-    """Takes somebody out; each may leave. Who manages it stays."""
+    """Remove a member. Members can remove themselves; the manager cannot be removed."""
     user: Any = request.user
     found = find(request, number, own=user_id != user.pk)
     if user_id == found.owner_id:
         messages.error(request, "The manager cannot leave the group. Delete the group instead.")
         return redirect("group-of-people", number)
     found.members.remove(user_id)
-    found.shares.filter(owner=user_id).delete()  # what they brought in goes with them
+    found.shares.filter(owner=user_id).delete()  # shares that the member created are deleted as well
     return redirect("people") if user_id == user.pk else redirect("group-of-people", number)
 
 
 @require_POST
 def delete(request: HttpRequest, number: int) -> HttpResponse:
-    """Its members do not see any more what was shared with it."""
+    """Delete a group. Its members lose access to what was shared with it."""
     found: Any = find(request, number, own=True)
     found.delete()
     messages.info(
