@@ -1,7 +1,7 @@
-"""The cluster as pictures of it need it: a moment in columns, and a tape of what changes from there on, or back.
+"""Data for maps of the cluster: its state at a timepoint in columns, and a stream of changes after or before it.
 
-Pods are the rows of the recording's pods, nodes are names; both mean the same in every answer about a recording. What a
-pod or a node was before is told with each change, so whoever has a moment can follow the tape in both directions.
+Pods are identified by their rows in the recording's `pods` table and nodes by name. Both mean the same in every answer
+about a recording. Each change includes the previous value, so a client can apply the stream in both directions.
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ from scheduler_core.errors import InputError
 
 Int64 = npt.NDArray[np.int64]
 
-MAX_MOMENTS = 4000  # that one piece of tape covers
-MAX_CHANGES = 4000  # of pods in it, unless one moment has more
-MAX_VALUES = 1000  # that a label may have for nodes to be grouped by it
+MAX_MOMENTS = 4000  # covered by one piece of the stream
+MAX_CHANGES = 4000  # of pods in one piece, unless a single timepoint has more
+MAX_VALUES = 1000  # maximum number of values of a label by which nodes can be grouped
 
-# What happened until a moment -> where each pod is, by the last row of `places` about it.
+# Where each pod is at a timepoint, from the last row of `places` about it.
 Place = tuple[int, int, int]
 """(node, an index of the recording's names or -1; state; the row of `places` at which it came to that node)."""
 
 
 def picture(recording: Recording, moment: int) -> dict[str, Any]:
-    """Everything that is there after a moment.
+    """Return the state of the cluster after a timepoint.
 
-    `nodes`: columns, see `nodes_told`. `pods`: columns, see `pods_told`, with `node` (an index of `nodes`, -1 for none
-    or one that is not there), `state` (1 pending, 2 assumed, 3 bound) and `came`: of two pods on a node the one that
-    came later has the higher number. `before`: pods with a `came` below were there before the run. `nominated`:
-    pod -> node.
+    `nodes`: columns, see `nodes_told`. `pods`: columns, see `pods_told`, with `node` (an index of `nodes`, -1 for no
+    node or a missing one), `state` (1 pending, 2 assumed, 3 bound) and `came`: of two pods on a node, the later one has
+    the higher number. `before`: pods with a `came` below it existed before the run. `nominated`: pod -> node.
     """
     state = State(recording, moment)
     there = np.concatenate([state.placed, np.flatnonzero(state.state == 1)])
@@ -53,7 +52,7 @@ def picture(recording: Recording, moment: int) -> dict[str, Any]:
 
 
 def position(recording: Recording, moment: int) -> dict[str, Any]:
-    """Where a moment is in its recording: {moment, end, cycle, cycles, t}; `cycle` is the first one after it."""
+    """Return a timepoint's position: {moment, end, cycle, cycles, t}; `cycle` is the first one after it."""
     return {
         "moment": moment,
         "end": recording.end,
@@ -64,8 +63,11 @@ def position(recording: Recording, moment: int) -> dict[str, Any]:
 
 
 def nodes_told(recording: Recording, versions: Int64) -> dict[str, Any]:
-    """Nodes by their rows in the recording's table, in columns: `name`, `allocatable` and `taints` (indexes of
-    `amounts` and `taint_sets`), `unschedulable` (0 or 1), `labels`: key -> {values, of: index of the value, -1}."""
+    """Return nodes, given by rows of the recording's table, in columns.
+
+    `name`; `allocatable` and `taints` (indexes of `amounts` and `taint_sets`); `unschedulable` (0 or 1); `labels`: key
+    -> {values, of: index of the node's value, -1 for none}.
+    """
     table = recording.tables["nodes"]
     labels = [table.at("labels", version) for version in versions.tolist()]
     amounts, allocatable = _distinct(table.at("allocatable", version) for version in versions.tolist())
@@ -82,7 +84,7 @@ def nodes_told(recording: Recording, versions: Int64) -> dict[str, Any]:
 
 
 def _distinct(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
-    """(the values that differ, the index of each)."""
+    """Return (the distinct values, the index of each value among them)."""
     index: dict[str, int] = {}
     found: list[Any] = []
     each = []
@@ -96,7 +98,7 @@ def _distinct(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
 
 
 def _columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Key -> {values, of}, of the labels that some nodes share."""
+    """Return key -> {values, of} of labels whose values some nodes share."""
     found: dict[str, Any] = {}
     most = min(MAX_VALUES, max(len(labels) - 1, 1))
     for key in dict.fromkeys(key for labelled in labels for key in labelled):
@@ -108,7 +110,7 @@ def _columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
 
 def pods_told(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
-    """Pods in columns: `id`, `key` (namespace/name), `requests` and `owner` (indexes of `amounts` and `owners`),
+    """Return pods in columns: `id`, `key` (namespace/name), `requests` and `owner` (indexes of `amounts` and `owners`),
     `priority`."""
     table = recording.tables["pods"]
     rows = np.array(pods, np.int64)
@@ -127,18 +129,18 @@ def pods_told(recording: Recording, pods: Sequence[int]) -> dict[str, Any]:
 
 
 def _used(values: Sequence[Any], of: Int64) -> tuple[list[Any], list[int]]:
-    """The values that are referred to, and the references to these."""
+    """Return the values that are referred to, and the references into them."""
     used, index = np.unique(of, return_inverse=True)
     return [values[i] for i in used.tolist()], index.tolist()
 
 
 def tape(recording: Recording, after: int | None = None, until: int | None = None) -> dict[str, Any]:
-    """What happened after a moment, or until one: a piece of the way to the end or to the beginning.
+    """Return one piece of the changes after a timepoint, or up to one.
 
-    {from, to}: it covers the moments after `from` until `to`. `places`: columns `at`, `pod`, `node` (a name, "" for
-    none), `state`, `came`, and the same of before as `was_...`. `pods`: as `pods_told`, of those in it. `nodes`:
-    [{at, name, now, was}], each as `one_node` or None. `nominated`: [{at, pod, now, was}]. `cycles`: columns `number`,
-    `at`. `instants`: columns `at`, `t`. Raises InputError unless exactly one moment is given.
+    {from, to}: it covers the timepoints after `from` up to `to`. `places`: columns `at`, `pod`, `node` (a name, "" for
+    none), `state`, `came`, and the previous values as `was_...`. `pods`: the pods in it, as in `pods_told`. `nodes`:
+    [{at, name, now, was}], each as in `one_node` or None. `nominated`: [{at, pod, now, was}]. `cycles`: columns
+    `number`, `at`. `instants`: columns `at`, `t`. Raises InputError unless exactly one timepoint is given.
     """
     if (after is None) == (until is None):
         raise InputError("moment", "", "must be one of after and until")
@@ -165,7 +167,7 @@ def tape(recording: Recording, after: int | None = None, until: int | None = Non
 
 
 def _covered(recording: Recording, after: int | None, until: int | None) -> tuple[int, int]:
-    """(from, to) of the piece."""
+    """Return (from, to) of the piece."""
     at = recording.tables["places"]["at"]
     if after is not None:
         first = min(after, recording.end)
@@ -203,11 +205,11 @@ def _moved(recording: Recording, rows: slice) -> dict[str, list[Any]]:
 
 
 def _known(recording: Recording, row: int, pods: set[int]) -> dict[int, Place]:
-    """Where some pods were before a row of `places`."""
+    """Return where the given pods were before a row of `places`."""
     places, count = recording.tables["places"], len(recording.tables["pods"])
     before = places["pod"][:row]
     last = np.full(count, -1, np.int64)
-    last[before] = np.arange(row)  # of several the last counts
+    last[before] = np.arange(row)  # the last row of a pod counts
     came = np.zeros(count, np.int64)
     arrived = np.flatnonzero(places["arrived"][:row])
     came[before[arrived]] = arrived
@@ -220,14 +222,14 @@ def _known(recording: Recording, row: int, pods: set[int]) -> dict[int, Place]:
 
 
 def _presences(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:
-    """The nodes that came, changed or went."""
+    """Return the nodes that were added, changed or removed."""
     presence = recording.tables["presence"]
     begin, end = (int(np.searchsorted(presence["at"], moment, "right")) for moment in (first, last))
     if begin == end:
         return []
     said: dict[int, int] = dict(
         zip(presence["name"][:begin].tolist(), presence["node"][:begin].tolist(), strict=True)
-    )  # of several the last counts
+    )  # the last row of a node counts
     found = []
     columns = (presence[name][begin:end].tolist() for name in ("at", "name", "node"))
     for at, name, version in zip(*columns, strict=True):
@@ -239,7 +241,8 @@ def _presences(recording: Recording, first: int, last: int) -> list[dict[str, An
 
 
 def one_node(recording: Recording, version: int) -> dict[str, Any] | None:
-    """A node by its row in the recording's table: {allocatable, taints, unschedulable, labels}; None for -1."""
+    """Return a node, given by its row in the recording's table: {allocatable, taints, unschedulable, labels}; None for
+    -1."""
     if version < 0:
         return None
     table = recording.tables["nodes"]

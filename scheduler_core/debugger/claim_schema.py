@@ -1,5 +1,5 @@
-"""What is told of the claims of a pod in one cycle (`claims.py`): the shapes, documented in
-docs/debugger.md, and how they are made of what devices are like."""
+"""Data classes for a pod's claims in one cycle (`claims.py`), documented in docs/debugger.md, and their
+construction."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ Entries = Mapping[DeviceID, Entry]
 
 
 class Device(msgspec.Struct, frozen=True):
-    """`facts`: its attributes and capacities. `of_class`: the request's class selects it. `taken`: the search takes it
-    for this request. Objections: none if the request could have it."""
+    """A device.
+
+    `facts`: its attributes and capacities. `of_class`: whether the request's device class selects it. `taken`: whether
+    the allocator takes it for this request. `objections` is empty if the request could have the device.
+    """
 
     driver: str
     pool: str
@@ -32,7 +35,8 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """`of`: the class that asks for it, "" for the request itself. `number`: among its selectors, from 0."""
+    """A selector. `of` is its device class, "" for the request's own; `number` is its index among those selectors, from
+    0."""
 
     of: str
     number: int
@@ -40,9 +44,12 @@ class Selector(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request, or one alternative of a prioritized list. `wanted`: how many devices; `fitting`: how many it could
-    have if it were alone; `seen`: how many there are; `out`: why others are out -> devices, OTHER_CLASS or the kind of
-    an objection. `devices`: those that are taken, then that fit, then the others; the first SHOWN of them."""
+    """A request, or one alternative of a prioritized list.
+
+    `wanted`: number of devices it wants; `fitting`: number it could have if it were the only request; `seen`: number
+    that exist; `out`: reason -> number of excluded devices, where a reason is OTHER_CLASS or the kind of an objection.
+    `devices`: first those taken, then those that fit, then the others, at most SHOWN.
+    """
 
     name: str
     device_class: str
@@ -57,15 +64,19 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Value(msgspec.Struct, frozen=True):
-    """`value`: "" for devices without the attribute, which no constraint takes."""
+    """A value of an attribute. `value` is "" for devices without the attribute, which no constraint accepts."""
 
     value: str
     devices: int
 
 
 class Constraint(msgspec.Struct, frozen=True):
-    """`same`: all devices must have the same value of the attribute; else no two. `requests`: whose, none for all.
-    `wanted`: how many devices those want. `values`: of the devices that fit one of them."""
+    """A constraint between devices.
+
+    `same`: all devices must have the same value of the attribute; otherwise all values must differ. `requests`: the
+    affected requests, empty for all. `wanted`: number of devices that they want. `values`: values of the devices that
+    fit one of them.
+    """
 
     attribute: str
     same: bool
@@ -75,7 +86,7 @@ class Constraint(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A device that a claim has. `amounts`: of a shared device's capacities."""
+    """A device allocated to a claim. `amounts` are its consumed capacities if it is shared."""
 
     request: str
     driver: str
@@ -86,9 +97,12 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A claim as a node finds it. `uses`: the pod's name for it. `template`: what it was made of, "" if it was there.
-    `state`: WANTED, ALLOCATED before the cycle, or MISSING; then `said` says why. `given`: what it has, or what the
-    search gives it on this node. `nodes`: where these can be used, "" for everywhere; `here`: whether that is here."""
+    """A claim as evaluated on a node.
+
+    `uses`: the pod's name for it. `template`: the template that created it, "" if there was none. `state`: WANTED,
+    ALLOCATED before the cycle, or MISSING with the reason in `said`. `given`: its devices, or those the allocator picks
+    on this node. `nodes`: where the devices can be used, "" for everywhere; `here`: whether that includes this node.
+    """
 
     claim: str
     uses: str
@@ -104,7 +118,8 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class OneNode(msgspec.Struct, frozen=True):
-    """`fits`: as the cycle recorded it; if not, `said` is why. `wanted`, `fitting`: devices of all claims together."""
+    """A node. `fits` is the recorded result; if false, `said` is the reason. `wanted` and `fitting` count devices of
+    all claims."""
 
     node: str
     fits: bool
@@ -116,7 +131,7 @@ class OneNode(msgspec.Struct, frozen=True):
 
 
 class Short(msgspec.Struct, frozen=True):
-    """A request as a group of nodes finds it: as of Request."""
+    """Summary of a request for a group of nodes; fields as in Request."""
 
     claim: str
     name: str
@@ -127,7 +142,7 @@ class Short(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Nodes alike: the same verdict, the same numbers of devices. `nodes`: the first NAMED of `count`."""
+    """Nodes with the same result and the same device counts. `nodes` holds the first NAMED of `count`."""
 
     fits: bool
     said: str
@@ -137,7 +152,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def given_of(allocation: Allocation | None) -> list[Given]:
-    """The devices of an allocation."""
+    """Return the devices of an allocation."""
     return [
         Given(
             one.request,
@@ -150,13 +165,13 @@ def given_of(allocation: Allocation | None) -> list[Given]:
 
 
 def facts_of(entry: Entry) -> dict[str, str]:
-    """Attributes and capacities of a device, as a person reads them."""
+    """Return the attributes and capacities of a device as readable text."""
     attributes = {name: value_of(one) for name, one in entry.device.attributes.items()}
     return attributes | {name: str(one.value) for name, one in entry.device.capacity.items()}
 
 
 def value_of(attribute: DeviceAttribute) -> str:
-    """The one of the four values that is set."""
+    """Return the value that is set, of the four typed fields."""
     if attribute.bool_ is not None:
         return "true" if attribute.bool_ else "false"
     values = (attribute.string, attribute.int_, attribute.version)
@@ -164,7 +179,7 @@ def value_of(attribute: DeviceAttribute) -> str:
 
 
 def selectors_of(provider: DeviceClass | None, asked: ExactRequest) -> list[Selector]:
-    """Those of the class, then those of the request."""
+    """Return the selectors of the device class, then those of the request."""
     groups = [("", asked.selectors)]
     if provider is not None:
         groups.insert(0, (provider.name, provider.spec.selectors))
@@ -215,13 +230,13 @@ def wanted_of(claims: Iterable[ClaimLook]) -> int:
 
 
 def of_class(request: RequestLook, device: DeviceLook) -> bool:
-    """Whether no selector of the class says no."""
+    """Return whether no selector of the device class excludes the device."""
     start = f"class {request.device_class}, "
     return not any(one.kind == SELECTOR and one.text.startswith(start) for one in device.objections)
 
 
 def out_of(request: RequestLook) -> dict[str, int]:
-    """Why devices are out -> how many: what a device is comes before who has it."""
+    """Return reason -> number of excluded devices. Properties of a device take precedence over its usage."""
     found = Counter[str]()
     for device in request.devices:
         kinds = {one.kind for one in device.objections}
@@ -245,6 +260,6 @@ def lacking(group: Group) -> int:
 
 
 def terms_text(terms: Sequence[NodeSelectorTerm]) -> str:
-    """Which nodes: terms are joined by "or", what one asks for by "and"."""
+    """Format node selector terms: terms are joined by "or", the requirements of one term by "and"."""
     asked = ((*term.match_fields, *term.match_expressions) for term in terms)
     return " or ".join(" and ".join(requirement(one) for one in some) for some in asked)

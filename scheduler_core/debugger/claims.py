@@ -1,6 +1,6 @@
-"""The claims of a pod in one cycle, device by device: what each request wants, what is against which device of a node.
+"""The resource claims of a pod in one cycle: what each request wants, and why it cannot have certain devices of a node.
 
-A trace keeps that a node was refused; the devices are looked at again when asked for, in the cluster before the cycle.
+A trace only records that a node was rejected. The devices are evaluated on request, on the cluster before the cycle.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from scheduler_core.errors import InputError
 from scheduler_core.framework.runtime import Framework
 
 PLUGIN = "DynamicResources"
-PAGE = 20  # groups of nodes that are listed at once
-NAMED = 100  # nodes of a group that are named
-SHOWN = 200  # devices of a request
-DIFFERENT = 2000  # nodes that are looked at device by device, each for all that are like it
+PAGE = 20  # groups of nodes per page
+NAMED = 100  # nodes named per group
+SHOWN = 200  # devices listed per request
+DIFFERENT = 2000  # distinct nodes whose devices are evaluated; nodes with equal devices share a result
 WANTED, ALLOCATED, MISSING = "wanted", "allocated", "missing"
 
 
 @dataclass(slots=True)
 class Used:
-    """A claim of the pod."""
+    """A claim that the pod uses."""
 
     uses: PodResourceClaim
     claim: ResourceClaim | None
@@ -43,8 +43,11 @@ class Used:
 
 @dataclass(slots=True)
 class Claims:
-    """One cycle's. `framework`: the profile's, of the cluster as it was before the cycle. `pod`: as it was then. Raises
-    NotThere if the pod has none, or nobody asked for them."""
+    """The claims of one cycle's pod.
+
+    `framework` is the profile's framework on the cluster before the cycle, and `pod` the pod at that timepoint. Raises
+    NotThere if the pod has no claims or its profile does not run DynamicResources.
+    """
 
     framework: Framework
     pod: PodInfo
@@ -75,8 +78,10 @@ class Claims:
         return Devices.of(self.framework.cluster)
 
     def told(self, node: str = "", page: int = 1) -> dict[str, Any]:
-        """{pod, attempt, said, groups, nodes, total, page, pages, node} as docs/debugger.md has it. `node`: ""
-        for the one that was chosen, else the one that lacks least. Raises NotThere, InputError."""
+        """Return {pod, attempt, said, groups, nodes, total, page, pages, node} as in docs/debugger.md.
+
+        `node`: "" for the chosen or nominated node, or else the node that lacks least. Raises NotThere, InputError.
+        """
         groups = self.groups()
         pages = max(1, -(-len(groups) // PAGE))
         if not 1 <= page <= pages:
@@ -96,14 +101,14 @@ class Claims:
         }
 
     def _said(self) -> str:
-        """What kept Filter from being asked, if something of the claims did."""
+        """Return the message if a problem with the claims stopped the cycle before Filter, else ""."""
         early = (self.trace.preenqueue, self.trace.prefilter)
         return next((one.message for one in early if one is not None and one.plugin == PLUGIN), "")
 
     # ---- one node
 
     def of(self, node: str) -> OneNode:
-        """A node, device by device. Raises NotThere."""
+        """Return the result for one node, device by device. Raises NotThere."""
         row = self.framework.cluster.nodes.rows.get(node, -1)
         if row < 0:
             raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")
@@ -132,7 +137,7 @@ class Claims:
         return not said, said
 
     def _allocations(self, row: int) -> list[Allocation]:
-        """What the search gives each wanted claim; none if not all of them can be had."""
+        """Return the allocation for each wanted claim; [] if the node cannot satisfy all of them."""
         if not self.wanted:
             return []
         column = self.devices.column(self.wanted)
@@ -206,7 +211,7 @@ class Claims:
     # ---- all nodes
 
     def groups(self) -> list[Group]:
-        """The nodes, alike ones together: first where the claims can be had, then where least is lacking."""
+        """Return groups of equal nodes: nodes that satisfy the claims first, then by the number of missing devices."""
         if self._said():
             return []
         names = self.framework.cluster.nodes.names
@@ -226,7 +231,7 @@ class Claims:
         return found
 
     def _shape(self, row: int) -> tuple[Any, ...]:
-        """Equal for nodes whose devices look alike and are in use alike."""
+        """Return a key that is equal for nodes whose devices and device usage are equal."""
         used = self.devices.in_use
         shape: list[Any] = []
         for pool in self.devices.pools(row):

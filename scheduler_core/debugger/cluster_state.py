@@ -1,4 +1,4 @@
-"""The cluster at a moment of a recording: sums over columns, nothing is scheduled again."""
+"""State of the cluster at a timepoint of a recording, computed from columns without scheduling again."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Int64 = npt.NDArray[np.int64]
 
 
 class NodeOrder:
-    """The nodes in the order of every column's rows, which is one of each zone in turn (`cluster.nodes`).
+    """The nodes in row order, which takes one node of each zone in turn (`cluster.nodes`).
 
-    `versions`: node -> its row in the recording's nodes; nodes are indexes of the recording's names.
+    `versions` maps a node to its row in the recording's nodes. Nodes are indexes of the recording's names.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -25,10 +25,10 @@ class NodeOrder:
         self.versions: dict[int, int] = {}
         self._zones: dict[str, list[int]] = {}
         self._zone_of: dict[int, str] = {}
-        self._next = 0  # row of the presence that comes next
+        self._next = 0  # row of the next presence
 
     def advance(self, moment: int) -> bool:
-        """Goes on until after a moment; returns whether nodes came, went, or changed their place."""
+        """Advance to after a timepoint. Return whether nodes were added, removed or moved to another row."""
         presence, nodes = self.recording.tables["presence"], self.recording.tables["nodes"]
         end = int(np.searchsorted(presence["at"], moment, "right"))
         moved = False
@@ -58,13 +58,13 @@ class NodeOrder:
         return True
 
     def names(self) -> list[int]:
-        """The node of each row."""
+        """Return the node of each row."""
         zones = list(self._zones.values())
         longest = max(map(len, zones), default=0)
         return [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
 
     def row_of(self, name: int) -> int:
-        """The row of a node, -1 if it is not there."""
+        """Return the row of a node, -1 if it does not exist."""
         zone = self._zone_of.get(name)
         if zone is None:
             return -1
@@ -76,12 +76,13 @@ class NodeOrder:
 
 
 class State:
-    """The cluster after a moment; all columns int64 unless said.
+    """The cluster after a timepoint. All columns are int64 except where noted.
 
     `rows`: the node of each row, an index of the recording's names; `versions`: its row in the recording's nodes;
-    `row_of`: the row of each name, -1 where it is not there. `state`, `node`, `start` (float64): of each of the
-    recording's pods, what the table `places` said last. `placed`: the pods on nodes, in order of arrival; `of_row`:
-    their rows. `requested`: resource -> amounts over rows, as the scheduler counts; `nonzero_cpu`, `nonzero_memory`.
+    `row_of`: the row of each name, -1 if the node does not exist. `state`, `node` and `start` (float64): the last
+    values in table `places` of each pod of the recording. `placed`: the pods on nodes, in order of arrival; `of_row`:
+    their rows. `requested`: resource -> quantities by row, as the scheduler counts them; `nonzero_cpu`,
+    `nonzero_memory`.
     """
 
     def __init__(self, recording: Recording, moment: int) -> None:
@@ -90,7 +91,7 @@ class State:
         order.advance(moment)
         self.rows = np.array(order.names(), np.int64)
         self.versions = np.array([order.versions[name] for name in self.rows.tolist()], np.int64)
-        self.row_of = np.full(len(recording.names) + 1, -1, np.int64)  # the last is for -1, no node
+        self.row_of = np.full(len(recording.names) + 1, -1, np.int64)  # the last element is for -1, no node
         self.row_of[self.rows] = np.arange(len(self.rows))
         self._place(moment)
         self._sum()
@@ -99,7 +100,7 @@ class State:
         places, count = self.recording.tables["places"], len(self.recording.tables["pods"])
         end = int(np.searchsorted(places["at"], moment, "right"))
         pod = places["pod"][:end]
-        # Of several values for a pod the last counts.
+        # NumPy assigns in order, so the last value of a pod counts.
         self.state = np.full(count, GONE, np.int64)
         self.state[pod] = places["state"][:end]
         self.node = np.full(count, -1, np.int64)
@@ -133,10 +134,10 @@ class State:
             by_kind = np.array([amounts.get(resource, 0) for amounts in asked], np.int64)
             self.requested[resource] = total(by_kind[kind])
 
-    # ---- as it is told
+    # ---- serialisation
 
     def as_dict(self) -> dict[str, Any]:
-        """The state with the keys of docs/debugger.md."""
+        """Return the state with the keys of docs/debugger.md."""
         return self._head() | {
             "nodes": list(self.nodes().values()),
             "nominated": self.nominated(),
@@ -151,7 +152,7 @@ class State:
         return {"cycle": self.recording.cycle_after(self.moment), "t": self.recording.time_of(self.moment)}
 
     def nodes(self, of: Iterable[int] | None = None) -> dict[str, dict[str, Any]]:
-        """Node -> what is told of it, in the order of the rows; `of`: these rows alone."""
+        """Map each node to its data in row order. `of` restricts it to these rows."""
         recording = self.recording
         told, names = recording.tables["nodes"], recording.names
         pods = self._pods_of_rows()
@@ -189,15 +190,16 @@ class State:
         return found
 
     def nominated(self) -> dict[str, str]:
-        """Pod -> the node it is nominated to."""
+        """Map each nominated pod to its node."""
         return nominated_at(self.recording, self.moment)
 
     def waiting(self) -> dict[str, str]:
-        """Pod -> the node that it counts on but is not bound to yet: Permit holds it, or its binding is under way."""
+        """Map each pod that counts on a node without being bound to that node: Permit holds it, or its binding is in
+        progress."""
         return self._on(self.placed[self.state[self.placed] == ASSUMED])
 
     def orphans(self) -> dict[str, str]:
-        """Pod -> the node that it is on, of nodes that are not there."""
+        """Map each pod on a node that does not exist to that node."""
         return self._on(self.placed[self.of_row < 0])
 
     def _on(self, pods: Int64) -> dict[str, str]:
@@ -205,7 +207,7 @@ class State:
         return {key: names[node] for key, node in sorted(zip(self._keys(pods), self.node[pods].tolist(), strict=True))}
 
     def pending(self) -> list[str]:
-        """The pods on no node, by name."""
+        """Return the names of the pods without a node."""
         return sorted(self._keys(np.flatnonzero(self.state == PENDING)))
 
     def _keys(self, pods: Int64) -> list[str]:
@@ -214,7 +216,7 @@ class State:
 
 
 def nominated_at(recording: Recording, moment: int) -> dict[str, str]:
-    """Pod -> the node it is nominated to after a moment."""
+    """Map each nominated pod to its node after a timepoint."""
     nominated, names = recording.tables["nominated"], recording.names
     end = int(np.searchsorted(nominated["at"], moment, "right"))
     last = dict(zip(nominated["pod"][:end].tolist(), nominated["node"][:end].tolist(), strict=True))
@@ -224,7 +226,7 @@ def nominated_at(recording: Recording, moment: int) -> dict[str, str]:
 
 
 def changes(before: State, after: State) -> dict[str, Any]:
-    """What differs between two moments of a recording, in either direction, with the keys of docs/debugger.md."""
+    """Return the differences between two timepoints, in either direction, with the keys of docs/debugger.md."""
     told = after._head()
     names = after.recording.names
     was, now = set(before.rows.tolist()), set(after.rows.tolist())
@@ -244,7 +246,7 @@ def changes(before: State, after: State) -> dict[str, Any]:
 
 
 def _touched(before: State, after: State) -> set[int]:
-    """The nodes that something happened to between the two."""
+    """Return the nodes affected by changes between the two timepoints."""
     tables = after.recording.tables
     first, last = sorted((before.moment, after.moment))
 

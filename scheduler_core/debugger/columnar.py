@@ -1,4 +1,4 @@
-"""Tables packed by column: whole numbers in as few bytes as hold them, and values that recur kept once."""
+"""Tables packed by column: integers in the smallest sufficient type, and repeated values stored once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 INT, FLOAT, TEXT, JSON = "int", "float", "text", "json"
 
 Schema = Mapping[str, str]
-"""Column -> INT (64 bits), FLOAT, TEXT, or JSON (anything, kept as its text until it is asked for)."""
+"""Column -> INT (64 bits), FLOAT, TEXT, or JSON (any value, kept as text until it is read)."""
 
 _TYPES = (np.int8, np.int16, np.int32, np.int64)
 _NO_INTS, _NO_FLOATS = np.zeros(0, np.int64), np.zeros(0, np.float64)
@@ -20,7 +20,7 @@ _TYPE_OF_SIZE = {np.dtype(kind).itemsize: kind for kind in _TYPES}
 
 
 def pack(schema: Schema, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """The rows as plain data, column by column."""
+    """Pack the rows column by column into plain data."""
     if not rows:
         return []
     return [_PACK[kind](column) for kind, column in zip(schema.values(), zip(*rows, strict=True), strict=True)]
@@ -51,13 +51,16 @@ _PACK: dict[str, Any] = {INT: _pack_ints, FLOAT: _pack_floats, TEXT: _pack_texts
 
 
 def _unpack_ints(packed: Sequence[Any]) -> npt.NDArray[Any]:
-    """In as few bytes as they were packed in."""
+    """Return the integers in the type in which they were packed."""
     size, data = packed
     return np.frombuffer(data, _TYPE_OF_SIZE[size])
 
 
 class Table:
-    """`columns`: int64 or float64 by row; of a TEXT or JSON column, what indexes its list in `texts`."""
+    """A table by columns.
+
+    `columns` are int64 or float64 arrays. A TEXT or JSON column holds indexes of its list in `texts`.
+    """
 
     def __init__(self, schema: Schema, blocks: Sequence[Sequence[Any]]) -> None:
         self.columns: dict[str, npt.NDArray[Any]] = {}
@@ -86,17 +89,17 @@ class Table:
         return self.columns[name]
 
     def at(self, name: str, row: int) -> Any:
-        """The value of a TEXT or JSON column in a row."""
+        """Return the value of a TEXT or JSON column in a row."""
         text = self.texts[name][self.columns[name][row]]
         return msgspec.json.decode(text) if self._schema[name] == JSON else text
 
     def distinct(self, name: str) -> list[Any]:
-        """The values of a TEXT or JSON column; its numbers index them."""
+        """Return the distinct values of a TEXT or JSON column; the column holds indexes of this list."""
         texts = self.texts[name]
         return [msgspec.json.decode(text) for text in texts] if self._schema[name] == JSON else texts
 
     def all(self, name: str) -> list[Any]:
-        """A column as a list of its values."""
+        """Return all values of a column as a list."""
         listed: list[Any] = self.columns[name].tolist()
         if name not in self.texts:
             return listed

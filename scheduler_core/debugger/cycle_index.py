@@ -1,7 +1,7 @@
-"""What is kept of each cycle beside its trace, small enough that all cycles of a run can be looked through at once.
+"""A small summary of each cycle, apart from its trace, for searches of all cycles of a run.
 
-A node is refused if the cycle decided against it: PreFilter rejected the pod or left the node out, or a Filter plugin
-that was asked refused it. Which nodes are is a bit per node, kept only where it is neither none nor all.
+A cycle refuses a node if PreFilter rejects the pod or leaves the node out, or if a Filter plugin that ran rejects it.
+Refused nodes are stored as one bit per node, unless they are none or all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scheduler_core.debugger.columnar import FLOAT, INT, JSON, TEXT, Schema, Tab
 from scheduler_core.framework.interface import Status
 
 SCHEMA: Schema = {
-    "at": INT,  # the moment that the cycle is
+    "at": INT,  # timepoint of the cycle
     "t": FLOAT,
     "pod": INT,  # a row of the recording's pods
     "attempt": INT,
@@ -26,18 +26,18 @@ SCHEMA: Schema = {
     "nominated": TEXT,
     "message": TEXT,
     "feasible": INT,
-    "nodes": INT,  # that the cluster had
-    "looked": INT,  # of these, at how many the cycle looked
+    "nodes": INT,  # number of nodes in the cluster
+    "looked": INT,  # number of nodes that the cycle evaluated
     "scored": INT,
-    "score": INT,  # this and the next mean something where `scored` is 1
+    "score": INT,  # valid where `scored` is 1, like `margin`
     "margin": INT,
     "tied": INT,
     "duration": INT,  # nanoseconds
     "victims": JSON,
     "refusals": JSON,  # plugin -> nodes
     "reasons": JSON,  # reason -> nodes
-    "mask": INT,  # which nodes were refused: NONE, ALL, or SOME, and then there are bits
-    "denied": TEXT,  # the chosen node, if Reserve or Permit refused it
+    "mask": INT,  # refused nodes: NONE, ALL, or SOME, whose nodes are in the bits
+    "denied": TEXT,  # the chosen node, if Reserve or Permit rejected it
 }
 NONE, ALL, SOME = 0, 1, 2
 
@@ -47,8 +47,11 @@ _NAMED = "node(s) didn't satisfy plugin(s) ["
 def facts_of(
     trace: CycleTrace, at: int, t: float, pod: int, outcome: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Any, ...], bytes]:
-    """The cycle's row, and its bits (empty unless `mask` is SOME). `outcome`: of a run in time, what the attempt came
-    to when it was made (the data of its record); binding may have failed since."""
+    """Return the cycle's row and its bits, which are empty unless `mask` is SOME.
+
+    `outcome`, in virtual time, is the data of the attempt's record. It holds the result at that time; binding may have
+    failed since.
+    """
     result = trace.result if outcome is None else outcome["result"]
     node = trace.node if result in ("scheduled", "waiting") else ""
     message = (trace.message or trace.error) if outcome is None else outcome.get("message", "")
@@ -77,16 +80,17 @@ def _looked(trace: CycleTrace) -> int:
 
 
 def _selection(trace: CycleTrace) -> tuple[int, int, int, int]:
-    """(1 if nodes were scored, the chosen node's total, its lead on the next best node, nodes with that total)."""
+    """Return (1 if nodes were scored, the chosen node's total, its lead over the next best node, nodes with that
+    total)."""
     if not trace.node:
         return 0, 0, 0, 0
     if not trace.scores or _feasible(trace) < 2:
         return 0, 0, 0, 1
     total = trace.total()
     row = trace.selected_row
-    if row >= 0 and trace.feasible is not None and row not in trace.feasible:  # it was placed whatever is scored
+    if row >= 0 and trace.feasible is not None and row not in trace.feasible:  # placed by a change, ignoring scores
         return 0, 0, 0, 1
-    if row < 0:  # Reserve or Permit refused it: one of the best
+    if row < 0:  # Reserve or Permit rejected it: take one of the best
         place = int(total.argmax())
     else:
         place = row if trace.feasible is None else int(np.searchsorted(trace.feasible, row))
@@ -97,8 +101,11 @@ def _selection(trace: CycleTrace) -> tuple[int, int, int, int]:
 
 
 def _refusals(trace: CycleTrace) -> tuple[dict[str, int], dict[str, int]]:
-    """Plugin -> nodes it decided against, reason -> nodes. A plugin that holds a pod back before any node is looked at
-    has 0 of them; one that refuses the pod as a whole, all; one that refuses the chosen node, 1."""
+    """Return (plugin -> number of nodes it refused, reason -> number of nodes).
+
+    A plugin that holds the pod back before any node is evaluated counts 0 nodes. A plugin that rejects the pod as a
+    whole counts all nodes. A plugin that rejects the chosen node counts 1.
+    """
     refusals: dict[str, int] = {}
     reasons: dict[str, int] = {}
     for status, plugins, count in _decisive(trace):
@@ -110,7 +117,7 @@ def _refusals(trace: CycleTrace) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _decisive(trace: CycleTrace) -> Iterator[tuple[Status, Sequence[str], int]]:
-    """(status, who said it, how many nodes it decided against)."""
+    """Yield (status, its plugins, number of nodes they refused)."""
     if trace.preenqueue is not None:
         yield trace.preenqueue, (trace.preenqueue.plugin,), 0
     elif trace.prefilter is not None:
@@ -125,12 +132,12 @@ def _decisive(trace: CycleTrace) -> Iterator[tuple[Status, Sequence[str], int]]:
 
 
 def _denials(trace: CycleTrace) -> list[Status]:
-    """What refused the chosen node."""
+    """Return the statuses that rejected the chosen node."""
     return [said for said in (trace.reserve, trace.permit) if said is not None and said.rejected]
 
 
 def _narrowing(status: Status) -> list[str]:
-    """The plugins that left nodes out in PreFilter, which only the status' words name."""
+    """Return the plugins that left nodes out in PreFilter. Only the message of the status names them."""
     told = status.message
     return told.removeprefix(_NAMED).rstrip("]").split() if told.startswith(_NAMED) else []
 
@@ -156,7 +163,8 @@ def _mask(trace: CycleTrace) -> tuple[int, bytes]:
 
 
 class Facts:
-    """The facts of a run's cycles. `table`: by row, cycle 1 first. `bits`: of the cycles whose mask is SOME."""
+    """The facts of a run's cycles. `table` has one row per cycle, from cycle 1. `bits` are those of cycles with mask
+    SOME."""
 
     def __init__(self, blocks: Sequence[tuple[Sequence[Any], bytes]]) -> None:
         self.table = Table(SCHEMA, [rows for rows, _ in blocks])
@@ -168,7 +176,8 @@ class Facts:
         return len(self.table)
 
     def refused_at(self, cycle: int, row: int) -> bool:
-        """Whether a cycle, counted from 0, refused the node of a row of its columns; False for -1, no such node."""
+        """Return whether a cycle (index from 0) refused the node in this row of its columns; False for row -1, no such
+        node."""
         mask = int(self.table["mask"][cycle])
         if row < 0 or mask != SOME:
             return row >= 0 and mask == ALL

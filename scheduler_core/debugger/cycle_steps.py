@@ -1,6 +1,6 @@
-"""One cycle as it is stepped through: each plugin's answer in the order of the framework, compactly over the nodes.
+"""The steps of a cycle: each plugin's result in the order of the framework, with nodes in compact form.
 
-Rows of nodes are ranges [first, last], both included; columns of scores are over the feasible nodes in their order.
+Node rows are ranges [first, last], both inclusive. Columns of scores cover the feasible nodes in their order.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Rows = npt.NDArray[np.intp]
 
 
 def told(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
-    """A cycle for a picture of the nodes.
+    """Return a cycle's data for a map of the nodes.
 
-    `steps`: see `steps`. `filters`: [{plugin, decisive, also: [{code, reasons, rows}]}] in the order asked; `decisive`
-    are the nodes that it decided against, `also` what it says of others that it refuses. `left_out`: by PreFilter,
-    {reasons, rows} or None. `feasible`, `unlooked`: rows. `total`: points of the feasible nodes, [] if nothing was
-    scored. `weights`: Score plugin -> weight. `scores`: {raw, normalized} of the plugin that is asked for.
+    `steps`: see `steps`. `filters`: [{plugin, decisive, also: [{code, reasons, rows}]}] in execution order; `decisive`
+    are the nodes that the plugin was the first to reject, `also` other nodes that it rejects. `left_out`: {reasons,
+    rows} of PreFilter, or None. `feasible`, `unlooked`: rows. `total`: total scores of the feasible nodes, [] if
+    nothing was scored. `weights`: Score plugin -> weight. `scores`: {raw, normalized} of plugin `scores_of`.
     `postfilter`: {status, nominated, rule, any_of, candidates: [{node, victims, violations}]} or None. Raises
-    InputError for a plugin that did not score.
+    InputError if plugin `scores_of` did not score.
     """
     rows = trace.feasible_rows()
     looked = _unlooked(trace)
@@ -49,8 +49,10 @@ def told(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
 
 
 def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
-    """{point, plugin, node, said}: each single answer in order. `plugin` is "" for what the framework itself does,
-    `node` "" where it is about the pod or about all nodes."""
+    """Yield {point, plugin, node, said} for each result in order.
+
+    `plugin` is "" for the framework itself. `node` is "" if the result concerns the pod or all nodes.
+    """
     if trace.preenqueue is not None:
         yield _step("preenqueue", trace.preenqueue.plugin, said=_words(trace.preenqueue))
         return
@@ -162,7 +164,7 @@ def _left_out(trace: CycleTrace) -> dict[str, Any] | None:
 
 
 def _unlooked(trace: CycleTrace) -> Rows:
-    """Nodes that the cycle did not look at though PreFilter left them."""
+    """Return the nodes that PreFilter allowed but the cycle did not evaluate."""
     if trace.looked is None or trace.prefilter is not None:
         return np.zeros(0, np.intp)
     unlooked = ~trace.looked
@@ -197,7 +199,7 @@ def _postfilter(trace: CycleTrace) -> dict[str, Any] | None:
 
 
 def ranges(rows: Sequence[int] | Rows) -> list[list[int]]:
-    """Ascending rows as [first, last] pairs."""
+    """Return ascending rows as [first, last] pairs."""
     column = np.asarray(rows, np.int64)
     if not len(column):
         return []

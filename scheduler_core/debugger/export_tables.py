@@ -1,4 +1,4 @@
-"""A run's cycles as tables for SQL: columns of numpy arrays, a block of cycles at a time."""
+"""Tables of a run's cycles for SQL, as columns of NumPy arrays, one block of cycles at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scheduler_core.framework.interface import Verdict
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
-# Column -> its type in SQL. `node` is text everywhere; reasons and victims are lists of text.
+# Column -> SQL type. `node` is text in every table; reasons and victims are lists of text.
 CYCLES = {
     "cycle": "INTEGER", "t": "DOUBLE", "pod": "VARCHAR", "attempt": "INTEGER", "result": "VARCHAR", "node": "VARCHAR",
     "nominated": "VARCHAR", "message": "VARCHAR", "nodes": "INTEGER", "looked": "INTEGER", "feasible": "INTEGER",
@@ -34,7 +34,7 @@ _FACTS = list(SCHEMA)
 
 
 def cycle_row(trace: CycleTrace, number: int) -> tuple[Any, ...]:
-    """A row of CYCLES; lists as JSON."""
+    """Return a row of CYCLES, with lists as JSON."""
     row, _ = facts_of(trace, number, trace.time, 0, None)
     fact = dict(zip(_FACTS, row, strict=True))
     scored = bool(fact["scored"])
@@ -47,9 +47,9 @@ def cycle_row(trace: CycleTrace, number: int) -> tuple[Any, ...]:
 
 
 class Block:
-    """The verdicts and scores of some cycles, grown a cycle at a time.
+    """The verdicts and scores of some cycles, built one cycle at a time.
 
-    `verdicts`, `scores`: rows so far. A refusal of the pod as a whole is a row without a node.
+    `verdicts` and `scores` count rows so far. A rejection of the pod as a whole is a row without a node.
     """
 
     def __init__(self) -> None:
@@ -58,9 +58,10 @@ class Block:
         self._scores: list[tuple[Any, ...]] = []
 
     def add(self, trace: CycleTrace, number: int, names: npt.NDArray[np.object_], most: int) -> bool:
-        """Adds a cycle; of each plugin at most `most` nodes (those that score best). Returns whether any was left out.
+        """Add a cycle with at most `most` nodes per plugin (for scores, the best). Return whether any node was left
+        out.
 
-        `names`: of the nodes, in the order of the trace's rows.
+        `names`: node names in the order of the trace's rows.
         """
         left_out = self._add_verdicts(trace, number, names, most)
         return self._add_scores(trace, number, names, most) or left_out
@@ -106,7 +107,7 @@ class Block:
         return len(rows) > most
 
     def take_verdicts(self) -> Columns:
-        """The columns of VERDICTS; the block begins anew."""
+        """Return the columns of VERDICTS and remove them from the block."""
         parts, self._verdicts, self.verdicts = self._verdicts, [], 0
         return {
             "cycle": _repeated(parts, 3, np.int64),
@@ -119,7 +120,7 @@ class Block:
         }
 
     def take_scores(self) -> Columns:
-        """The columns of SCORES; the block begins anew."""
+        """Return the columns of SCORES and remove them from the block."""
         parts, self._scores, self.scores = self._scores, [], 0
         normalized, weight = _joined(parts, 4, np.int64), _repeated(parts, 8, np.int64)
         return {
@@ -136,7 +137,7 @@ class Block:
 
 
 def _refused(verdict: Verdict) -> list[tuple[int, npt.NDArray[np.intp]]]:
-    """(number of the status, the rows that have it)."""
+    """Return (number of the status, the rows that have it)."""
     if verdict.codes is None:
         return []
     return [(code, np.flatnonzero(verdict.codes == code)) for code in np.unique(verdict.codes).tolist() if code > 0]

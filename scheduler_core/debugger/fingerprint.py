@@ -1,6 +1,7 @@
-"""What a cycle decided, in eight bytes: the same decisions have the same ones, on any machine and in any later version.
+"""Fingerprint of a cycle's decisions in eight bytes, stable across machines and later versions.
 
-Durations do not count, nor how the trace stores what it holds; refusals, scores, the choice and what came of it do.
+It covers rejections, scores, the chosen node and the result. Durations and the storage format of traces do not affect
+it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ _encode = msgspec.msgpack.Encoder(order="sorted").encode
 
 
 def of_names(nodes: Sequence[str]) -> bytes:
-    """Stands for the nodes in the order of a trace's rows."""
+    """Return a hash of the nodes in the order of a trace's rows."""
     return blake2b(_encode(list(nodes)), digest_size=SIZE).digest()
 
 
 def fingerprint(trace: CycleTrace, names: bytes) -> bytes:
-    """SIZE bytes. `names`: `of_names` of the nodes."""
+    """Return the fingerprint of a cycle, SIZE bytes. `names` is `of_names` of the nodes."""
     after = (trace.reserve, trace.permit, trace.prebind, trace.bind)
     told = [
         [trace.pod, trace.attempt, trace.profile, round(trace.time, 6), trace.result, trace.node],
@@ -49,7 +50,7 @@ def _status(status: Status | None) -> Any:
 
 
 def _verdict(plugin: str, verdict: Verdict) -> Any:
-    """Its statuses in an order of their own, with the one of each node; None if it passes all."""
+    """Return the used statuses in a canonical order and the status number of each node; None if all nodes pass."""
     if verdict.codes is None or not verdict.codes.any():
         return None
     used = [(code, verdict.statuses[code - 1]) for code in np.unique(verdict.codes).tolist() if code]

@@ -1,6 +1,6 @@
-"""How much room nodes had for a pod when a cycle began: the numbers behind `Insufficient cpu`, from the recording.
+"""Headroom of nodes for a pod before a cycle: the quantities behind `Insufficient cpu`, from the recording.
 
-And the taints behind `node(s) had untolerated taint(s)`, which releases from 1.35 on do not name.
+It also finds the taints behind `node(s) had untolerated taint(s)`, which releases from 1.35 on do not name.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from scheduler_core.explain.formatting import count, listing
 FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
 FITS = (FIT, "GeneralPredicates", "PodFitsResources")
 TOLD = (*FITS, TAINTS)
-"""Plugins, and predicates of old, whose reasons leave out what the recording knows."""
+"""Plugins, and predicates of old releases, whose reasons omit details that the recording has."""
 UNNAMED = "node(s) had untolerated taint(s)"
 COUNTED = ", counting pods that are nominated to the node"
-Amounts = Mapping[str, int]  # resource -> amount, in the scheduler's units
-Has = Mapping[str, Collection[tuple[int, int]]]  # resource -> what is free and of how much, of some nodes
+Amounts = Mapping[str, int]  # resource -> quantity, in the scheduler's units
+Has = Mapping[str, Collection[tuple[int, int]]]  # resource -> the (free, allocatable) pairs of some nodes
 
 
 def row_of(recording: Recording, pod: str, moment: int) -> int | None:
-    """The row of the recording's pods that tells of a pod at a moment; None if there is no such pod."""
+    """Return the row of the recording's pods with the pod's version at a timepoint; None if the pod does not exist
+    then."""
     pods, places = recording.tables["pods"], recording.tables["places"]
     named = [number for number, key in enumerate(pods.texts["key"]) if key == pod]
     mine = np.isin(pods["key"], named)
@@ -43,13 +44,14 @@ def row_of(recording: Recording, pod: str, moment: int) -> int | None:
 
 
 def asks_of(recording: Recording, pod: str, moment: int) -> tuple[Amounts, int] | None:
-    """(what a pod asks for, `pods` included, its priority) at a moment; None if there is no such pod."""
+    """Return (the pod's requests including `pods`, its priority) at a timepoint; None if the pod does not exist
+    then."""
     pods, row = recording.tables["pods"], row_of(recording, pod, moment)
     return None if row is None else ({PODS: 1, **pods.at("requests", row)}, int(pods["priority"][row]))
 
 
 def promised(recording: Recording, pod: str, moment: int) -> dict[str, dict[str, int]]:
-    """Node -> what those pods ask for that are nominated to it and count against a pod."""
+    """Return node -> the total requests of nominated pods that count against this pod."""
     mine = asks_of(recording, pod, moment)
     found: dict[str, dict[str, int]] = {}
     for other, node in nominated_at(recording, moment).items():
@@ -62,10 +64,10 @@ def promised(recording: Recording, pod: str, moment: int) -> dict[str, dict[str,
 
 
 class Room:
-    """The nodes as they were before a cycle, against what a pod asked for.
+    """The headroom of nodes before a cycle for a pod.
 
-    `counted`: nodes where the pods that are nominated to them count as well. `tolerations`: the pod's; None leaves
-    taints unnamed.
+    `counted`: nodes where nominated pods also count. `tolerations`: the pod's tolerations; with None, taints are not
+    named.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class Room:
         self._taints: dict[int, str] = {}
 
     def columns(self, resource: str) -> tuple[Int64, Int64]:
-        """(what is free, what is allocatable) of a resource, over the state's rows."""
+        """Return (free, allocatable) of a resource as columns over the state's rows."""
         if resource not in self._known:
             state = self._state
             nodes, size = state.recording.tables["nodes"], len(state.rows)
@@ -102,7 +104,7 @@ class Room:
         return self._known[resource]
 
     def told(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
-        """Reasons of a plugin of TOLD with the numbers, or the taints, of these nodes, which all have them."""
+        """Add quantities or taints to the reasons of a plugin in TOLD. All given nodes have these reasons."""
         if list(reasons) == [UNNAMED]:
             return [_named(listing(self.taints(nodes)))]
         rows = [self._rows[node] for node in nodes if node in self._rows]
@@ -113,7 +115,7 @@ class Room:
         return told(reasons, self.asks, has, bool(rows) and all(row in self._promised for row in rows))
 
     def each(self, reasons: Sequence[str], nodes: Sequence[str]) -> list[str]:
-        """The same of each node by itself, its reasons in one text."""
+        """Like `told`, but for each node separately; a node's reasons are joined to one text."""
         if list(reasons) == [UNNAMED]:
             return [_named(self._first_taint(node)) for node in nodes]
         rows = [self._rows.get(node, -1) for node in nodes]
@@ -131,7 +133,8 @@ class Room:
         return texts
 
     def taints(self, nodes: Sequence[str], most: int = 3) -> list[str]:
-        """What keeps the pod off some nodes, each node's first, those of most nodes first: `dedicated=a:NoSchedule`."""
+        """Return the first untolerated taint of each node, the most frequent first, such as
+        `dedicated=a:NoSchedule`."""
         found = Counter(map(self._first_taint, nodes))
         found.pop("", None)
         names = [taint for taint, _ in found.most_common(most)]
@@ -148,7 +151,7 @@ class Room:
         return self._taints[number]
 
     def closest(self, nodes: Sequence[str]) -> str:
-        """Of some nodes the one that lacks least, as a share of what is asked for: `n4, short by 250m cpu`."""
+        """Return the node that lacks least, relative to the requests, such as `n4, short by 250m cpu`."""
         known = [node for node in nodes if node in self._rows]
         rows = [self._rows[node] for node in known]
         lacks = np.zeros(len(rows))
@@ -161,8 +164,10 @@ class Room:
         return f"{known[place]}, short by {short_by(self._shortfalls(rows[place]))}"
 
     def everywhere(self, nodes: Sequence[str]) -> str:
-        """What all of some nodes lack: `2 cpu`, `at least 2 cpu`; "" if some lack nothing that is counted, or several
-        resources are short."""
+        """Return what all given nodes lack, such as `2 cpu` or `at least 2 cpu`.
+
+        Return "" if a node lacks no resource, or if several resources are short.
+        """
         rows = [self._rows[node] for node in nodes if node in self._rows]
         if not rows:
             return ""
@@ -191,7 +196,7 @@ class Room:
 
 
 def first_untolerated(taints: Sequence[str], tolerations: Sequence[Toleration]) -> str:
-    """Of taints as the recording writes them the first that keeps a pod with these tolerations away; "" for none."""
+    """Return the first taint (as text of the recording) that the tolerations do not tolerate; "" for none."""
     for text in taints:
         name, _, effect = text.rpartition(":")
         key, _, value = name.partition("=")
@@ -213,7 +218,7 @@ def told_of(
     nominated: bool,
     tolerations: Sequence[Toleration] | None = None,
 ) -> list[str]:
-    """The same of one node, by its history. `nominated`: pods that are nominated to it count as well."""
+    """Add quantities or taints to the reasons of one node, from its history. `nominated`: nominated pods also count."""
     found, version = asks_of(recording, pod, moment), history.version(moment)
     if found is None or version is None or version < 0:
         return list(reasons)
@@ -231,8 +236,11 @@ def told_of(
 
 
 def told(reasons: Sequence[str], asks: Amounts, has: Has, counted: bool = False) -> list[str]:
-    """`Insufficient cpu: asks 4, 2.5 of 8 free`, of several nodes `asks 4, at most 2.5 of 8 free`; a reason that the
-    numbers do not bear out stays as it is. `counted`: pods are that are nominated to the node."""
+    """Add quantities to reasons, such as `Insufficient cpu: asks 4, 2.5 of 8 free`.
+
+    For several nodes, the text is `asks 4, at most 2.5 of 8 free`. A reason that the quantities do not confirm stays
+    unchanged. `counted`: nominated pods are included.
+    """
     texts = [_told(reason, asks, has) for reason in reasons]
     return [text + COUNTED if counted and text != reason else text for text, reason in zip(texts, reasons, strict=True)]
 

@@ -1,6 +1,6 @@
-"""Pods of a recording, on their nodes. Their objects are read when more is asked of them than its columns say.
+"""Placed pods of a recording. Their objects are decoded only if the columns do not hold the requested data.
 
-So a cluster of 10,000 pods is there at once, and a question reads the few that it is about.
+A cluster of 10,000 pods is available at once, and a query decodes only the few pods that it needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _POD = msgspec.json.Decoder(Pod)
 
 
 class StoredPods:
-    """The pods of a recording for a cluster, where they are to be counted."""
+    """Creates the placed pods of a recording for a cluster."""
 
     def __init__(self, recording: Recording, fetch: Fetch, cluster: Cluster) -> None:
         self._fetch, self._cluster = fetch, cluster
@@ -35,7 +35,7 @@ class StoredPods:
         self._classes: dict[tuple[int, str], LabelClass] = {}
 
     def on(self, row: int, node: str, start_time: float) -> PodInfo:
-        """The pod of a row on a node. `start_time`: 0 for what its object says."""
+        """Return the pod of a row, on a node. A `start_time` of 0 means the start time in its object."""
         if not self._plain[row]:
             pod = PodInfo(self.read(row, node), self.release)
             pod.start_time = start_time or pod.start_time
@@ -50,7 +50,7 @@ class StoredPods:
         return StoredPod(self, row, key, alike, held, nonzero, self._priority[row], node, start_time)
 
     def read(self, row: int, node: str, nominated: str = "") -> Pod:
-        """The object of a row's pod as it was on a node."""
+        """Decode the object of a row's pod as it was on a node."""
         return read(self._fetch, self._object[row], node, nominated)
 
     @property
@@ -65,7 +65,7 @@ _LATER = (
 
 
 class StoredPod(PodInfo):
-    """A plain one: what counts of it on a node is in the recording's columns."""
+    """A plain pod: everything that affects its node is in the recording's columns."""
 
     __slots__ = ("_bound_to", "_row", "_source", "_started")
 
@@ -81,7 +81,7 @@ class StoredPod(PodInfo):
         node: str,
         start_time: float,
     ) -> None:
-        self._source: StoredPods | None = source  # None once it is read
+        self._source: StoredPods | None = source  # None once the object is decoded
         self._row = row
         self.key, self.held, self.nonzero, self.priority = key, held, nonzero, priority
         self.label_class, self.labels, self.namespace = alike, alike.labels, alike.namespace
@@ -109,19 +109,19 @@ class StoredPod(PodInfo):
 
 
 def read(fetch: Fetch, number: int, node: str = "", nominated: str = "") -> Pod:
-    """The pod of an object's number as it was on that node, "" for none."""
+    """Decode the pod with this object number as it was on that node, "" for none."""
     pod = _POD.decode(fetch(number)[1])
     pod.spec.node_name, pod.status.nominated_node_name = node, nominated
     return pod
 
 
 def unread(pod: PodInfo) -> bool:
-    """Whether nothing was asked of the pod so far that is in its object alone."""
+    """Return whether the pod's object was not decoded yet."""
     return isinstance(pod, StoredPod) and not pod.is_read
 
 
 def nominate(pod: PodInfo, node: str) -> None:
-    """Has a pod be nominated to a node, "" for none, and its object say so."""
+    """Nominate a pod to a node, "" for none, also in its object if that is decoded."""
     pod.nominated_node = node
     if not unread(pod):
         pod.pod.status.nominated_node_name = node

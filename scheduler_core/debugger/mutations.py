@@ -1,4 +1,4 @@
-"""What may be changed in a run: the vocabulary of forks and remedies, read and checked, and done.
+"""Changes to a run: the format of forks and suggested fixes, with validation and application.
 
 One change is a JSON object with one key:
 
@@ -10,12 +10,12 @@ One change is a JSON object with one key:
 | `cordon`, `uncordon`, `drain` | a node's name |
 | `taint` | `node`, `key`, `value`, `effect` |
 | `untaint` | `node`, `key`, `effect` (none: all of that key) |
-| `place` | `pod` (namespace/name), `node`: the pod goes there, whatever plugins say |
-| `skip` | `pod` (none: all), `plugin`: as if the plugin were not there |
-| `weight` | `plugin`, `weight`: of its scores, in every profile; 0 leaves them out |
+| `place` | `pod` (namespace/name), `node`: put the pod on the node regardless of plugins |
+| `skip` | `pod` (none: all), `plugin`: act as if the plugin did not exist |
+| `weight` | `plugin`, `weight`: weight of its scores in every profile; 0 leaves them out |
 
-`Edit.apply` does it to a Simulation at once, without anybody being told: what a fork does before its first cycle. In
-time the objects' changes are an API server's business, in these very terms (`virtual_time/scenario.py`).
+`Edit.apply` changes a Simulation directly, without watch events. A fork calls it before its first cycle. In virtual
+time, the simulated API server changes objects, with the same operations (`virtual_time/scenario.py`).
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ NOT_LOOKED_AT = "the scheduler does not look at objects of this kind"
 
 
 class Place(Strict, kw_only=True):
-    """The pod (`namespace/name`) goes to the node."""
+    """Put the pod (`namespace/name`) on the node."""
 
     pod: str
     node: str
 
 
 class Skip(Strict, kw_only=True):
-    """As if the plugin were not there, for a pod (`namespace/name`) or for all."""
+    """Act as if the plugin did not exist, for one pod (`namespace/name`) or for all."""
 
     plugin: str
     pod: str | None = None
 
 
 class Weight(Strict, kw_only=True):
-    """A Score plugin's weight."""
+    """Set the weight of a Score plugin."""
 
     plugin: str
     weight: int
 
 
 class Change(Strict, kw_only=True):
-    """Exactly one of these."""
+    """One change: exactly one field is set."""
 
     create: dict[str, Any] | None = None
     patch: Patch | None = None
@@ -83,12 +83,12 @@ class Change(Strict, kw_only=True):
 
     @property
     def operation(self) -> tuple[str, Any]:
-        """(name, argument)."""
+        """The operation's (name, argument)."""
         return next((name, value) for name in (*OBJECTS, *DECISIONS) if (value := getattr(self, name)) is not None)
 
 
 def read_changes(raw: Any) -> list[Change]:
-    """A list of changes as they come in JSON. Raises InputError naming the one that is wrong, and its field."""
+    """Decode and validate a list of changes from JSON. Raises InputError with the invalid change and its field."""
     if not isinstance(raw, list):
         raise InputError("changes", "", f"must be a list, got {type(raw).__name__}")
     if len(raw) > MOST:
@@ -123,20 +123,20 @@ def _read(raw: Any, where: str) -> Change:
 
 
 def written(change: Change) -> dict[str, Any]:
-    """A change as JSON has it."""
+    """Return a change as JSON data."""
     found: dict[str, Any] = msgspec.to_builtins(change)
     return found
 
 
 class Edit:
-    """Does changes to a simulation. Pods keep their node; what is deleted was there."""
+    """Applies changes to a simulation. Changed pods keep their node. Only existing objects can be deleted."""
 
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
         self.cluster = simulation.cluster
 
     def apply(self, changes: Iterable[Change]) -> None:
-        """All of them, in order. Raises InputError for one that cannot be done; those before it are done then."""
+        """Apply all changes in order. Raises InputError if one cannot be applied; those before it stay applied."""
         for number, change in enumerate(changes):
             name, what = change.operation
             try:
@@ -187,7 +187,7 @@ class Edit:
             self.cluster.apply(new)
 
     def replace_pod(self, old: PodInfo, pod: Pod) -> PodInfo:
-        """Another version of a pod, where the old one was."""
+        """Replace a pod by another version of it, on the same node or in the same queue."""
         new = PodInfo(pod, self.cluster.release)
         new.nominated_node, new.start_time = old.nominated_node, old.start_time
         self.cluster.journal.note(POD, new)
@@ -206,7 +206,7 @@ class Edit:
         return new
 
     def _swap(self, old: PodInfo, new: PodInfo | None) -> None:
-        """Puts a pending pod in another's place, in what is to be tried as well; None takes it out."""
+        """Replace a pending pod, also among the pods to try. None removes it."""
         for pods in (self.simulation.pending, self.simulation.to_try):
             for place, pod in enumerate(pods):
                 if pod is old:
@@ -234,7 +234,11 @@ class Edit:
         self.cluster.journal.note(GONE, pod.key)
 
     def find(self, kind: str, key: str) -> Object | PodInfo | None:
-        """What there is of a kind; a pod as the scheduler has it. `key`: namespace/name, or name."""
+        """Return the object with this kind and key, None if it does not exist.
+
+        For a pod, return the scheduler's PodInfo. `key` is namespace/name, or name. Raises InputError for unsupported
+        kinds.
+        """
         if kind == "Pod":
             placed = self.cluster.pods.get(key)
             return placed or next((pod for pod in self.simulation.pending if pod.key == key), None)
@@ -263,7 +267,7 @@ class Edit:
         self.cluster.apply(patches.cordoned(self._node(name), False))
 
     def _drain(self, name: str) -> None:
-        """Cordons the node and deletes its pods, those of DaemonSets excepted."""
+        """Cordon the node and delete its pods except those of DaemonSets."""
         self._cordon(name)
         for pod in list(self.cluster.nodes.entries[name].pods.values()):
             if not any(owner.kind == "DaemonSet" for owner in pod.pod.metadata.owner_references):

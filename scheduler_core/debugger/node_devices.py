@@ -1,4 +1,4 @@
-"""The devices of a node at a moment, and who has them."""
+"""The devices of a node at a timepoint and their holders."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from scheduler_core.releases import Release
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """A claim that has the device. `pods`: for which it is reserved. `admin`: it only looks after it. `amounts`: of a
-    device that many may share."""
+    """A claim that holds the device.
+
+    `pods`: the pods that the claim is reserved for. `admin`: admin access, which does not use up the device. `amounts`:
+    consumed capacities of a shared device.
+    """
 
     claim: str
     request: str
@@ -32,7 +35,7 @@ class DeviceThen(msgspec.Struct, frozen=True):
 
 
 class PoolThen(msgspec.Struct, frozen=True):
-    """`state`: "", or why nothing is taken from it. `used`: how many devices somebody has."""
+    """A pool of devices. `state`: "", or why its devices cannot be allocated. `used`: number of allocated devices."""
 
     driver: str
     pool: str
@@ -44,7 +47,7 @@ class PoolThen(msgspec.Struct, frozen=True):
 def pools_of(
     release: Release, node: Node, slices: Iterable[ResourceSlice], claims: Iterable[ResourceClaim]
 ) -> list[PoolThen]:
-    """The pools that the node sees, with what each device is allocated to."""
+    """Return the pools that the node can use, with the holders of each device."""
     holders = _holders(claims)
     found = []
     for pool in Inventory(release, slices).pools(node):

@@ -1,4 +1,4 @@
-"""One node over a whole recording: which pods came and went when, and how full that left it."""
+"""History of one node over a recording: arrivals and departures of pods and the requested resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Int64 = npt.NDArray[np.int64]
 
 
 class Arrival(NamedTuple):
-    """A pod that came to the node at a moment, or left it."""
+    """Arrival or departure of a pod at a timepoint."""
 
     at: int
     pod: str
@@ -23,9 +23,12 @@ class Arrival(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeHistory:
-    """`arrivals`: in order. `at`: the moments at which what is requested changed, int64, the opening (0) first;
-    `requested`: resource -> what is requested there from each of these on, int64 in the scheduler's units; `pods`
-    counts them. `versions`: (moment, row in the recording's nodes, or -1 for gone), in order."""
+    """History of a node.
+
+    `arrivals` is in order. `at`: the timepoints at which requests on the node changed, int64, the opening (0) first;
+    `requested`: resource -> requests from each of these timepoints on, int64 in the scheduler's units; its key `pods`
+    counts the pods. `versions`: (timepoint, row in the recording's nodes, or -1 if the node was removed), in order.
+    """
 
     arrivals: list[Arrival]
     at: Int64
@@ -33,22 +36,23 @@ class NodeHistory:
     versions: list[tuple[int, int]]
 
     def version(self, moment: int) -> int | None:
-        """The node's row in the recording's nodes at a moment, -1 while it is gone, None before it came."""
+        """Return the node's row in the recording's nodes at a timepoint; -1 while it is removed, None before it was
+        added."""
         return next((row for at, row in reversed(self.versions) if at <= moment), None)
 
     def last_known(self, moment: int) -> int:
-        """Its row at a moment, or the last before it was gone, or the first if it had not come."""
+        """Return the row at a timepoint. For a removed node, return its last row; before it was added, its first."""
         known = [(at, row) for at, row in self.versions if row >= 0]
         return next((row for at, row in reversed(known) if at <= moment), known[0][1])
 
     def used(self, moment: int) -> dict[str, int]:
-        """What is requested there at a moment."""
+        """Return the requests on the node at a timepoint, by resource."""
         last = int(np.searchsorted(self.at, moment, "right")) - 1
         return {resource: int(amounts[last]) for resource, amounts in self.requested.items()}
 
 
 def history_of(recording: Recording, name: str) -> NodeHistory | None:
-    """The history of the node of that name; None if the recording has none."""
+    """Return the history of a node; None if the recording has no node of that name."""
     if name not in recording.names:
         return None
     node = recording.names.index(name)
@@ -70,8 +74,10 @@ def history_of(recording: Recording, name: str) -> NodeHistory | None:
 
 
 def _changes(pod: Int64, here: npt.NDArray[np.bool_]) -> tuple[Int64, Int64]:
-    """The rows with which a pod comes (1) or leaves (-1), in order. `pod`, `here`: of each row, who and whether it is
-    on the node from there on."""
+    """Return the rows with which a pod arrives (1) or leaves (-1), in order.
+
+    For each row, `pod` is the pod and `here` says whether it is on the node from then on.
+    """
     by_pod = np.argsort(pod, kind="stable")
     was = np.zeros(len(pod), np.bool_)
     same = pod[by_pod][1:] == pod[by_pod][:-1]
@@ -87,7 +93,7 @@ def _running(amounts: Int64, place: Int64, size: int) -> Int64:
 
 
 def _arrivals(moments: list[int], pods: list[str], signs: list[int]) -> list[Arrival]:
-    """Without pods that leave and come at one moment: they were updated."""
+    """Return arrivals and departures, without pods that leave and arrive at the same timepoint: those were updated."""
     net: dict[tuple[int, str], int] = {}
     for at, pod, sign in zip(moments, pods, signs, strict=True):
         net[at, pod] = net.get((at, pod), 0) + sign

@@ -1,4 +1,4 @@
-"""The objects as they were at a moment of a recording."""
+"""The objects at a timepoint of a recording."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ Fetch = Callable[[int], tuple[str, bytes]]
 
 
 class ObjectAt(NamedTuple):
-    """An object by its number. Of a pod: `node`, where it counts, and whether it is `bound` there; `nominated`;
-    `start`, when it began to run as far as the run decided that, in seconds since 1970 (else 0)."""
+    """An object by its number.
+
+    For a pod: `node` is where it counts, `bound` whether it is bound there, and `nominated` the nominated node. `start`
+    is its start time in seconds since 1970 if the run decided it, else 0.
+    """
 
     kind: str
     key: str
@@ -31,13 +34,16 @@ class ObjectAt(NamedTuple):
 
 
 def objects_at(recording: Recording, moment: int) -> list[ObjectAt]:
-    """All objects after a moment: nodes in the order of the rows, then what is neither node nor pod, then pods on nodes
-    in order of arrival, then those on none. A cluster that loads them in this order has the same rows."""
+    """Return all objects after a timepoint.
+
+    The order is: nodes by row, other objects, placed pods in order of arrival, pods without a node. A cluster that
+    loads them in this order has the same rows.
+    """
     return objects_of(State(recording, moment))
 
 
 def objects_of(state: State) -> list[ObjectAt]:
-    """The same of a state that is there already."""
+    """Like `objects_at`, for an existing state."""
     return [*_nodes(state), *others(state), *_placed(state), *pending(state)]
 
 
@@ -49,7 +55,7 @@ def _nodes(state: State) -> Iterator[ObjectAt]:
 
 
 def others(state: State) -> Iterator[ObjectAt]:
-    """What is neither node nor pod."""
+    """Yield the objects that are neither nodes nor pods."""
     told = state.recording.tables["others"]
     end = int(np.searchsorted(told["at"], state.moment, "right"))
     kinds, keys = told.texts["kind"], told.texts["key"]
@@ -64,7 +70,7 @@ def others(state: State) -> Iterator[ObjectAt]:
 
 
 def _placed(state: State) -> Iterator[ObjectAt]:
-    """The pods on nodes, in order of arrival."""
+    """Yield the pods on nodes, in order of arrival."""
     pods, names, nominated = state.recording.tables["pods"], state.recording.names, state.nominated()
     texts = pods.texts["key"]
     there = (pods["key"], pods["object"], state.node, state.state == BOUND, state.start)
@@ -74,7 +80,7 @@ def _placed(state: State) -> Iterator[ObjectAt]:
 
 
 def pending(state: State, waiting: Collection[str] | None = None) -> Iterator[ObjectAt]:
-    """The pods on no node. `waiting`: only these and those that are nominated; None for all."""
+    """Yield the pods without a node. `waiting` restricts them to these pods and to nominated ones; None yields all."""
     pods, nominated = state.recording.tables["pods"], state.nominated()
     texts, rows = pods.texts["key"], np.flatnonzero(state.state == PENDING)
     for key, number in zip(pods["key"][rows].tolist(), pods["object"][rows].tolist(), strict=True):
@@ -84,7 +90,7 @@ def pending(state: State, waiting: Collection[str] | None = None) -> Iterator[Ob
 
 
 def written(at: ObjectAt, fetch: Fetch) -> dict[str, Any]:
-    """An object as the API server would give it at that moment."""
+    """Return an object as the API server would return it at that timepoint."""
     kind, text = fetch(at.number)
     group = GROUPS.get(kind, ("",))[0]
     obj: dict[str, Any] = msgspec.json.decode(text)

@@ -1,6 +1,6 @@
-"""The trials of preemption one by one: all pods of lower priority leave a node, then each is put back in turn.
+"""The dry runs of preemption, step by step: all pods of lower priority are removed, then put back one by one.
 
-A trace keeps what came of them, not the trials: they are made again when asked for, in the cluster before the cycle.
+A trace has only their results. The dry runs are repeated on request, on the cluster before the cycle.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from scheduler_core.framework.interface import Change, CycleState, Status
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.preemption.victims import Budgets, Candidate, importance, select_victims
 
-PAGE = 100  # nodes that are listed at once
+PAGE = 100  # nodes per page
 REMOVE, REPRIEVE = "remove", "reprieve"
 NOT_TRIED = "enough candidates were found before it"
 CHANGED = "the cycle recorded another outcome: an extender changed the candidates, or the run was of another version"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One trial. `do`: REMOVE (all `pods` of lower priority) or REPRIEVE (the one pod is put back). `fits`: whether the
-    preempting pod fits then; if not, `plugin` and `reasons` say why, and `nominated` whether it does only because of
-    the pods nominated to the node. `violates`: the pod is one whose eviction breaks a disruption budget."""
+    """One step of a dry run.
+
+    `do`: REMOVE (all `pods` of lower priority) or REPRIEVE (put one pod back). `fits`: whether the preempting pod fits
+    then. If not, `plugin` and `reasons` say why, and `nominated` says whether only the pods nominated to the node
+    prevent it. `violates`: evicting this pod violates a disruption budget.
+    """
 
     do: str
     pods: list[str]
@@ -40,9 +43,12 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What evicting from one node comes to. `tried`: whether the cycle did. `victims`: most important first; none if it
-    does not help, then `plugin` and `reasons` say why. `agrees`: with what the cycle recorded; None if that is nothing.
-    `note`: what else there is to say."""
+    """Result of the dry run on one node.
+
+    `tried`: whether the cycle tried this node. `victims`: most important first; empty if preemption does not help, with
+    the reason in `plugin` and `reasons`. `agrees`: whether it matches the recorded result; None if nothing was
+    recorded. `note`: further remarks.
+    """
 
     node: str
     tried: bool
@@ -56,7 +62,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """A node that the cycle tried, as recorded."""
+    """A node that the cycle tried, with the recorded result."""
 
     node: str
     candidate: bool
@@ -67,8 +73,11 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 class Trials:
-    """One cycle's. `framework`: the profile's, of the cluster as it was before the cycle. `pod`: as it was then. Raises
-    NotThere if the cycle did not come to preemption."""
+    """The preemption dry runs of one cycle.
+
+    `framework` is the profile's framework on the cluster before the cycle, and `pod` the pod at that timepoint. Raises
+    NotThere if the cycle did not reach preemption.
+    """
 
     def __init__(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
         if trace.postfilter is None or all(plugin.name != "DefaultPreemption" for plugin in framework.post_filter):
@@ -82,8 +91,12 @@ class Trials:
         self._rejected = {row: status for status, rows in trace.postfilter.rejected for row in rows.tolist()}
 
     def told(self, node: str = "", page: int = 1) -> dict[str, Any]:
-        """{pod, attempt, nominated, said, nodes, total, page, pages, trial, before, after} as docs/debugger.md has it.
-        `node`: "" for the one that room was made on, else the first that was tried. Raises NotThere, InputError."""
+        """Return {pod, attempt, nominated, said, nodes, total, page, pages, trial, before, after} as in
+        docs/debugger.md.
+
+        `node`: "" for the nominated node, or else the first node that was tried. Raises NotThere, InputError.
+        Return the nodes that the cycle tried, in that order.
+        """
         tried = self.nodes()
         pages = max(1, -(-len(tried) // PAGE))
         if not 1 <= page <= pages:
@@ -120,7 +133,7 @@ class Trials:
         return told
 
     def _order(self) -> list[int]:
-        """Rows where evicting may help, as the cycle went through them."""
+        """Return the rows of nodes where preemption may help, in the cycle's order."""
         rows = self._trace.potential_rows(self._framework.cluster.release.prefilter_excluded_node_message != "")
         picker = self._framework.picker
         picker.begin(self._pod.key, self._trace.attempt)
@@ -128,7 +141,7 @@ class Trials:
         return order
 
     def of(self, node: str) -> Trial:
-        """The trials on a node, made again; also on one that the cycle did not come to. Raises NotThere."""
+        """Repeat the dry run on a node, which may be one that the cycle did not try. Raises NotThere."""
         row = self._framework.cluster.nodes.rows.get(node, -1)
         if row < 0:
             raise NotThere("node", "", f"there was no node {node[:253]!r} before this cycle")

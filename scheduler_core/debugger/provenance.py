@@ -1,7 +1,7 @@
-"""Where a number of a cycle comes from: the plugins tell it (`explain_...`), of the cluster before the cycle.
+"""Explanations of the numbers of a cycle, computed by the plugins (`explain_...`) on the cluster before the cycle.
 
-Nothing is scheduled again: what the cycle decided is read from its trace, and a tree that comes to another value than
-the recorded one is not shown.
+Nothing is scheduled again: decisions are read from the cycle's trace. A tree is shown only if its value equals the
+recorded one.
 """
 
 from __future__ import annotations
@@ -35,23 +35,26 @@ from scheduler_core.provenance.context import PAGE, View
 from scheduler_core.provenance.tree import Tree, constant, multiply, total
 
 POINTS = ("filter", "raw", "normalized", "weighted", "total", "preemption")
-# Our own beside those: where a plugin may refuse or hold back the pod, or the node that was chosen for it.
+# Points of our own: where a plugin may reject or delay the pod, or reject the node that was chosen for it.
 BINDING = {"reserve": "reserve", "permit": "permit", "prebind": "pre_bind", "bind": "bind"}
 OWN_POINTS = ("preenqueue", *BINDING)
 _SCORE_POINTS = frozenset(("raw", "normalized", "weighted"))
-_FEW = 6  # terms of long sums where several scores are told together
+_FEW = 6  # terms of long sums if several scores are in one explanation
 UNEXPLAINED = "recorded; the plugin does not say where it comes from"
 DISAGREES = "recorded; what can be told of it now comes to another value"
 
 
 class NotThere(InputError):
-    """The question is a fair one, but there is no such thing: the cycle did not decide it."""
+    """Raised if the question is valid but the cycle did not decide it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`point`: one of POINTS or OWN_POINTS. `node`: "" for the one that the cycle chose, or made room on. `plugin`: not
-    for totals. `page`: of long sums."""
+    """A question about a cycle.
+
+    `point` is one of POINTS or OWN_POINTS. `node` is "" for the node that the cycle chose or nominated. `plugin` is
+    empty for totals. `page` is the page of long sums.
+    """
 
     point: str
     node: str = ""
@@ -67,8 +70,12 @@ class Question:
 
 
 class Provenance:
-    """One cycle's. `framework`: the profile's, of the cluster as it was before the cycle. `pod`: as it was then.
-    `cycles`: pod -> the earlier cycle that placed it. `given`: (kind, key) -> claims and volumes as they were given."""
+    """Explains the numbers of one cycle.
+
+    `framework` is the profile's framework on the cluster before the cycle, and `pod` the pod at that timepoint.
+    `cycles` maps a pod to the earlier cycle that placed it. `given` maps (kind, key) to claims and volumes as they were
+    in the input.
+    """
 
     def __init__(
         self,
@@ -83,10 +90,11 @@ class Provenance:
         self._cycles, self._given = cycles, given
 
     def tell(self, question: Question) -> Tree:
-        """The tree of an answer; its root is what the cycle recorded. Raises InputError for what it did not decide."""
+        """Return the explanation tree; its root is the recorded value. Raises InputError for what the cycle did not
+        decide."""
         node = question.node or self.trace.node or self.trace.nominated_node
         if question.point == "preenqueue":
-            node = next(iter(self.framework.cluster.nodes.names), "")  # it is not about a node
+            node = next(iter(self.framework.cluster.nodes.names), "")  # PreEnqueue does not depend on a node
         if not node:
             raise InputError("node", "", "must be given: the cycle chose none")
         row = self.framework.cluster.nodes.rows.get(node, -1)
@@ -140,7 +148,7 @@ class Provenance:
             raise NotThere("plugin", "", _silent(trace, name, trace.skipped_filter, "filter"))
         assert isinstance(plugin, FilterPlugin)
         plugin.filter(state, view.pod)
-        if self.framework.cluster.release.predicates and view.row in trace.nominated:  # they judge with those pods
+        if self.framework.cluster.release.predicates and view.row in trace.nominated:  # these pods count
             view = view.changed(self.framework.nominated_ahead(view.pod, view.node.name))
         status = trace.verdicts[name].at(view.row)
         tree = _checked(plugin.explain_filter(state, view), status is not None, status)
@@ -180,7 +188,7 @@ class Provenance:
         return _checked(plugin.explain_normalize(state, view, raw, score.raw), value, None)
 
     def _place(self, view: View) -> int:
-        """Where the node is among the feasible ones."""
+        """Return the index of the node among the feasible ones."""
         found = np.flatnonzero(self.trace.feasible_rows() == view.row)
         if not len(found):
             raise NotThere("node", "", f"{view.node.name} was not scored in this cycle: it was not feasible")
@@ -218,7 +226,8 @@ class Provenance:
     # ---- Reserve to Bind
 
     def _binding(self, view: View, point: str, name: str) -> Tree:
-        """True if the plugin refuses the chosen node; the seconds that it has the pod wait at most if it does that."""
+        """Explain whether the plugin rejects the chosen node, or how many seconds it lets the pod wait at most
+        (Permit)."""
         trace, method = self.trace, BINDING[point]
         plugins = getattr(self.framework, method)
         plugin = _named(plugins, name, point)
@@ -242,8 +251,10 @@ class Provenance:
 
 
 def of_recording(rewound: Rewound, number: int, trace: CycleTrace) -> Provenance:
-    """What can be asked of cycle `number` of a recording, whose trace this is; until the cluster goes elsewhere. Raises
-    InputError."""
+    """Return the explanations of cycle `number`, whose trace is `trace`.
+
+    They are valid until the rewound cluster moves to another timepoint. Raises InputError.
+    """
     recording = rewound.recording
     moment = recording.before_cycle(number)
     simulation = rewound.at(moment, {trace.pod})
@@ -257,7 +268,7 @@ def of_recording(rewound: Rewound, number: int, trace: CycleTrace) -> Provenance
 
 
 def _placing_cycles(state: State) -> dict[str, int]:
-    """Pod -> the cycle that placed it, of the pods on nodes."""
+    """Map each pod on a node to the cycle that placed it."""
     recording, pods = state.recording, state.recording.tables["pods"]
     cycles = recording.tables["cycles"]["at"]
     came = recording.tables["places"]["at"][state.came[state.placed]]
@@ -268,7 +279,7 @@ def _placing_cycles(state: State) -> dict[str, int]:
 
 
 def _as_given(recording: Recording, fetch: Fetch, moment: int) -> dict[tuple[str, str], Object]:
-    """(kind, key) -> the claims and volumes that cycles have changed since, as they were at the beginning."""
+    """Map (kind, key) to the initial version of each claim and volume that cycles have changed since."""
     others = recording.tables["others"]
     kinds, keys, at = others.texts["kind"], others.texts["key"], others["at"]
     rows = np.flatnonzero((at > 0) & (at <= moment))
@@ -293,7 +304,7 @@ def _named(plugins: Any, name: str, point: str) -> Any:
 
 
 def _silent(trace: CycleTrace, name: str, skipped: list[str], point: str) -> str:
-    """Why a plugin said nothing."""
+    """Return why a plugin gave no result."""
     if name in skipped:
         return f"{name} had nothing to {point} for this pod and was skipped"
     if point == "filter" and trace.prefilter is not None:
@@ -307,7 +318,7 @@ def _weighted(view: View, name: str, normalized: Tree, weight: int) -> Tree:
 
 
 def _checked(tree: Tree | None, recorded: Any, status: Status | None) -> Tree:
-    """The tree if it comes to what was recorded, else that alone."""
+    """Return the tree if its value is the recorded one, else a leaf with the recorded value."""
     if tree is not None and tree.value == recorded:
         return tree
     told = f": {status.message}" if status is not None else ""

@@ -1,7 +1,7 @@
-"""Where the times of a pod in the queue come from: when an attempt began, until when it backed off, what woke it.
+"""Explanations of a pod's times in the queue: when an attempt began, when a backoff ends, what woke the pod.
 
-Times are seconds of the run, computed as the queue does (scheduler_core/queue). Nothing is played again: a time that
-comes to another value than the recorded one is told as recorded.
+Times are seconds of the run, computed with the queue's rules (scheduler_core/queue). Nothing is replayed. If a computed
+time differs from the recorded one, the recorded one is shown without an explanation.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.queued_pod import ACTIVE, BACKOFF, GATED, GONE, POPPED, UNSCHEDULABLE
 from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD, OLD_LEFTOVER_SECONDS
 
-QUEUE = "queue"  # the point of such a question
+QUEUE = "queue"  # the `point` of questions about the queue
 SECONDS = "s"
-UPDATED = "PodUpdate"  # how releases without hints call that a pod was updated
+UPDATED = "PodUpdate"  # label of a pod update in releases without queueing hints
 PARTS = {ACTIVE: "activeQ", BACKOFF: "backoffQ", UNSCHEDULABLE: "the unschedulable pods", GATED: "the gated pods"}
 
 
 class Cause(NamedTuple):
-    """What led to a move. `seq`: its event. `source`: the object that changed. `cycle`: if it was one."""
+    """Cause of a move.
+
+    `seq` is its event, `source` the object that changed, and `cycle` the cycle if the cause was one.
+    """
 
     text: str
     seq: int = 0
@@ -33,7 +36,7 @@ class Cause(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A pod went from one part of the queue (`was`, "" at first) to another; `event`: upstream's label."""
+    """Move of a pod from queue part `was` ("" at first) to another; `event` is upstream's label."""
 
     seq: int
     t: float
@@ -44,7 +47,8 @@ class Move(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """An attempt came back to the queue: it was rejected by `plugins`, or (if there are none) by an error."""
+    """A failed attempt that returned to the queue. `plugins` rejected the pod; empty if the attempt failed with an
+    error."""
 
     seq: int
     t: float
@@ -55,10 +59,14 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the run's queue works. `initial`, `maximum`: of the backoff, in seconds. `counts_attempts`, `past_its_end`:
-    of the backoff, as of the release. `with_hints`: else the kind of an event alone wakes. `leftover_seconds`: after
-    how many nobody stays unschedulable. `woken_by`: (a failed attempt, the label of an event) -> the plugins that had
-    rejected the pod and registered the event. `forgets`: failures are forgotten in time and by an update (1.16)."""
+    """Rules of the run's queue.
+
+    `initial` and `maximum` are backoff durations in seconds. `counts_attempts` and `past_its_end` are backoff rules
+    that depend on the release. Without `with_hints`, the kind of an event alone wakes a pod. A pod stays unschedulable
+    for at most `leftover_seconds`. `woken_by` maps (failed attempt, event label) to the plugins that rejected the pod
+    and registered the event. With `forgets`, failures are forgotten after some time and after an update of the pod
+    (1.16).
+    """
 
     initial: Tree
     maximum: Tree
@@ -70,14 +78,17 @@ class Rules:
     forgets: bool = False
 
     def span(self, failures: int) -> float:
-        """Seconds of backoff after so many."""
+        """Return the seconds of backoff after this number of failures."""
         return min(self.initial.value * 2.0 ** min(failures - 1, 64), self.maximum.value) if failures else 0.0
 
 
 @dataclass(slots=True)
 class _Known:
-    """What the queue knows of the pod at a move. `since`: when it came, or failed last. `kept`: where failures are
-    forgotten, those that are not; the last is when its backoff began. `last`: the move before."""
+    """What the queue knows of the pod at a move.
+
+    `since` is when the pod arrived or last failed. `kept`, used where failures are forgotten, are the failures that
+    still count; the backoff began at the last of them. `last` is the previous move.
+    """
 
     since: Tree
     attempts: int = 0
@@ -86,13 +97,13 @@ class _Known:
     last: Move | None = None
 
     def after(self, one: Move | Failed, rules: Rules) -> _Known:
-        """With one thing more; a pod that comes anew begins anew."""
+        """Return the state after one more entry; it starts anew if the pod is added again."""
         if isinstance(one, Failed):
             self.failures.append(one)
             self.since = _failure(one)
             self._keep(one, rules)
             return self
-        # one that is deleted out of activeQ leaves its backoff to the next of its name
+        # a pod deleted from activeQ leaves its backoff to the next pod with its name
         left = self.kept if self.last is not None and (self.last.was, self.last.to) == (ACTIVE, GONE) else []
         known = self if one.was else _Known(_event(one), kept=left)
         known.attempts += one.to == POPPED
@@ -109,20 +120,23 @@ class _Known:
 
 
 class QueueTimes:
-    """One pod's. `way`: all its moves and failed attempts, in order."""
+    """Times of one pod. `way` holds all its moves and failed attempts in order."""
 
     def __init__(self, pod: str, way: Sequence[Move | Failed], rules: Rules) -> None:
         self._pod, self._way, self._rules = pod, way, rules
 
     def tell(self, seq: int, until: bool = False) -> Tree:
-        """When the move of that event happened; `until`: when what it began ends, at the latest. Raises NotThere."""
+        """Explain when the move of an event happened. With `until`, explain when the state it began ends at the latest.
+
+        Raises NotThere if the event is not a move of this pod, or if the state has no end.
+        """
         index = next((i for i, one in enumerate(self._way) if one.seq == seq and isinstance(one, Move)), -1)
         if index < 0:
             raise NotThere("move", "", f"event {seq} is no move of {self._pod} in the queue")
         return self._until(index) if until else self._move(index)
 
     def begin_of(self, seq: int | None = None) -> int:
-        """The event by which the last attempt began, or the last one before an event. Raises NotThere."""
+        """Return the event that began the last attempt, or the last attempt before event `seq`. Raises NotThere."""
         begun = [one.seq for one in self._way if isinstance(one, Move) and one.to == POPPED]
         found = [number for number in begun if seq is None or number < seq]
         if not found:
@@ -130,7 +144,8 @@ class QueueTimes:
         return found[-1]
 
     def ends(self) -> dict[int, float]:
-        """Event of a move -> until when the pod stays there at the latest; of backoffs and of unschedulable pods."""
+        """Map the event of each move to backoffQ or the unschedulable pods to the latest second at which the pod
+        leaves."""
         found: dict[int, float] = {}
         known = _Known(_BEGIN)
         for one in self._way:
@@ -139,17 +154,17 @@ class QueueTimes:
                 found[one.seq] = (self._expiry(known) if one.to == BACKOFF else self._leftover(known)).value
         return found
 
-    # ---- what the queue knows
+    # ---- state of the queue
 
     def _known(self, index: int) -> _Known:
-        """With the move of that index."""
+        """Return the state including the move at this index."""
         known = _Known(_BEGIN)
         for one in self._way[: index + 1]:
             known = known.after(one, self._rules)
         return known
 
     def _backoff(self, known: _Known) -> Tree:
-        """How long: the initial backoff, doubled for each failure beyond the first."""
+        """Explain the length of the backoff: the initial backoff, doubled for each failure after the first."""
         counted, what = self._counted(known)
         if not counted:
             return t.constant(0.0, "it never failed: no backoff", SECONDS)
@@ -181,7 +196,7 @@ class QueueTimes:
         return t.total_floats([since, self._backoff(known)], "end of its backoff").measured(SECONDS)
 
     def _flushed(self, known: _Known) -> Tree:
-        """The first whole second at which its backoff is over."""
+        """Explain the first whole second at which the backoff is over."""
         end = self._expiry(known)
         second, one = t.truncated(end), t.constant(1, "the queue looks every second")
         after = t.total([second, one])
@@ -192,7 +207,7 @@ class QueueTimes:
         return after.says(label).measured(SECONDS)
 
     def _leftover(self, known: _Known) -> Tree:
-        """When a pod that nothing wakes is tried all the same."""
+        """Explain when a pod that no event wakes is tried again."""
         longest = t.constant(self._rules.leftover_seconds, self._longest[1], SECONDS)
         end = t.total_floats([known.since, longest], "the longest that a pod stays unschedulable").measured(SECONDS)
         period = t.constant(LEFTOVER_PERIOD, "flushUnschedulablePodsLeftover runs every 30 s", SECONDS)
@@ -202,7 +217,7 @@ class QueueTimes:
 
     @property
     def _longest(self) -> tuple[str, str]:
-        """How long nobody stays unschedulable, and upstream's name of that."""
+        """Return the maximum time that a pod stays unschedulable and upstream's name for it."""
         if self._rules.leftover_seconds == OLD_LEFTOVER_SECONDS:
             return "1 min", "unschedulableQTimeInterval"
         return "5 min", "DefaultPodMaxInUnschedulablePodsDuration"
@@ -226,7 +241,7 @@ class QueueTimes:
         raise NotThere("move", "", "only a backoff and the time as an unschedulable pod have an end")
 
     def _move(self, index: int) -> Tree:
-        """When a move happened; its value is what was recorded."""
+        """Explain when a move happened; the value is the recorded time."""
         move, known = self._way[index], self._known(index)
         assert isinstance(move, Move)
         tree = self._told(move, known, index)
@@ -260,7 +275,7 @@ class QueueTimes:
         return f"It came to {PARTS.get(move.to, move.to)}"
 
     def _before(self, index: int) -> int:
-        """The move before."""
+        """Return the index of the previous move, -1 if there is none."""
         return next((i for i in range(index - 1, -1, -1) if isinstance(self._way[i], Move)), -1)
 
     def _popped(self, move: Move, known: _Known, before: int, what: str) -> Tree:
@@ -302,7 +317,8 @@ class QueueTimes:
         return _failure(failed).tells(told)
 
     def _woken(self, move: Move, known: _Known, told: str) -> Tree:
-        """An event woke it, because a plugin that had rejected it said so; else time would have."""
+        """Explain a wake-up by an event: a plugin that had rejected the pod asked for it; else time would have woken
+        the pod."""
         plugins = self._rules.woken_by(known.failures[-1], move.event)
         registered = f"registered {move.event}"
         if not plugins:
@@ -334,7 +350,7 @@ class QueueTimes:
         )
 
     def _backoff_text(self, known: _Known) -> str:
-        """The example of the documentation: `backoff 4 s = min(1 s x 2^2, 10 s)`."""
+        """Return a text such as the documentation's example, `backoff 4 s = min(1 s x 2^2, 10 s)`."""
         counted, what = self._counted(known)
         if not counted:
             return "none, it had never failed"
@@ -354,7 +370,7 @@ def _s(seconds: float) -> str:
 
 
 def _part(root: Tree, what: str) -> Tree:
-    """A root as a part of another tree."""
+    """Relabel a root so that it can be a part of another tree."""
     return root.says(f"{what}: {root.label}" if root.op == "constant" else what).tells("")
 
 
@@ -364,7 +380,7 @@ def _failure(failed: Failed) -> Tree:
 
 
 def _event(move: Move, label: str = "") -> Tree:
-    """When what caused a move happened, which is when it moved."""
+    """Explain a move by its cause. The pod moves at the second of the cause."""
     cause = move.cause
     if cause is None:
         return Tree(value=move.t, op="constant", label=label or move.event, unit=SECONDS, seq=move.seq)

@@ -1,15 +1,17 @@
-"""What is recorded of a run beside its traces, so that the cluster at any moment is known at once.
+"""The recording of a run: with its traces, it gives the cluster at any timepoint immediately.
 
-A `Recorder` listens to a run and gives blocks of bytes; a `Recording` is made of them again. A moment is a number: of a
-run in one pass how many cycles had begun, of a run in time whatever numbers its records in order. What happened *at* a
-moment is what came of that cycle or record: the cluster before cycle K is all that happened at the moments before K's.
-(In one pass cycles are told in the order in which they end; one that Permit holds ends after some that began later.)
+A `Recorder` receives a run and writes blocks of bytes; a `Recording` is built from them. A timepoint is a number. In a
+single pass, it is the number of cycles begun so far; in virtual time, it is the increasing number of a record. Changes
+*at* a timepoint are the results of that cycle or record: the cluster before cycle K is the result of all changes at
+timepoints before that of K. (In a single pass, cycles are recorded in the order in which they end. A cycle that Permit
+holds ends after some that began later.)
 
-The blocks of a run, each part for itself and in order:
+Each part of a run's blocks is independent and ordered:
 
-* `moves`: what there is and where it is. The first, at moment 0, is the opening: the cluster before anything happened.
-* `facts`: a row per cycle (`facts.py`).
-* `objects`: the objects themselves, numbered from 0 in the order in which they were heard of.
+* `moves`: which objects exist and where pods are. The first block, at timepoint 0, is the opening: the cluster before
+  any change.
+* `facts`: one row per cycle (`cycle_index.py`).
+* `objects`: the objects, numbered from 0 in the order in which they were first recorded.
 """
 
 from __future__ import annotations
@@ -43,14 +45,15 @@ _OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])
 MOVES_PART, FACTS_PART, OBJECTS_PART = "moves", "facts", "objects"
 OBJECTS_PER_BLOCK = 1000
 
-# Where a pod is. One that is assumed counts on its node for the scheduler alone: Permit holds it, or it is being bound.
+# State of a pod. An assumed pod counts on its node only for the scheduler: Permit holds it, or its binding is in
+# progress.
 GONE, PENDING, ASSUMED, BOUND = 0, 1, 2, 3
 
 TABLES: dict[str, Schema] = {
-    # Pods and nodes as they were at some time; another row when they change.
+    # Versions of pods and nodes. Each change adds a row.
     "pods": {
         "key": TEXT,
-        "requests": JSON,  # resource -> amount, in the scheduler's units
+        "requests": JSON,  # resource -> quantity, in the scheduler's units
         "nonzero_cpu": INT,
         "nonzero_memory": INT,
         "priority": INT,
@@ -59,7 +62,7 @@ TABLES: dict[str, Schema] = {
         "scheduler": TEXT,
         "gated": INT,
         "object": INT,
-        "plain": INT,  # what counts of it on a node is in this row: no ports of the node, no volumes ... (`_plain`)
+        "plain": INT,  # 1 if its effect on a node is fully in this row: no host ports, no volumes ... (`_plain`)
     },
     "nodes": {
         "name": INT,  # an index of `names`
@@ -70,20 +73,23 @@ TABLES: dict[str, Schema] = {
         "labels": JSON,
         "object": INT,
     },
-    # What happened to them. `node` of a place: an index of `names`, -1 for none; `arrived`: the pod is the youngest of
-    # that node. `node` of a presence: a row of `nodes`, -1 for gone.
+    # Changes of pods and nodes. `node` of `places` is an index of `names`, -1 for none. `arrived`: the pod is the
+    # youngest on that node. `node` of `presence` is a row of `nodes`, -1 if the node is gone.
     "places": {"at": INT, "pod": INT, "node": INT, "state": INT, "arrived": INT, "start": FLOAT},
     "presence": {"at": INT, "name": INT, "node": INT},
     "nominated": {"at": INT, "pod": TEXT, "node": INT},
     "others": {"at": INT, "kind": TEXT, "key": TEXT, "object": INT},
-    "instants": {"at": INT, "t": FLOAT},  # the first moment of each
+    "instants": {"at": INT, "t": FLOAT},  # the first timepoint of each second
     "cycles": {"at": INT},
 }
 
 
 class Block(NamedTuple):
-    """`first`, `last`: what it covers; of `moves` what the recorder was told (in one pass cycles that ended, in time
-    the moments), of `facts` the cycles, of `objects` the objects."""
+    """Serialised data of one part.
+
+    `first` and `last` are the range that it covers: recorder steps for `moves` (finished cycles in a single pass,
+    timepoints in virtual time), cycle numbers for `facts`, object numbers for `objects`.
+    """
 
     part: str
     first: int
@@ -93,8 +99,11 @@ class Block(NamedTuple):
 
 @dataclass(slots=True)
 class Known:
-    """A pod by its key. `stored`, `placed`: rows of what exists and of what counts on a node, -1 for none; they differ
-    while a pod is updated that is being bound. `shown`, `said`: what was written last."""
+    """What the recorder knows of the pod with a certain key.
+
+    `stored` is the pod's row as it exists in the cluster, and `placed` its row as it counts on a node; both are -1 if
+    there is none. They differ while a pod is updated during its binding. `shown` and `said` are what was written last.
+    """
 
     stored: int = -1
     stored_info: PodInfo | None = None
@@ -107,8 +116,11 @@ class Known:
 
 
 class Recorder:
-    """Listens to a run from its beginning. `stored`: what was told up to there (in one pass so many cycles, in time
-    that moment) is stored already and is not given again; -1: nothing is, not even the opening."""
+    """Records a run from its beginning.
+
+    Data up to step `stored` is already saved and is not returned again. A step is a finished cycle in a single pass and
+    a timepoint in virtual time. -1 means that nothing is saved, not even the opening.
+    """
 
     def __init__(self, simulation: Simulation, stored: int = -1) -> None:
         self.stored = stored
@@ -129,10 +141,10 @@ class Recorder:
         self._open(simulation)
         self._cluster.journal.entries = []
 
-    # ---- listening
+    # ---- input
 
     def cycle(self, trace: CycleTrace) -> None:
-        """The next cycle of a run in one pass."""
+        """Record the next cycle of a single pass."""
         heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
         if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
             heard.append(Change(change_log.BOUND, self._cluster.pods[trace.pod]))
@@ -148,14 +160,16 @@ class Recorder:
         self._cycle(trace.number, 0.0, trace, None)
 
     def rest(self) -> None:
-        """What changed after the last cycle of a run in one pass."""
+        """Record the changes after the last cycle of a single pass."""
         heard, self._cluster.journal.entries = self._cluster.journal.entries or [], []
         self._tell(self._counts["cycles"] + 1)
         self._apply(self._moment, [change for change in heard if change.kind != change_log.TRIED])
 
     def record(self, record: Record, at: int | None = None) -> None:
-        """The next record of a run in time, once its instant is over. `at`: the moment that it is to be, its own number
-        if that is not said."""
+        """Record the next record of a run in virtual time, after its second is over.
+
+        `at` is the timepoint to use; it defaults to the record's own number.
+        """
         at = record.seq if at is None else at
         t = round(record.time, 6)
         self._tell(at)
@@ -189,7 +203,7 @@ class Recorder:
         if self._fresh:
             self._rows[table].append(values)
 
-    # ---- what is there at the beginning
+    # ---- initial state
 
     def _open(self, simulation: Simulation) -> None:
         cluster = self._cluster
@@ -215,10 +229,10 @@ class Recorder:
             changes += [Change(change_log.NOMINATED, pod.key, name) for pod in cluster.nominator.on(name)]
         self._apply(0, changes)
 
-    # ---- what changes
+    # ---- changes
 
     def _apply(self, at: int, changes: Iterable[Change]) -> None:
-        touched: dict[str, bool] = {}  # pod -> whether it has come to a node; in the order in which they came
+        touched: dict[str, bool] = {}  # pod -> whether it has arrived on a node; in order of arrival
         nominated: dict[str, str] = {}
         for kind, subject, node in changes:
             if kind == change_log.OBJECT:
@@ -259,8 +273,8 @@ class Recorder:
                 pod.assumed = False
 
     def _version(self, pod: Known, info: PodInfo) -> int:
-        """The row of a pod as it is; a new one if it was not known like this."""
-        amounts = info.held if info.node else info.requests  # the same, but in old releases
+        """Return the row of this version of the pod. Add a row if this version is new."""
+        amounts = info.held if info.node else info.requests  # they are equal except in old releases
         if info is pod.stored_info and amounts == info.requests:
             return pod.stored
         if info is pod.placed_info:
@@ -283,7 +297,7 @@ class Recorder:
         return self._counts["pods"] - 1
 
     def _show(self, at: int, key: str, arrived: bool) -> None:
-        """Writes where a pod is, if that is not what was written last."""
+        """Write where a pod is, unless that was written last."""
         pod = self._pods[key]
         shown, node, state, start = pod.stored, -1, PENDING, 0.0
         if pod.placed >= 0:
@@ -319,7 +333,7 @@ class Recorder:
             self._row("others", at, *_kind_and_key(obj), -1)
 
     def _keep(self, kind: str, obj: Object | dict[str, Any]) -> int:
-        """The number of an object that is kept as it is."""
+        """Store an object unchanged and return its number."""
         if self._fresh:
             self._objects.append((kind, msgspec.json.encode(obj)))
         self._counts["objects"] += 1
@@ -335,10 +349,10 @@ class Recorder:
                 self._new_names.append(node)
         return number
 
-    # ---- giving
+    # ---- output
 
     def drain(self) -> list[Block]:
-        """The blocks of what was heard since the last time."""
+        """Return the blocks of everything recorded since the last call."""
         blocks = []
         if any(self._rows.values()):
             tables = {name: pack(TABLES[name], rows) for name, rows in self._rows.items() if rows}
@@ -362,19 +376,19 @@ class Recorder:
 
 
 def _plain(pod: PodInfo) -> bool:
-    """Whether a pod counts on a node by its requests, labels and priority alone."""
+    """Return whether a pod affects its node only by its requests, labels and priority."""
     return not (pod.host_ports or pod.volumes or pod.group or pod.terminating) and pod.terms() is NO_TERMS
 
 
 def _kind_and_key(obj: Object | dict[str, Any]) -> tuple[str, str]:
     if isinstance(obj, Object):
         return kind_of(type(obj)), obj.key
-    meta = obj["metadata"]  # of a workload, which was read before
+    meta = obj["metadata"]  # of a workload, which was decoded before
     return obj["kind"], f"{meta.get('namespace') or 'default'}/{meta['name']}"
 
 
 def encode(value: Any) -> bytes:
-    """A block's bytes."""
+    """Serialise and compress the content of a block."""
     return zlib.compress(msgspec.msgpack.encode(value), 1)
 
 
@@ -384,7 +398,7 @@ def _decode(data: bytes) -> Any:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Whatever goes wrong inside means that the bytes are not what was written."""
+    """Raise InputError for any error inside: the bytes are not what was written."""
     try:
         yield
     except InputError:
@@ -394,10 +408,13 @@ def _reading() -> Iterator[None]:
 
 
 class Recording:
-    """The `moves` of a run, by column. `names`: of nodes. `tables`: as TABLES says. `end`: the last moment known."""
+    """The `moves` of a run in columns.
+
+    `names` are node names. `tables` has the tables of TABLES. `end` is the last known timepoint.
+    """
 
     def __init__(self, blocks: Sequence[bytes]) -> None:
-        """`blocks`: all of them, the opening first. Raises InputError for what is damaged or of another version."""
+        """Decode all blocks of a run, the opening first. Raises InputError if one is damaged or has another version."""
         with _reading():
             self._read([_decode(block) for block in blocks])
 
@@ -411,43 +428,44 @@ class Recording:
 
     @property
     def cycles(self) -> int:
-        """How many cycles there are."""
+        """Number of cycles."""
         return len(self.tables["cycles"])
 
     def before_cycle(self, number: int) -> int:
-        """The moment before a cycle; `cycles + 1` is the end. Raises InputError for a number that there is not."""
+        """Return the timepoint before a cycle; `cycles + 1` stands for the end. Raises InputError if there is no such
+        cycle."""
         if not 1 <= number <= self.cycles + 1:
             raise InputError("cycle", "", f"must be in 1..{self.cycles + 1}, got {number}")
         return self.end if number == self.cycles + 1 else int(self.tables["cycles"]["at"][number - 1]) - 1
 
     def after_time(self, t: float) -> int:
-        """The moment after everything that happened until that second."""
+        """Return the timepoint after everything that happened up to second `t`."""
         instants = self.tables["instants"]
         later = int(np.searchsorted(instants["t"], t, "right"))
         return self.end if later == len(instants) else int(instants["at"][later]) - 1
 
     def cycle_after(self, moment: int) -> int:
-        """The number of the first cycle after a moment."""
+        """Return the number of the first cycle after a timepoint."""
         return int(np.count_nonzero(self.tables["cycles"]["at"] <= moment)) + 1
 
     def time_of_cycle(self, number: int) -> float:
-        """The second of a cycle; of the end, of what happened last."""
+        """Return the second of a cycle. For `cycles + 1`, return the second of the last event."""
         cycles = self.tables["cycles"]["at"]
         return self.time_of(int(cycles[number - 1]) if number <= len(cycles) else self.end)
 
     def time_of(self, moment: int) -> float:
-        """The second at which a moment is."""
+        """Return the second of a timepoint."""
         instants = self.tables["instants"]
         return float(instants["t"][max(0, int(np.searchsorted(instants["at"], moment, "right")) - 1)])
 
 
 def facts_from(blocks: Iterable[bytes]) -> Facts:
-    """The facts of a run's cycles. Raises InputError for what is damaged."""
+    """Decode the facts of a run's cycles. Raises InputError if they are damaged."""
     with _reading():
         return Facts([_decode(block) for block in blocks])
 
 
 def objects_from(data: bytes) -> list[tuple[str, bytes]]:
-    """(kind, JSON) of the objects of a block, in the order of their numbers. Raises InputError for what is damaged."""
+    """Return (kind, JSON) of each object of a block, in order of number. Raises InputError if the block is damaged."""
     with _reading():
         return _OBJECTS.decode(zlib.decompress(data))

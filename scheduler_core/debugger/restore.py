@@ -1,7 +1,7 @@
-"""A run's cluster as it was before any moment, as a Simulation that can go on from there.
+"""Restores a run's cluster at any timepoint as a Simulation that can continue from there.
 
-Nothing is scheduled again: what was where is in the recording. A cycle that is tried in the rewound cluster decides
-what it decided in the run.
+Nothing is scheduled again: the recording has all positions. A cycle in the restored cluster makes the same decision as
+in the run.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def rewind(
     start_index: int = 0,
     state: State | None = None,
 ) -> Simulation:
-    """The run after a moment (`Recording.before_cycle` gives the one before a cycle).
+    """Restore the run after a timepoint (`Recording.before_cycle` returns the one before a cycle).
 
-    `fetch`: number of an object -> (kind, JSON). `release`: of the run. `pods`: which pending pods the simulation is to
-    try if it is run, in order; None for all. `start_index`: the node that the next cycle looks at first, as its trace
-    has it. `state`: that of the moment, if it is there already. Pods that Permit held or that were being bound count on
-    their nodes. Raises InputError.
+    `fetch`: number of an object -> (kind, JSON). `release`: the run's release. `pods`: pending pods that the simulation
+    tries if it runs, in order; None for all. `waiting`: pending pods to load besides nominated ones; None for all.
+    `start_index`: the node at which the next cycle starts, from its trace. `state`: the state at the timepoint, if it
+    exists already. Pods that Permit held or whose binding was in progress count on their nodes. Raises InputError.
     """
     state = state or State(recording, moment)
     with without_collecting():
@@ -65,8 +65,11 @@ def rewind(
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Nothing that is made inside is garbage; looking for it takes twice as long as making it. What was made counts as
-    old afterwards, so that it is not looked through at once."""
+    """Disable garbage collection for a block that creates no garbage.
+
+    Collection would take twice as long as creating the objects. Afterwards, the new objects are in the oldest
+    generation, so that the collector does not scan them at once.
+    """
     was = gc.isenabled()
     gc.disable()
     try:
@@ -79,12 +82,13 @@ def without_collecting() -> Iterator[None]:
 
 
 def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: int) -> None:
-    """All that happened to nodes, in order: rows depend on it, and on how many nodes ImageLocality counts an image."""
+    """Replay all changes of nodes in order: row numbers and ImageLocality's node count per image depend on the
+    order."""
     presence, nodes = recording.tables["presence"], recording.tables["nodes"]
     end = int(presence["at"].searchsorted(moment, "right"))
     objects, decode = nodes["object"].tolist(), _node_reader()
     stored: dict[int, Node] = {}
-    came: list[Node] = []  # since a node went
+    came: list[Node] = []  # since the last node was removed
     for name, version in zip(presence["name"][:end].tolist(), presence["node"][:end].tolist(), strict=True):
         if version >= 0:
             stored[name] = node = decode(fetch(objects[version])[1])
@@ -103,7 +107,7 @@ class _Told(msgspec.Struct, gc=False):
 
 
 def _node_reader() -> Callable[[bytes], Node]:
-    """Reads nodes. What many have in common, which is most, is read once and shared."""
+    """Return a decoder of nodes that decodes equal parts, which are most, once and shares them."""
     told_of = msgspec.json.Decoder(_Told).decode
     spec_of = cache(msgspec.json.Decoder(NodeSpec).decode)
     status_of = cache(msgspec.json.Decoder(NodeStatus).decode)
@@ -116,7 +120,7 @@ def _node_reader() -> Callable[[bytes], Node]:
 
 
 def _placed(state: State, pods: StoredPods) -> Iterator[PodInfo]:
-    """The pods on nodes, in order of arrival."""
+    """Yield the pods on nodes, in order of arrival."""
     names, nominated = state.recording.names, state.nominated()
     columns = (state.placed, state.node[state.placed], state.start[state.placed])
     for row, node, start in zip(*(column.tolist() for column in columns), strict=True):
@@ -127,9 +131,12 @@ def _placed(state: State, pods: StoredPods) -> Iterator[PodInfo]:
 
 
 def _free_ports(cluster: Cluster, state: State, fetch: Fetch) -> None:
-    """A node's ports in use are a set, as upstream's: a pod that went has freed its own even if others there, which
-    came before it went, use them too."""
-    freed: dict[tuple[str, HostPort], int] = {}  # (node, port) -> the last place in the table where it was freed
+    """Free the host ports that departed pods have freed.
+
+    As upstream, a node's used ports are a set. A pod that leaves frees its ports even if a pod that arrived before uses
+    them as well.
+    """
+    freed: dict[tuple[str, HostPort], int] = {}  # (node, port) -> the last row of the table at which it was freed
     recording, pods = state.recording, state.recording.tables["pods"]
     for place, row, node in _departures(recording, state.moment):
         if not pods["plain"][row]:
@@ -147,11 +154,11 @@ def _free_ports(cluster: Cluster, state: State, fetch: Fetch) -> None:
 
 
 def _departures(recording: Recording, moment: int) -> Iterator[tuple[int, int, int]]:
-    """(place in the table, pod, node) of the pods that left a node."""
+    """Yield (row in the table, pod, node) of each pod that left a node."""
     places = recording.tables["places"]
     end = int(places["at"].searchsorted(moment, "right"))
     pods, nodes = places["pod"][:end], places["node"][:end]
-    order = np.argsort(pods, kind="stable")  # each pod's places one after the other
+    order = np.argsort(pods, kind="stable")  # groups the rows of each pod
     before, after = order[:-1], order[1:]
     left = (pods[before] == pods[after]) & (nodes[before] >= 0) & (nodes[before] != nodes[after])
     for was, place in sorted(zip(before[left].tolist(), after[left].tolist(), strict=True), key=lambda pair: pair[1]):
@@ -159,7 +166,7 @@ def _departures(recording: Recording, moment: int) -> Iterator[tuple[int, int, i
 
 
 def _hold(simulation: Simulation, state: State) -> None:
-    """Pods that count on a node but are not bound are held by their profile's Permit plugins, if it has any."""
+    """Let each profile's Permit plugins, if any, hold the pods that count on a node without being bound."""
     keys = state.recording.tables["pods"]
     for row in state.placed[state.state[state.placed] == ASSUMED].tolist():
         pod = simulation.cluster.pods[keys.at("key", row)]

@@ -1,8 +1,8 @@
-"""Where in a run something happens: an expression in CEL, the language of Kubernetes' own conditions, over each cycle.
+"""Search of a run's cycles with an expression in CEL, the expression language of Kubernetes.
 
-CEL is typed, cannot loop without end and has budgets of its own for nesting and iterations, but an expression may still
-ask for more memory or time than anybody wants to give it. What is here stops between two cycles; who takes expressions
-from strangers runs it in a process that can be stopped.
+CEL is typed, has no unbounded loops and limits nesting and iterations. An expression can still use too much memory or
+time. This module checks the time limit only between cycles, so run untrusted expressions in a process that can be
+terminated.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from scheduler_core.errors import InputError
 MAX_LENGTH = 2000  # characters of an expression
 MAX_LIMIT = 10_000
 DIRECTIONS = ("next", "previous", "all")
-CHECK_EVERY = 64  # cycles, between two looks at the clock
+CHECK_EVERY = 64  # cycles between two checks of the time limit
 
-# Name -> its type in CEL. What may be null, or be compared with whole numbers and fractions alike, is `dyn`.
+# Name -> its CEL type. `dyn`: the value may be null, or is compared with integers and fractions.
 VARIABLES = {
     "pod": "string",
     "name": "string",
@@ -51,7 +51,7 @@ VARIABLES = {
 }
 FUNCTIONS = ("refused_by", "refused_on", "reason")
 
-# `namespace` is a reserved word of CEL's; here it is a variable. The stand-in is as long, so that places stay.
+# `namespace` is a reserved word in CEL; here it is a variable. The stand-in has the same length to keep error columns.
 _RESERVED, _STAND_IN = "namespace", "namespac_"
 _TOKENS = re.compile(
     r"""//[^\n]*                                                     # a comment
@@ -66,7 +66,7 @@ _BUDGET = "Iteration budget"
 
 
 class WrongExpression(InputError):
-    """An expression that cannot be used. `line`, `column`: where it is wrong, from 1; 0 for as a whole."""
+    """An unusable expression. `line` and `column` are the place of the error, from 1; 0 for the whole expression."""
 
     def __init__(self, problem: str, line: int = 0, column: int = 0) -> None:
         super().__init__("where", f"line {line}, column {column}" if line else "", problem)
@@ -74,16 +74,16 @@ class WrongExpression(InputError):
 
 
 def check(where: str) -> None:
-    """Raises WrongExpression for what is no expression over a cycle, whatever the run."""
+    """Raise WrongExpression if this is not a valid expression over a cycle, independent of the run."""
     _compile(where, dict.fromkeys(FUNCTIONS, lambda _: False))
 
 
 class Search:
-    """Searches the cycles of a run. `expired`: asked now and then whether the time is over."""
+    """Searches the cycles of a run. `expired` is called regularly and returns whether the time limit is reached."""
 
     def __init__(self, recording: Recording, facts: Facts, expired: Callable[[], bool] = lambda: False) -> None:
         self.recording, self.facts, self.expired = recording, facts, expired
-        self._cycle = 0  # index of the one that is looked at
+        self._cycle = 0  # index of the current cycle
         self._order = NodeOrder(recording)
         self._moment = 0
         self._row_of: dict[str, int] = {}
@@ -92,11 +92,12 @@ class Search:
         self._reasons: list[Mapping[str, int]] = []
 
     def find(self, where: str, start: int | None = None, direction: str = "all", limit: int = 100) -> dict[str, Any]:
-        """The matching cycles: {matches: [{cycle, pod, attempt, t}], total, next_from, note}.
+        """Return the matching cycles: {matches: [{cycle, pod, attempt, t}], total, next_from, note}.
 
-        From `start` on (itself included), back for `previous`, at most `limit`. `total`: of all cycles. `next_from`:
-        the `start` that continues, None if nothing is left. `note`: of cycles in which the expression has no answer, if
-        it matches none. Raises WrongExpression.
+        The search begins at cycle `start` (inclusive) and goes backwards for `previous`. It returns at most `limit`
+        matches. `total` counts all matching cycles of the run. `next_from` is the `start` that continues, None at the
+        end. If nothing matches, `note` describes cycles in which the expression has no value. Raises WrongExpression,
+        or InputError for an invalid direction or limit.
         """
         if direction not in DIRECTIONS:
             raise InputError("direction", "", f"must be one of {', '.join(DIRECTIONS)}, got {direction!r}")
@@ -149,7 +150,7 @@ class Search:
         return found, f"It has no answer in {without:,} of {len(self.facts):,} cycles ({sample})" if without else ""
 
     def _column(self, name: str) -> list[Any]:
-        """The values of a variable by cycle."""
+        """Return the values of a variable, one per cycle."""
         table, pods = self.facts.table, self.recording.tables["pods"]
         if name in ("labels", "owner", "priority", "scheduler", "requests", "gated", "pod", "name", "namespace"):
             values = pods.all("key" if name in ("pod", "name", "namespace") else name)
@@ -181,7 +182,7 @@ class Search:
         )
 
     def _row(self, node: str) -> int:
-        """The row of a node in the columns of the cycle that is looked at, -1 if it is not there."""
+        """Return the row of a node in the columns of the current cycle, -1 if the node does not exist."""
         moment = int(self.facts.table["at"][self._cycle]) - 1
         if moment < self._moment:
             self._order, self._row_of = NodeOrder(self.recording), {}
@@ -195,7 +196,7 @@ class Search:
 
 
 def _compile(where: str, functions: Mapping[str, Callable[[str], bool]]) -> Any:
-    """A program of CEL. `functions`: what those of FUNCTIONS do. Raises WrongExpression."""
+    """Compile a CEL program. `functions` implements FUNCTIONS. Raises WrongExpression."""
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_optional
 
@@ -236,7 +237,7 @@ def _inside(name: str) -> str:
 
 
 def _with_stand_in(where: str) -> str:
-    """The expression with the reserved word replaced where it is a name: not in texts, and not after a dot."""
+    """Replace the reserved word where it is a variable: not in string literals or comments, and not after a dot."""
 
     def replaced(match: re.Match[str]) -> str:
         is_name = match[0] == _RESERVED and not where[: match.start()].rstrip().endswith(".")
@@ -246,7 +247,7 @@ def _with_stand_in(where: str) -> str:
 
 
 def _wrong(told: str) -> WrongExpression:
-    """What CEL says, in a sentence, with the place."""
+    """Convert an error of CEL to a readable one with its position."""
     told = told.replace(_STAND_IN, _RESERVED)
     if _DEEP in told:
         return WrongExpression("is nested too deeply (32 levels are taken)")
@@ -264,5 +265,5 @@ def _wrong(told: str) -> WrongExpression:
 
 
 def _told(text: str) -> str:
-    """CEL's words without its codes."""
+    """Return CEL's message without its codes."""
     return re.sub(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$", "", text.strip().split("\n")[0])[:300]

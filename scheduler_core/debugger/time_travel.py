@@ -1,4 +1,4 @@
-"""A run's cluster that goes from moment to moment. What did not change between two stays, so near ones cost little."""
+"""A run's cluster that moves between timepoints and reuses what did not change, so that short moves are fast."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ from scheduler_core.simulation import Simulation
 
 
 class Rewound:
-    """`recording`, `fetch`, `make`, `release`: as of `rewind`. `state`: the moment that it is at."""
+    """A run's cluster at a movable timepoint. Arguments are as for `rewind`. `state` is the current timepoint's."""
 
     def __init__(self, recording: Recording, fetch: Fetch, make: Make, release: Release) -> None:
         self.recording, self.fetch = recording, fetch
         self._make, self._release = make, release
         self._simulation: Simulation | None = None
-        self._rows: dict[str, int] = {}  # pod -> the row of the recording's pods that it is as of
+        self._rows: dict[str, int] = {}  # pod -> its current row in the recording's pods
         self._infos: dict[str, PodInfo] = {}
-        self._stored: StoredPods | None = None  # of the simulation
+        self._stored: StoredPods | None = None  # pods of the simulation
         self.state: State
 
     def at(self, moment: int, waiting: Collection[str] | None = None) -> Simulation:
-        """The run after a moment, as `rewind` makes it; the one that was given before is no longer another. `waiting`:
-        as of `rewind`; plugins that list pods get all of them all the same. Raises InputError."""
+        """Return the run after a timepoint, as `rewind` restores it. This changes the simulation returned before.
+
+        `waiting` is as for `rewind`, but plugins that list pods always get all of them. Raises InputError.
+        """
         simulation = self._simulation
         if simulation is not None and self.state.moment == moment:
             state = self.state
         else:
             state = State(self.recording, moment)
         if simulation is None or not self._near(simulation, state):
-            self._simulation = self._stored = None  # their memory is needed
+            self._simulation = self._stored = None  # frees their memory before the next is built
             simulation = rewind(
                 self.recording, self.fetch, moment, self._make, self._release, waiting=waiting, state=state
             )
@@ -59,7 +61,7 @@ class Rewound:
         return simulation
 
     def _everyone(self) -> list[PodInfo]:
-        """All pods there are, in the recording's order."""
+        """Return all existing pods, in the recording's order."""
         alive = np.flatnonzero(self.state.state != GONE)
         return [self._info(row, key) for row, key in zip(alive.tolist(), self._keys(alive), strict=True)]
 
@@ -67,7 +69,7 @@ class Rewound:
         pods = self.recording.tables["pods"]
         return [pods.texts["key"][key] for key in pods["key"][rows].tolist()]
 
-    # ---- what differs
+    # ---- differences
 
     def _between(self, table: str, state: State) -> slice:
         at = self.recording.tables[table]["at"]
@@ -75,8 +77,11 @@ class Rewound:
         return slice(int(np.searchsorted(at, first, "right")), int(np.searchsorted(at, last, "right")))
 
     def _near(self, simulation: Simulation, state: State) -> bool:
-        """Whether only pods went and came, and objects changed: rows of nodes, ports that are free though used, numbers
-        of volumes and what Permit holds depend on the way."""
+        """Return whether the cluster can be changed in place: only pods moved and objects were updated.
+
+        Otherwise the result depends on the history: node rows, host ports that count as free though in use, volume
+        numbers, and the pods that Permit holds.
+        """
         presence = self._between("presence", state)
         if presence.start < presence.stop:
             return False
@@ -89,7 +94,7 @@ class Rewound:
         return not any(b"ostPort" in self.fetch(number)[1] for number in pods["object"][special].tolist())
 
     def _changed_objects(self, state: State) -> Iterator[tuple[str, int, int]]:
-        """(kind, number of the object before, now; -1 for none) of objects that changed."""
+        """Yield (kind, number of the old object, number of the new one; -1 for none) of each changed object."""
         others, between = self.recording.tables["others"], self._between("others", state)
         kinds = others.texts["kind"]
         touched = set(zip(others["kind"][between].tolist(), others["key"][between].tolist(), strict=True))
@@ -103,11 +108,11 @@ class Rewound:
                 yield kinds[kind], numbers[0], numbers[1]
 
     def _moved(self, state: State) -> Int64:
-        """The pods that are elsewhere, or as of another row, or started at another time."""
+        """Return the pods with another position, row or start time."""
         was = self.state
         return np.flatnonzero((was.state != state.state) | (was.node != state.node) | (was.start != state.start))
 
-    # ---- going there
+    # ---- move
 
     def _others(self, simulation: Simulation, state: State) -> None:
         for kind, _, number in list(self._changed_objects(state)):
@@ -136,7 +141,7 @@ class Rewound:
             elif placed:
                 info = self._infos[key] = self._stored.on(row, node, float(state.start[row]))
                 self._rows[key] = row
-            else:  # made when it is asked for
+            else:  # decoded on request
                 self._infos.pop(key, None)
                 self._rows.pop(key, None)
             if info is not None and placed:
@@ -151,7 +156,7 @@ class Rewound:
         return self._infos[key]
 
     def _arrange(self, simulation: Simulation, state: State, nodes: Iterable[str]) -> None:
-        """Puts the pods of these nodes in the order in which they arrived."""
+        """Sort the pods of these nodes by arrival."""
         for name in nodes:
             entry = simulation.cluster.nodes.entries.get(name)
             if entry is not None:
@@ -159,7 +164,7 @@ class Rewound:
                 entry.pods = dict(sorted(entry.pods.items(), key=lambda pod: came[pod[0]]))
 
     def _wait(self, simulation: Simulation, waiting: Collection[str] | None) -> None:
-        """The pods on no node that the simulation knows, and which of them are nominated."""
+        """Set the simulation's pending pods and nominations."""
         rows, nominated = np.flatnonzero(self.state.state == PENDING), self.state.nominated()
         pending = zip(self._keys(rows), rows.tolist(), strict=True)
         simulation.pending = [

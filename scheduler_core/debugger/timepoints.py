@@ -1,4 +1,4 @@
-"""The moment that a person means: a cycle, a virtual second, or an event; and the cluster then."""
+"""A timepoint as users give it: a cycle, a virtual second, or an event; and the cluster at it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from scheduler_core.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Before a cycle, after a second, or after an event; the end without any of them. Raises InputError for more than
-    one."""
+    """A timepoint: before a cycle, after a second, or after an event. It is the end if none is given.
+
+    Raises InputError if more than one is given.
+    """
 
     cycle: int | None = None
     t: float | None = None
@@ -24,7 +26,7 @@ class Asked:
             raise InputError("moment", "", "must be one of cycle, t and seq")
 
     def moment(self, recording: Recording) -> int:
-        """As the recording counts. Raises InputError."""
+        """Convert to the recording's number of the timepoint. Raises InputError."""
         if self.cycle is not None:
             return recording.before_cycle(self.cycle)
         if self.t is not None:
@@ -32,7 +34,7 @@ class Asked:
         return recording.end if self.seq is None else min(self.seq, recording.end)
 
     def another(self, value: float) -> Asked:
-        """Another moment, in the same unit; cycles if there is none. Raises InputError."""
+        """Return another timepoint in the same unit; the unit is cycles if this is the end. Raises InputError."""
         if self.t is not None:
             return Asked(t=value)
         if not value.is_integer():
@@ -41,7 +43,7 @@ class Asked:
 
 
 def tell(recording: Recording, asked: Asked, since: float | None = None) -> dict[str, Any]:
-    """The cluster at a moment, or what changed `since` another, as docs/debugger.md has it. Raises InputError."""
+    """Return the cluster at a timepoint, or the changes `since` another, as in docs/debugger.md. Raises InputError."""
     now = State(recording, asked.moment(recording))
     if since is None:
         answer = now.as_dict()

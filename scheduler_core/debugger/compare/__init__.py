@@ -1,1 +1,1 @@
-"""Two recordings side by side: what differs between the runs, and what came of it. See docs/debugger.md."""
+"""Comparison of two recordings: the differences between the runs and their effects. See docs/debugger.md."""

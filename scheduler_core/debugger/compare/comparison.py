@@ -1,4 +1,7 @@
-"""Two runs compared: every pod's outcome in both, where they part, and what differs first. See docs/debugger.md."""
+"""Comparison of two runs: every pod's outcome in both, the first cycle that differs, and what differs in it.
+
+See docs/debugger.md.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,17 @@ from scheduler_core.explain.formatting import count, listing
 SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B = "same", "moved", "gained", "lost", "other", "only_a", "only_b"
 CHANGES = (SAME, MOVED, GAINED, LOST, OTHER, ONLY_A, ONLY_B)
 
-MOST_CELLS = 2_000_000  # nodes of the cycles that are read for `first` at once; the others are read when asked for
+MOST_CELLS = 2_000_000  # nodes x cycles read for `first` without a request; others are read on request
 BATCH = 100
 
 First = dict[str, Any] | None
 
 
 class Pod:
-    """A pod in both runs. `first`: what differs first in its last cycles; None for nothing, or not looked at yet."""
+    """A pod in both runs.
+
+    `first` is what differs first in its last cycles; None if nothing differs or if that is not known yet.
+    """
 
     __slots__ = ("a", "b", "change", "first", "known", "name")
 
@@ -36,7 +42,7 @@ class Pod:
         self.name, self.a, self.b = name, a, b
         self.change = change_of(a, b)
         self.first: First = None
-        self.known = a is None or b is None or not (a.cycle and b.cycle)  # else two cycles have to be read
+        self.known = a is None or b is None or not (a.cycle and b.cycle)  # otherwise two cycles must be read
 
     def as_dict(self) -> dict[str, Any]:
         a, b = (None if outcome is None else outcome.as_dict() for outcome in (self.a, self.b))
@@ -44,7 +50,7 @@ class Pod:
         return told if self.known else told | {"first_known": False}
 
     def afterwards(self) -> First:
-        """What differs of two cycles that are alike: what followed them."""
+        """Return the difference after two equal cycles: their results."""
         if self.change == SAME or self.a is None or self.b is None:
             return None
         point = "bind" if "error" in (self.a.result, self.b.result) else "permit"
@@ -56,7 +62,7 @@ class Pod:
 
 
 def change_of(a: Outcome | None, b: Outcome | None) -> str:
-    """What became of a pod in b, seen from a."""
+    """Return how a pod's outcome in b differs from that in a."""
     if a is None or b is None:
         return ONLY_B if a is None else ONLY_A
     if a.placed and b.placed:
@@ -67,7 +73,7 @@ def change_of(a: Outcome | None, b: Outcome | None) -> str:
 
 
 class Comparison:
-    """Two runs. What costs (the cycles themselves) is read when it is asked for, and kept."""
+    """Comparison of two runs. Cycles are expensive to read; they are read on request and the results cached."""
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a, self.b = a, b
@@ -77,7 +83,7 @@ class Comparison:
 
     @cached_property
     def summary(self) -> dict[str, int]:
-        """Change -> pods; of those that are neither here nor there placed but came to something else, `other`."""
+        """Number of pods by change; `other` counts pods that are placed in neither run but have different results."""
         counted = Counter(pod.change for pod in self.pods.values())
         return {change: counted[change] for change in CHANGES}
 
@@ -95,7 +101,7 @@ class Comparison:
 
     @cached_property
     def divergence(self) -> dict[str, Any] | None:
-        """Where the runs part: the first cycle that came to something else, and what differs first in it."""
+        """The first cycle with a different result, and what differs first in it. None if all cycles agree."""
         cycle = self._parting()
         if cycle is None:
             return None
@@ -107,7 +113,7 @@ class Comparison:
         return found | (first or {})
 
     def _parting(self) -> int | None:
-        """The first cycle whose pod or outcome differs; None if all are alike."""
+        """Return the first cycle with another pod or result; None if all are equal."""
         size = min(len(self.a.facts), len(self.b.facts))
         differs = np.zeros(size, np.bool_)
         differs |= _alike(self.a.keys[:size], self.b.keys[:size])
@@ -121,10 +127,10 @@ class Comparison:
             return int(differs.argmax()) + 1
         return None if len(self.a.facts) == len(self.b.facts) else size + 1
 
-    # ---- what differs first
+    # ---- first difference
 
     def look(self, names: Iterable[str]) -> None:
-        """Makes `first` known for these pods."""
+        """Compute `first` for these pods."""
         asked = []
         for name in names:
             pod = self.pods[name]
@@ -137,8 +143,7 @@ class Comparison:
             pod.first, pod.known = first or pod.afterwards(), True
 
     def look_at_most(self) -> None:
-        """Makes `first` known for as many pods as may be looked at unasked: those that changed first, by their cycle
-        in b; then the others."""
+        """Compute `first` for as many pods as the limit allows: changed pods first, ordered by their cycle in b."""
         if self._looked:
             return
         self._looked = True
@@ -148,7 +153,7 @@ class Comparison:
         self.look([pod.name for pod in order if not pod.known][:most])
 
     def _firsts(self, asked: Iterable[tuple[str, int, int]]) -> Iterator[tuple[str, First]]:
-        """(pod, what differs first) of the cycles of that pod in a and in b."""
+        """Yield (pod, first difference) for the given cycles of each pod in a and in b."""
         everything = list(asked)
         for begin in range(0, len(everything), BATCH):
             batch = everything[begin : begin + BATCH]
@@ -159,8 +164,10 @@ class Comparison:
                 yield name, None if step is None else step.first()
 
     def steps(self, name: str) -> list[dict[str, Any]]:
-        """Both last cycles of a pod, plugin by plugin; nothing if not both runs tried it. Raises InputError for a pod
-        that is in neither."""
+        """Compare the last cycles of a pod plugin by plugin; [] unless both runs tried it.
+
+        Raises InputError if the pod is in neither run.
+        """
         pod = self.pods.get(name)
         if pod is None:
             raise InputError(f"Pod {name[:300]}", "", "is in neither run")
@@ -172,15 +179,18 @@ class Comparison:
             found.append(later | {"part": "", "same": False, "nodes": 0, "example": None})
         return found
 
-    # ---- told
+    # ---- output
 
     @property
     def sentence(self) -> str:
         return sentence(self.summary)
 
     def as_dict(self, pod: str = "") -> dict[str, Any]:
-        """With the keys of docs/debugger.md. `pod`: that one alone, with both cycles plugin by plugin. Raises
-        InputError for a pod that is in neither run."""
+        """Return the comparison with the keys of docs/debugger.md.
+
+        `pod` restricts it to one pod and adds both its cycles plugin by plugin. Raises InputError if the pod is in
+        neither run.
+        """
         steps = self.steps(pod) if pod else []
         if pod:
             self.look([pod])
@@ -199,7 +209,8 @@ class Comparison:
         } | ({"steps": steps} if pod else {})
 
     def flows(self, label: str = ZONE) -> list[tuple[str, str, int]]:
-        """(from, to, pods): how many pods went from which group of nodes to which, most first; "" is no node."""
+        """Return (from, to, pods): the number of pods that moved between groups of nodes, the most first; "" is no
+        node."""
         groups = [groups_of(side, label) for side in (self.a, self.b)]
 
         def group(side: int, outcome: Outcome | None) -> str:
@@ -214,7 +225,7 @@ def _alike(a: list[str], b: list[str]) -> npt.NDArray[np.bool_]:
 
 
 def groups_of(side: Side, label: str = ZONE) -> Mapping[str, str]:
-    """Node -> its value of a label, "?" without it; of every node that there ever was."""
+    """Map every node that ever existed to its value of a label, "?" without the label."""
     presence, nodes = side.recording.tables["presence"], side.recording.tables["nodes"]
     there = presence["node"] >= 0
     latest = dict(zip(presence["name"][there].tolist(), presence["node"][there].tolist(), strict=True))
@@ -224,7 +235,7 @@ def groups_of(side: Side, label: str = ZONE) -> Mapping[str, str]:
 
 
 def sentence(summary: Mapping[str, int]) -> str:
-    """`Of 100 pods 90 come to the same; 7 move, 2 gain a node, 1 loses it.`"""
+    """Return a sentence such as `Of 100 pods 90 come to the same; 7 move, 2 gain a node, 1 loses it.`"""
     total = sum(summary.values())
     if not total:
         return "No pod was tried in either run."

@@ -1,4 +1,4 @@
-"""Which cycle of the one run is which of the other: the same pod, tried the same time."""
+"""Alignment of the cycles of two runs by pod and attempt."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from scheduler_core.debugger.compare.run_side import Side
 
 
 def partners(a: Side, b: Side) -> tuple[list[int], int | None]:
-    """Of each cycle of `a` its partner in `b`, and the first cycle of `a` whose partner came to something else.
+    """Return the partner in `b` of each cycle of `a`, and the first cycle of `a` whose result differs from its
+    partner's.
 
-    A partner is the cycle of the same pod and attempt. Where there is none, -K: before b's cycle K, the one after the
-    last partner before. The second is None if all came to the same.
+    A partner is the cycle of the same pod and attempt. If there is none, the entry is -K: the position before b's cycle
+    K, which follows the last partner. The second value is None if all results agree.
     """
     theirs: dict[tuple[str, int], int] = {}
     tried: dict[str, int] = {}
@@ -33,7 +34,7 @@ def partners(a: Side, b: Side) -> tuple[list[int], int | None]:
 
 
 def _results(side: Side) -> list[tuple[str, ...]]:
-    """What each cycle came to."""
+    """Return the result of each cycle."""
     table = side.facts.table
     columns = [
         [table.texts[name][i] for i in table[name].tolist()] for name in ("result", "node", "nominated", "victims")

@@ -1,4 +1,4 @@
-"""The differences between what two runs are made of, each of which can be applied to the first alone."""
+"""The differences between the inputs of two runs, each of which can be applied to the first run separately."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scheduler_core.releases import Release, get_release
 from scheduler_core.releases.behaviors import apply_differences, differences
 
 SETTINGS = ("seed", "tie_break", "preemption", "percentage", "until", "choices", "only", "pods")
-LISTS = ("timeline", "arrivals")  # of a scenario's spec: their entries differ one by one
+LISTS = ("timeline", "arrivals")  # parts of a scenario's spec that are compared entry by entry
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Unit:
         return {name: getattr(self, name) for name in ("kind", "path", "since", "text", "a", "b")}
 
 
-# ---- what differs
+# ---- differences
 
 
 def units_of(a: Inputs, b: Inputs) -> list[Unit]:
-    """The differences, each of which can be applied to `a` alone."""
+    """Return the differences, each of which can be applied to `a` separately."""
     found = [
         Unit("release", one.name, one.text, one.since, a.release.name, b.release.name)
         for one in differences(a.release, b.release)
@@ -77,7 +77,7 @@ def _of_item(side: str, number: int, item: Item, b: Inputs) -> Iterator[Unit]:
 
 
 def _named(what: Any) -> str:
-    """What a change is about, in a few words."""
+    """Return a short description of a change's object."""
     if isinstance(what, str):
         return what
     if isinstance(what, dict):
@@ -98,7 +98,7 @@ def _scenario(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Unit]:
 
 
 def _merged(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
-    """Both lists in one, in order: (both, a or b: whose it is, its number there, the entry)."""
+    """Merge both lists in order; yield (both, a or b: the list it is from, its index there, the entry)."""
     one, other = ([msgspec.json.encode(entry, enc_hook=str) for entry in entries] for entries in (a, b))
     for tag, i, j, k, n in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if tag == "equal":
@@ -141,11 +141,11 @@ def _objects(a: Inputs, b: Inputs) -> Iterator[Unit]:
             yield Unit("object", "/".join(filter(None, key)), text)
 
 
-# ---- applied
+# ---- application
 
 
 def applied_to(a: Inputs, b: Inputs, units: Sequence[Unit]) -> Inputs:
-    """Run `a` with these differences of `b`."""
+    """Return the inputs of `a` with these differences of `b`."""
     of: dict[str, list[str]] = {}
     for unit in units:
         of.setdefault(unit.kind, []).append(unit.path)
@@ -193,7 +193,7 @@ def _time(a: Mapping[str, Any], b: Mapping[str, Any], applied: set[str]) -> dict
 
 
 def _config(a: Inputs, b: Inputs, release: Release, paths: Sequence[str]) -> Any:
-    """The first's configuration with parts of the second's, read already."""
+    """Return the configuration of `a` with parts of that of `b`, both decoded."""
     if "config" in paths:
         return b.config
     mine, theirs = a.configuration(release), b.configuration(b.release)
@@ -221,6 +221,6 @@ def _profile(mine: Profile, theirs: Profile, paths: Sequence[str]) -> Profile:
         elif part == "percentage":
             share = theirs.percentage_of_nodes_to_score
     for name in {n for entries in plugins.values() for n, _ in entries} - args.keys():
-        if name in theirs.args:  # a plugin that only the second has
+        if name in theirs.args:  # a plugin that only the second run has
             args[name] = theirs.args[name]
     return replace(mine, plugins=plugins, args=args, percentage_of_nodes_to_score=share)

@@ -1,4 +1,4 @@
-"""What two runs began with: settings and objects, field by field."""
+"""Differences between the settings and initial objects of two runs, field by field."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from scheduler_core.config import Configuration, Profile
 from scheduler_core.debugger.compare.run_side import Side
 from scheduler_core.debugger.objects import objects_at
 
-MOST = 1000  # differing fields of objects that are told
-LONGEST = 2000  # bytes of a value as JSON; one that is longer is told by its size
+MOST = 1000  # differing fields that are returned
+LONGEST = 2000  # bytes of a value as JSON; longer values are described by their size or truncated
 MISSING = object()
 
 
 def settings(a: Side, b: Side) -> list[dict[str, Any]]:
-    """[{path, a, b}] of the settings that differ; null for what one does not have."""
+    """Return [{path, a, b}] of the settings that differ; null for a missing one."""
     return [
         {"path": path, "a": _shown(a.settings.get(path)), "b": _shown(b.settings.get(path))}
         for path in {**a.settings, **b.settings}
@@ -27,7 +27,7 @@ def settings(a: Side, b: Side) -> list[dict[str, Any]]:
 
 
 def _usual(side: Side, path: str) -> bool:
-    """Whether a setting has what follows from others anyway."""
+    """Return whether a setting has its default value, which other settings determine."""
     return bool(side.usual.get(path) == side.settings.get(path))
 
 
@@ -39,8 +39,11 @@ def _shown(value: Any) -> Any:
 
 
 def objects(a: Side, b: Side) -> tuple[list[dict[str, Any]], int]:
-    """[{kind, namespace, name, path, a, b}] of what differs between the objects that the runs began with, and how many
-    differences there are beyond those. Of an object that only one has, `path` is "" and the other side null."""
+    """Return the differences of the initial objects as [{kind, namespace, name, path, a, b}], and the number of further
+    ones.
+
+    If only one run has an object, `path` is "" and the other side is null.
+    """
     one, other = _beginning(a), _beginning(b)
     found: list[dict[str, Any]] = []
     more = 0
@@ -59,7 +62,7 @@ def objects(a: Side, b: Side) -> tuple[list[dict[str, Any]], int]:
 
 
 def _beginning(side: Side) -> dict[tuple[str, str], tuple[bytes, str]]:
-    """(kind, key) -> (JSON, node) of each object before anything happened."""
+    """Map (kind, key) to (JSON, node) of each initial object."""
     at = objects_at(side.recording, 0)
     return {(found.kind, found.key): (side.fetch(found.number)[1], found.node) for found in at}
 
@@ -74,7 +77,7 @@ def _object(a: tuple[bytes, str] | None, b: tuple[bytes, str] | None) -> Iterato
 
 
 def fields_that_differ(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """(path, a's, b's) of each leaf that differs; None for what is not there."""
+    """Yield (path, a's value, b's value) of each leaf that differs; None for a missing value."""
     if a == b:
         return
     if isinstance(a, dict) and isinstance(b, dict):
@@ -88,11 +91,11 @@ def fields_that_differ(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, An
         yield path, None if a is MISSING else a, None if b is MISSING else b
 
 
-# ---- a configuration as settings
+# ---- configuration as settings
 
 
 def of_configuration(configuration: Configuration) -> dict[str, Any]:
-    """Path -> value of what a configuration means: plugins by point, weights, arguments."""
+    """Map each path to its value in an effective configuration: plugins by extension point, weights, arguments."""
     found: dict[str, Any] = {}
     for field in fields(configuration):
         if field.name not in ("profiles", "warnings", "extenders"):
@@ -116,7 +119,7 @@ def _profile(profile: Profile) -> Iterator[tuple[str, Any]]:
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """(path, value) of what is in mappings, as deep as they go."""
+    """Yield (path, value) of all leaves of nested mappings."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from leaves(inner, f"{path}.{_camel(key)}" if isinstance(key, str) else f"{path}.{key}")

@@ -1,4 +1,4 @@
-"""What a run is made of, so that it can be run again with something else; and what becomes of a pod then."""
+"""The inputs of a run, which can be run again with changes, and the outcome of a pod in such a run."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ Tick = Callable[[], None]
 
 
 class Item(NamedTuple):
-    """A change or a setting that a fork makes, before cycle `at` or after second `t`. `only`: of a release, these of
-    its behaviours."""
+    """A change or setting of a fork, before cycle `at` or after second `t`.
+
+    `only` restricts a new release to these of its behaviours.
+    """
 
     at: int | None
     t: float | None
@@ -48,10 +50,12 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a run is made of. `config`: its text, None, or read already. `objects`: by (kind, key), in order; of a
-    run in time as they came, else decoded. `pods`: as of Simulation. `items`: what a fork does on its way, in order.
-    `time`: of a run in time the scenario's spec without objects and settings; `until`, `choices`, `only`: as of
-    ScenarioRun."""
+    """All inputs of a run.
+
+    `config`: its text, None, or already decoded. `objects`: by (kind, key), in order; undecoded in virtual time,
+    otherwise decoded. `pods`: as for Simulation. `items`: changes and settings of a fork, in order. In virtual time,
+    `time` is the scenario's spec without objects and settings; `until`, `choices` and `only` are as for ScenarioRun.
+    """
 
     release: Release
     config: Any
@@ -72,7 +76,7 @@ class Inputs:
         return load(self.config or None, release, unknown=self.unknown_plugins)
 
     def stages(self) -> list[Stage]:
-        """The items as stages of a fork."""
+        """Return the items as stages of a fork."""
         now: dict[str, Any] = {name: getattr(self, name) for name in SETTINGS}
         found: list[Stage] = []
         for item in self.items:
@@ -94,8 +98,11 @@ class Inputs:
 
 
 def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Outcome, float | None]:
-    """(what becomes of a pod, the second since when it stays so): in one pass its cycle, and no second; in time its
-    last attempt. `tick` is called at every step, and may raise to end it. What cannot be run is "impossible"."""
+    """Run the inputs and return (the pod's outcome, the second of its last attempt).
+
+    A single pass has one cycle per pod and returns None as the second. `tick` is called at every step and may raise to
+    stop the run. The result is "impossible" for inputs that cannot be run.
+    """
     try:
         return _in_time(inputs, pod, tick) if inputs.time is not None else (_once(inputs, pod, tick), None)
     except InputError as problem:
@@ -103,12 +110,12 @@ def play(inputs: Inputs, pod: str, tick: Tick = lambda: None) -> tuple[Outcome, 
 
 
 def outcome_of(inputs: Inputs, pod: str) -> Outcome:
-    """What becomes of a pod."""
+    """Return the outcome of a pod."""
     return play(inputs, pod)[0]
 
 
 def simulation_of(inputs: Inputs) -> Simulation:
-    """A run in one pass of these inputs, not begun. Raises InputError."""
+    """Create a single pass of these inputs, not started. Raises InputError."""
     there = {obj.key for obj in inputs.objects.values() if isinstance(obj, Pod)}
     simulation = Simulation(
         list(inputs.objects.values()),
@@ -146,7 +153,7 @@ def _in_time(inputs: Inputs, pod: str, tick: Tick) -> tuple[Outcome, float | Non
 
 
 def at_end(run: ScenarioRun, pod: str, last: Outcome) -> Outcome:
-    """What a pod's last attempt came to by the end of a run in time."""
+    """Return the result of a pod's last attempt at the end of a run in virtual time."""
     there = run.api.pods.get(pod)
     if last[0] not in ("scheduled", "waiting") or there is None or run.api.lifecycle.is_assumed(pod):
         return last
@@ -156,7 +163,7 @@ def at_end(run: ScenarioRun, pod: str, last: Outcome) -> Outcome:
 
 
 def scenario_run(inputs: Inputs) -> ScenarioRun:
-    """A run in time of these inputs, not begun. Raises InputError."""
+    """Create a run of these inputs in virtual time, not started. Raises InputError."""
     assert inputs.time is not None
     read = isinstance(inputs.config, Configuration)
     spec = {
@@ -184,7 +191,7 @@ def scenario_run(inputs: Inputs) -> ScenarioRun:
 
 
 def items_of(stages: Sequence[Mapping[str, Any]], read: Callable[[Any], list[Change]]) -> tuple[Item, ...]:
-    """What a fork's stages do, as it keeps them: `{"at", "t", "changes", "settings"}`. `read`: of changes."""
+    """Convert a fork's stored stages, `{"at", "t", "changes", "settings"}`, to items. `read` decodes changes."""
     return tuple(
         item
         for stage in stages
@@ -200,7 +207,7 @@ def items_of(stages: Sequence[Mapping[str, Any]], read: Callable[[Any], list[Cha
 
 
 def objects_of(side: Side) -> dict[Key, Object]:
-    """The objects that a run began with: nodes in order of arrival, then the others."""
+    """Return the initial objects of a run: nodes in order of arrival, then the others."""
     presence = side.recording.tables["presence"]
     first = presence["name"][presence["at"] == 0].tolist()
     arrival = {side.recording.names[name]: place for place, name in enumerate(first)}

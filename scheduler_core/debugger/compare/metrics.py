@@ -1,4 +1,4 @@
-"""What two runs came to as a whole: how full their nodes are, and what cannot be used of them."""
+"""Metrics of two runs at their ends: utilisation of nodes and unusable resources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Int64 = npt.NDArray[np.int64]
 
 
 def metrics(a: Side, b: Side) -> dict[str, Any]:
-    """[a's, b's] figures at the end of the runs, with the keys of docs/debugger.md."""
+    """Return [a's, b's] metrics at the end of the runs, with the keys of docs/debugger.md."""
     sides = (a, b)
     shares = [_shares(side.end) for side in sides]
     stranded = [_stranded(side.end, _kinds(sides)) for side in sides]
@@ -46,7 +46,7 @@ def _victims(side: Side) -> int:
 
 
 def _allocatable(state: State) -> dict[str, Int64]:
-    """Resource -> what each node has of it; of `pods`, how many it takes."""
+    """Map each resource to the allocatable quantity of each node; `pods` is the maximum number of pods."""
     told = state.recording.tables["nodes"]
     kinds = told.distinct("allocatable")
     kind = told["allocatable"][state.versions]
@@ -59,7 +59,7 @@ def _requested(state: State, resource: str) -> Int64:
 
 
 def _shares(state: State) -> dict[str, dict[str, float]]:
-    """Resource -> of the shares requested over the nodes that have it: mean, standard deviation, lowest, highest."""
+    """Map each resource to statistics of its requested share over nodes that have it: mean, stddev, min, max."""
     found = {}
     for resource, has in _allocatable(state).items():
         where = has > 0
@@ -72,14 +72,14 @@ def _shares(state: State) -> dict[str, dict[str, float]]:
 
 
 def _kinds(sides: Sequence[Side]) -> list[dict[str, int]]:
-    """The different requests that pods of either run have."""
+    """Return the distinct resource requests of pods of either run."""
     asked = [side.recording.tables["pods"].distinct("requests") for side in sides]
     kinds = {tuple(sorted(amounts.items())): amounts for of in asked for amounts in of}
     return sorted(kinds.values(), key=lambda amounts: sum(amounts.values()))
 
 
 def _stranded(state: State, kinds: Sequence[dict[str, int]]) -> dict[str, int]:
-    """Resource -> what is free of it on nodes where no pod of the runs that asks for it has room."""
+    """Map each resource to its free total on nodes where no pod of the runs that requests it fits."""
     has = _allocatable(state)
     free = {resource: np.maximum(amount - _requested(state, resource), 0) for resource, amount in has.items()}
     found = {}

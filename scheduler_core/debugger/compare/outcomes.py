@@ -1,4 +1,4 @@
-"""What becomes of every pod of a run that is played from its inputs, and whether answers differ in more than words."""
+"""Outcome of every pod when a run is replayed from its inputs, and whether two answers differ only in wording."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare.inputs import Inputs, Tick, at_end, scenario_run, simulation_of
 
 Refusals = Mapping[str, bytes]
-"""Plugin -> the nodes that it refuses, a bit each; "" -> the nodes that were looked at. PreFilter's and PreEnqueue's:
-the plugin -> b""."""
+"""Plugin -> the nodes it rejects, one bit each; "" -> the evaluated nodes. For PreFilter and PreEnqueue: plugin ->
+b""."""
 
 
 class Fate(NamedTuple):
-    """What a pod came to at last. `nominated`: where it made room, evicting `victims`. `message`: as in its event."""
+    """The final outcome of a pod.
+
+    `nominated`: the node where preemption evicts `victims`. `message`: as in the pod's event.
+    """
 
     result: str
     node: str
@@ -30,7 +33,7 @@ class Fate(NamedTuple):
 
     @property
     def decision(self) -> tuple[str, str, str, tuple[str, ...]]:
-        """All but the words."""
+        """Everything except the message."""
         return self[:4]
 
     def as_dict(self) -> dict[str, object]:
@@ -38,8 +41,11 @@ class Fate(NamedTuple):
 
 
 def fates(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = None) -> dict[str, Fate]:
-    """Pod -> what becomes of it, of the pods that are tried. `tick` is called at every step, and may raise to end it.
-    `refusals`: filled with those of the pods that found no node. Raises InputError."""
+    """Return the outcome of every pod that is tried.
+
+    `tick` is called at every step and may raise to stop the run. `refusals` is filled with the rejections of the pods
+    that got no node. Raises InputError.
+    """
     last: dict[str, CycleTrace] = {}
     found: dict[str, Fate] = {}
 
@@ -67,7 +73,7 @@ def fates(inputs: Inputs, tick: Tick, refusals: dict[str, Refusals] | None = Non
 
 
 def refusals_of(trace: CycleTrace) -> dict[str, bytes]:
-    """Who refused the pod where, without their words."""
+    """Return which plugin rejected the pod on which nodes, without messages."""
     early = trace.preenqueue or trace.prefilter
     if early is not None:
         return {early.plugin: b""}
@@ -79,8 +85,11 @@ def refusals_of(trace: CycleTrace) -> dict[str, bytes]:
 
 
 def only_words(a: Refusals, b: Refusals) -> bool:
-    """Whether two cycles that found no node refused the same nodes by the same plugins, as far as both looked at them.
-    A plugin that is not there passes all. One that refuses in PreFilter refuses every node."""
+    """Return whether two cycles without a feasible node differ only in messages.
+
+    On nodes that both evaluated, the same plugins must reject the same nodes. A missing plugin passes all nodes. A
+    plugin that rejects in PreFilter rejects every node.
+    """
     if not (a.get("") and b.get("")):
         return a.keys() - {""} == b.keys() - {""}
     if len(a[""]) != len(b[""]):

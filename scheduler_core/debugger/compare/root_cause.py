@@ -1,8 +1,8 @@
-"""Which differences between two runs make a pod's outcome what it is in the second: found by running.
+"""Finds, by replaying runs, which differences between two runs cause a pod's outcome in the second.
 
-A difference is a unit that can be applied to the first run alone: a behaviour of the release, a setting, a part of the
-configuration, an object, an entry of the scenario, a change or a setting of a fork. The answer is a smallest set of
-them that gives the second run's outcome.
+A difference is a unit that can be applied to the first run separately: a behaviour of the release, a setting, a part of
+the configuration, an object, an entry of the scenario, or a change or setting of a fork. The answer is a smallest set
+of units that gives the second run's outcome.
 """
 
 from __future__ import annotations
@@ -46,12 +46,15 @@ class Cause:
 
 
 class _Over(Exception):
-    """Enough was run."""
+    """Raised if the limit of runs or time is reached."""
 
 
 def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.monotonic) -> Cause:
-    """Which differences make the pod's outcome b's. Raises InputError for a pod of neither, for too many differences,
-    and for a run in time beside one in one pass."""
+    """Find the differences that cause the pod's outcome in b.
+
+    Raises InputError if the pod is in neither run, if there are too many differences, or if only one run is in virtual
+    time.
+    """
     if (a.time is None) != (b.time is None):
         problem = (
             "is found between two runs in one pass or two in time; of these one is in time, and time is no setting"
@@ -103,7 +106,7 @@ class _Search:
         return self.known[applied]
 
     def play(self, inputs: Inputs) -> tuple[Outcome, float | None]:
-        """What becomes of the pod; ends with _Over once the time is up, amid a run too."""
+        """Return the pod's outcome. Raises _Over when the time is up, also during a run."""
         self.tick()
         self.runs += 1
         return play(inputs, self.pod, self.tick)
@@ -130,14 +133,17 @@ class _Search:
 
 @dataclass
 class Least:
-    """A smallest set of the numbers of units that does something, as far as it was found. `applied`: None for none;
-    `minimal`: no smaller one does, each was tried."""
+    """A smallest set of units that has an effect, as far as the search got.
+
+    `applied`: indexes of the units, None if no set was found. `minimal`: all smaller sets were tried.
+    """
 
     applied: frozenset[int] | None = None
     minimal: bool = False
 
     def find(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
-        """Looks for a set without a part that is not needed, among so many units. `does` may raise to end it."""
+        """Search for a set of which every unit is necessary, among `units` units. `does` may raise to stop the
+        search."""
         everything = frozenset(range(units))
         for one in range(units):
             if does(frozenset({one})):
@@ -146,13 +152,13 @@ class Least:
         if not does(everything):
             return
         self.applied = everything
-        for one in sorted(everything):  # without any one of those that are left it does not
+        for one in sorted(everything):  # the result has the effect only with all its units
             if does(self.applied - {one}):
                 self.applied -= {one}
         self.minimal = len(self.applied) <= 2
 
     def prove(self, units: int, does: Callable[[frozenset[int]], bool]) -> None:
-        """Tries every smaller set than the one that was found."""
+        """Try every smaller set than the one found."""
         if self.applied is None or self.minimal:
             return
         for size in range(2, len(self.applied)):

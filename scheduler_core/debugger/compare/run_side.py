@@ -1,4 +1,4 @@
-"""One of the two runs that are compared, and what became of its pods."""
+"""One of the two compared runs, with the outcomes of its pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scheduler_core.debugger.recording import BOUND, PENDING, Recording
 
 
 class Cycle(NamedTuple):
-    """A recorded cycle; `names`: the nodes in the order of its rows."""
+    """A recorded cycle. `names` are the nodes in row order."""
 
     trace: CycleTrace
     names: Sequence[str]
@@ -26,8 +26,11 @@ Cycles = Callable[[Sequence[int]], Mapping[int, Cycle]]
 
 
 class Outcome(NamedTuple):
-    """What became of a pod. `cycle`: of its last attempt, 0 for a pod that was held back before any. `node`: "" for
-    none; `score`: None where nothing was scored. `owner`: kind and name of its controller."""
+    """The outcome of a pod.
+
+    `cycle`: of its last attempt, 0 for a gated pod without one. `node`: "" for none. `score`: None if nothing was
+    scored. `owner`: kind and name of its controller.
+    """
 
     result: str
     node: str
@@ -45,8 +48,11 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """A run. `settings`: path -> value; `usual`: what those that follow from others (a release's configuration) have if
-    nothing is said of them. `cycles`, `fetch`: read a few of its cycles, an object of its recording."""
+    """One run.
+
+    `settings`: path -> value. `usual`: defaults of the settings that follow from others, such as a release's
+    configuration. `cycles` reads some of its cycles, and `fetch` an object of its recording.
+    """
 
     settings: Mapping[str, Any]
     usual: Mapping[str, Any]
@@ -62,13 +68,13 @@ class Side:
 
     @cached_property
     def keys(self) -> list[str]:
-        """namespace/name of the pod of each cycle."""
+        """namespace/name of each cycle's pod."""
         keys = self.recording.tables["pods"]
         return [keys.texts["key"][i] for i in keys["key"][self.facts.table["pod"]].tolist()]
 
     @cached_property
     def outcomes(self) -> dict[str, Outcome]:
-        """Pod -> what became of it, in the order of the last cycles, gated pods that had none after them."""
+        """Outcome of each pod, ordered by last cycle, followed by gated pods without a cycle."""
         table, pods = self.facts.table, self.recording.tables["pods"]
         last = {key: row for row, key in enumerate(self.keys)}
         at_end = self._at_end()
@@ -89,14 +95,14 @@ class Side:
         return found
 
     def _at_end(self) -> dict[str, int]:
-        """Pod -> where it is at the end, of those that are there."""
+        """Map each existing pod to its state at the end."""
         keys = self.recording.tables["pods"]
         rows = (self.end.state > 0).nonzero()[0]
         names = (keys.texts["key"][i] for i in keys["key"][rows].tolist())
         return dict(zip(names, self.end.state[rows].tolist(), strict=True))
 
     def _held_back(self) -> Iterable[tuple[str, int]]:
-        """(key, row) of the gated pods at the end, if their scheduler had any cycle here."""
+        """Yield (key, row) of the gated pods at the end, if their scheduler had any cycle."""
         pods = self.recording.tables["pods"]
         names, scheduler = pods.texts["scheduler"], pods["scheduler"]
         mine = {names[i] for i in set(scheduler[self.facts.table["pod"]].tolist())}
@@ -106,7 +112,7 @@ class Side:
 
 
 def _later(result: str, node: str, at_end: int | None) -> tuple[str, str]:
-    """What an attempt that found a node came to in the end: it may have been bound since, or been rejected."""
+    """Return the final result of an attempt that found a node: the pod may be bound or rejected since."""
     if at_end == BOUND:
         return "scheduled", node
     if at_end == PENDING:  # Permit rejected it, or binding failed

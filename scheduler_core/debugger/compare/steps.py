@@ -1,8 +1,8 @@
-"""Two cycles of one pod laid side by side, in the order of a cycle.
+"""Comparison of two cycles of one pod, in the order of a cycle.
 
-Verdicts are compared where both cycles asked for them: on nodes that both have, that both looked at, and that no
-plugin before had refused. A plugin that is absent from one of the two (skipped, switched off, not of that release)
-counts as passing every node and adding nothing to its score: what decides nothing is no difference.
+Verdicts are compared where both cycles have them: on nodes that both clusters have, that both cycles evaluated, and
+that no earlier plugin rejected. A plugin that is absent from one cycle (skipped, disabled, not in that release) counts
+as passing every node and as scoring zero, since an absence without effect is no difference.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ ABSENT = "is not there"
 
 @dataclass(slots=True)
 class Step:
-    """What a plugin said in both cycles. `part`: of score `raw`, `weight`, `normalized`. `a`, `b`: the two answers; of
-    what is said per node, that of `node`, the first of the `nodes` on which they differ. `told`: both as a whole."""
+    """The result of a plugin in both cycles.
+
+    `part`: for scores `raw`, `weight` or `normalized`. `a`, `b`: the two results; for results per node, those of
+    `node`, the first of the `nodes` nodes that differ. `told`: texts about both as a whole.
+    """
 
     point: str
     plugin: str
@@ -43,7 +46,7 @@ class Step:
         return bool(self.a == self.b)
 
     def first(self) -> dict[str, Any]:
-        """As `first` of a pod tells it."""
+        """Return the step in the format of a pod's `first`."""
         found = {"point": self.point, "plugin": self.plugin, "node": self.node, "a": self.a, "b": self.b}
         return found | ({"part": self.part} if self.part else {})
 
@@ -55,12 +58,12 @@ class Step:
 
 
 def first_difference(a: Cycle, b: Cycle) -> Step | None:
-    """The first thing that differs, in the order of a cycle; None if nothing does."""
+    """Return the first difference in the order of a cycle, None if there is none."""
     return next((step for step in steps(a, b) if not step.same), None)
 
 
 def steps(a: Cycle, b: Cycle) -> Iterator[Step]:
-    """Everything that both cycles came to, in the order of a cycle."""
+    """Yield all results of both cycles, in the order of a cycle."""
     yield _statuses("preenqueue", a.trace.preenqueue, b.trace.preenqueue)
     yield _statuses("prefilter", a.trace.prefilter, b.trace.prefilter)
     if _over(a.trace) or _over(b.trace):
@@ -81,7 +84,7 @@ def _over(trace: CycleTrace) -> bool:
 
 
 def _ends(a: CycleTrace, b: CycleTrace) -> Iterator[Step]:
-    """What comes of a cycle."""
+    """Yield the results after Filter and Score."""
     if a.postfilter is not None or b.postfilter is not None:
         yield _statuses("postfilter", *(t.postfilter.status if t.postfilter else None for t in (a, b)))
         by = next((s.plugin for t in (a, b) if t.postfilter and (s := t.postfilter.status)), "")
@@ -113,7 +116,7 @@ def _text(value: Any) -> str:
 
 
 class Pair:
-    """Two cycles that both came to look at nodes. `rows`: of the nodes that both have, in a's order, in either."""
+    """Two cycles that both evaluated nodes. `rows`: rows of the common nodes in each cycle, in a's order."""
 
     def __init__(self, a: Cycle, b: Cycle) -> None:
         self.a, self.b = a.trace, b.trace
@@ -127,7 +130,7 @@ class Pair:
         return column[self.rows[side]]
 
     def _differs(self, point: str, plugin: str, part: str, mask: npt.NDArray[np.bool_], words: Any) -> Step:
-        """A step over the common nodes; `words(side, place)` tells a side's answer at one of them."""
+        """Return a step over the common nodes. `words(side, place)` returns a side's text for one of them."""
         places = np.flatnonzero(mask)
         if not len(places):
             return Step(point, plugin, part)
@@ -135,7 +138,7 @@ class Pair:
         return Step(point, plugin, part, words(0, place), words(1, place), node=self.common[place], nodes=len(places))
 
     def narrowed(self) -> Step:
-        """The nodes that PreFilter left."""
+        """Compare the nodes that PreFilter left."""
         inside = []
         for side, trace in enumerate((self.a, self.b)):
             kept = np.full(trace.nodes, trace.subset is None, np.bool_)
@@ -152,7 +155,7 @@ class Pair:
         return step
 
     def looked(self) -> Step:
-        """The nodes that were looked at before there were enough."""
+        """Compare which nodes were evaluated before enough were found."""
         a, b = self._asked
         step = self._differs(
             "filter", "", "looked", a != b, lambda s, i: "looked at" if self._asked[s][i] else "not looked at"
@@ -161,7 +164,7 @@ class Pair:
         return step
 
     def filters(self) -> Iterator[Step]:
-        """The verdicts, plugin by plugin."""
+        """Compare the verdicts, plugin by plugin."""
         open_ = [mask.copy() for mask in self._asked]
         for plugin in _merged(list(self.a.verdicts), list(self.b.verdicts)):
             verdicts = [trace.verdicts.get(plugin) for trace in (self.a, self.b)]
@@ -199,7 +202,7 @@ class Pair:
         return step
 
     def nominated(self) -> Step:
-        """The nodes that are judged with nominated pods counted in."""
+        """Compare the nodes that are evaluated with nominated pods counted."""
         verdicts: list[dict[str, str]] = []
         for trace, names in zip((self.a, self.b), self.names, strict=True):
             verdicts.append({names[r]: PASS if s is None else _said(s) for r, s in trace.nominated.items()})
@@ -212,7 +215,7 @@ class Pair:
         return Step("filter", "", "nominated pods", a, b, node, len(differing))
 
     def feasible(self) -> Step:
-        """The nodes that fit, those that only one of the two has after the common ones."""
+        """Compare the feasible nodes. Nodes that only one cluster has come after the common ones."""
         fits = []
         for trace in (self.a, self.b):
             fits.append(np.zeros(trace.nodes, np.bool_))
@@ -231,7 +234,7 @@ class Pair:
         return step
 
     def scores(self) -> Iterator[Step]:
-        """The scores on nodes that fit in both, plugin by plugin; then the totals."""
+        """Compare the scores of nodes that are feasible in both cycles, plugin by plugin, then the totals."""
         if not self.a.scores and not self.b.scores:
             return
         places = self._both_feasible()
@@ -244,7 +247,8 @@ class Pair:
             yield _column("total", "", "", [self.a.total()[places[0]], self.b.total()[places[1]]], names)
 
     def _both_feasible(self) -> tuple[Rows, Rows, Rows]:
-        """Of the nodes that fit in both: their places among the feasible of a, of b, and among the common ones."""
+        """Return, for nodes feasible in both: their indexes among the feasible nodes of a, of b, and among the common
+        nodes."""
         found = []
         for side, trace in enumerate((self.a, self.b)):
             place = np.full(len(self.names[side]), -1, np.intp)
@@ -303,7 +307,7 @@ def _common(a: Sequence[str], b: Sequence[str]) -> tuple[Rows, Rows]:
 
 
 def _merged(a: Sequence[str], b: Sequence[str]) -> list[str]:
-    """Both lists in one: a's order, what only b has where it stands there."""
+    """Merge both lists: a's order, with entries of b alone after their predecessor in b."""
     found = list(a)
     for i, name in enumerate(b):
         if name not in found:

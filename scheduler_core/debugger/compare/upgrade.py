@@ -1,7 +1,8 @@
-"""What another release would do: every pod that comes to something else, and which behaviours of the release did it.
+"""Effects of an upgrade: every pod with another outcome, and the behaviours of the release that cause it.
 
-Two runs that differ in the release alone (or in that first of all). Each behaviour in which the releases differ is
-switched alone, for all pods at once; a pod that no single one explains gets a smallest set of them, as of `cause`.
+It compares two runs that differ mainly in the release. Each behaviour that differs between the releases is switched
+separately, for all pods at once. A pod that no single behaviour explains gets a smallest set of them, as in
+`root_cause`.
 """
 
 from __future__ import annotations
@@ -24,20 +25,23 @@ from scheduler_core.explain.formatting import count, listing
 
 NOMINATED, REASONS, WORDS = "nominated", "reasons", "words"
 KINDS = (*(change for change in CHANGES if change != SAME), NOMINATED, REASONS, WORDS)
-DECISIONS = KINDS[:-2]  # the others are told apart: for which reasons a pod has no node, or only how that reads
+DECISIONS = KINDS[:-2]  # the others concern a pod without a node: its reasons, or only their wording
 
 MOST_RUNS = 600
 MOST_SECONDS = 600.0
 LEAST_SECONDS = 10.0
 
 Watch = Callable[[int, int], None]
-"""Told of (runs played, runs to be played as far as that is known) at every step of every run; may raise to end it."""
+"""Called at every step of every run with (finished runs, planned runs as far as known); may raise to stop."""
 
 
 @dataclass
 class Changed:
-    """A pod that comes to something else, or of which something else is said. `cause`: a smallest set of the numbers
-    of the step's units, None if none was found; `minimal`: every smaller one was tried."""
+    """A pod with another outcome or message.
+
+    `cause`: a smallest set of indexes of the step's units, None if none was found; its `minimal` says whether every
+    smaller set was tried.
+    """
 
     pod: str
     change: str
@@ -50,7 +54,7 @@ class Changed:
         return self.least.applied
 
     def is_that(self, fate: Fate | None) -> bool:
-        """Whether a fate is the one in b, as far as this change is about it."""
+        """Return whether an outcome equals that in b, as far as this change is concerned."""
         if self.change in DECISIONS:
             return (fate and fate.decision) == (self.b and self.b.decision)
         return fate == self.b
@@ -80,8 +84,11 @@ class Group:
 
 @dataclass
 class Step:
-    """From one release to the next. `units`: the differences; `pods`: how many were tried; `runs`: how many were played
-    to find the causes; `note`: why some of them are not known."""
+    """The step from one release to the next.
+
+    `units`: the differences; `pods`: number of pods tried; `runs`: number of runs needed to find the causes; `note`:
+    why some causes are unknown.
+    """
 
     a: str
     b: str
@@ -93,12 +100,12 @@ class Step:
 
     @property
     def summary(self) -> dict[str, int]:
-        """Change -> pods; `same` counts those of which nothing else is said either."""
+        """Number of pods by change; `same` counts pods whose message is also equal."""
         counted = Counter(one.change for one in self.changed)
         return {SAME: self.pods - len(self.changed)} | {kind: counted[kind] for kind in KINDS}
 
     def groups(self) -> list[Group]:
-        """What did something, that which changes the most decisions first; without a cause last."""
+        """Return the causes, the one that changes the most decisions first; pods without a cause come last."""
         found: dict[tuple[int, ...] | None, Group] = {}
         for one in self.changed:
             cause = None if one.cause is None else tuple(sorted(one.cause))
@@ -118,7 +125,8 @@ class Step:
 
 
 def told_of(summary: Mapping[str, int]) -> str:
-    """`Of 40 pods 36 come to the same; 3 move and 1 gains a node. 2 messages only read differently.`"""
+    """Return a summary such as `Of 40 pods 36 come to the same; 3 move and 1 gains a node. 2 messages only read
+    differently.`"""
     words, reasons, nominated = (summary[kind] for kind in (WORDS, REASONS, NOMINATED))
     decided = {kind: summary[kind] for kind in CHANGES} | {SAME: summary[SAME] + words + reasons + nominated}
     more = [
@@ -134,11 +142,11 @@ def told_of(summary: Mapping[str, int]) -> str:
 
 
 class _Over(Exception):
-    """Enough was run."""
+    """Raised if the limit of runs or time is reached."""
 
 
 def upgrade(inputs: Sequence[Inputs], watch: Watch = lambda done, planned: None, **bounds: Any) -> Iterator[Step]:
-    """Each step from one of these to the next. `bounds`: as of `step`. Raises InputError."""
+    """Yield the step between each two successive inputs. `bounds`: as for `step`. Raises InputError."""
     for a, b in pairwise(inputs):
         yield step(a, b, watch, **bounds)
 
@@ -151,8 +159,10 @@ def step(
     most_seconds: float = MOST_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> Step:
-    """Every pod that b has come to something else than a, with the cause. Raises InputError where one of the two cannot
-    be played, or one is in time and the other is not."""
+    """Return every pod whose outcome in b differs from that in a, with the cause.
+
+    Raises InputError if one of the two cannot be run, or if only one is in virtual time.
+    """
     if (a.time is None) != (b.time is None):
         raise InputError("upgrade", "", "is found between two runs in one pass or two in time")
     search = _Search(a, b, units_of(a, b), watch, most_runs, clock() + most_seconds, clock)
@@ -174,7 +184,7 @@ def step(
     try:
         for one in found.changed:
             search.explain(one)
-        # That nothing less does is worth as much time again, where it is about more than words.
+        # Proving that a set is minimal may take as long again, but only for changed decisions.
         search.deadline = min(search.deadline, max(2 * clock() - began, clock() + LEAST_SECONDS))
         for one in found.changed:
             if one.change in DECISIONS:
@@ -190,7 +200,7 @@ def step(
 
 
 def _change(a: Fate | None, b: Fate | None, of_a: Refusals, of_b: Refusals) -> str:
-    """What became of a pod; "" if nothing else, and nothing else is said."""
+    """Return how a pod's outcome changed; "" if the outcome and its message are equal."""
     change = change_of(*(None if one is None else Outcome(one.result, one.node, None, 0, "") for one in (a, b)))
     if change != SAME or a is None or b is None:
         return change
@@ -231,7 +241,7 @@ class _Search:
         return played
 
     def with_units(self, applied: frozenset[int]) -> dict[str, Fate]:
-        """What becomes of every pod of a with these differences of b; of none where that cannot be played."""
+        """Return every pod's outcome in a with these differences of b; empty if that cannot be run."""
         if applied not in self.known:
             if self.runs >= self.most_runs:
                 raise _Over
@@ -243,9 +253,9 @@ class _Search:
         return self.known[applied]
 
     def explain(self, one: Changed) -> None:
-        """Finds what did it."""
+        """Find the cause of a change."""
         one.least.find(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))
 
     def prove(self, one: Changed) -> None:
-        """Looks for something less that does."""
+        """Look for a smaller cause."""
         one.least.prove(len(self.units), lambda applied: one.is_that(self.with_units(applied).get(one.pod)))

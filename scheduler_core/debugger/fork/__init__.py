@@ -1,1 +1,1 @@
-"""A run that goes on from a moment of another, with something changed. See docs/debugger.md."""
+"""Forks: runs that repeat another run up to a timepoint and continue with changes. See docs/debugger.md."""

@@ -1,4 +1,4 @@
-"""The beginning of a recording, to be gone on from: what was recorded before a cycle, and a recorder that continues."""
+"""The shared beginning of a fork: the recording before a cycle, and a recorder that continues it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,11 @@ from scheduler_core.simulation import Simulation
 
 @dataclass(frozen=True)
 class Prefix:
-    """What was recorded of a run in one pass before a cycle. `recording`: its moves alone; `objects`: how many there
-    are; `placed`: cycles that placed a pod."""
+    """The recording of a single pass before a cycle.
+
+    `recording` has only its moves. `objects` is the number of objects, and `placed` the number of cycles that placed a
+    pod.
+    """
 
     cycle: int
     recording: Recording
@@ -53,8 +56,10 @@ class Prefix:
 
 
 def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> Prefix:
-    """Everything before a cycle of a run in one pass; `cycles + 1` for all. Raises InputError for a cycle that there is
-    not, or before which Permit held a pod."""
+    """Return everything recorded before a cycle of a single pass; `cycles + 1` for all.
+
+    Raises InputError if there is no such cycle, or if Permit held a pod before it.
+    """
     moment = recording.before_cycle(cycle)
     begun = np.sort(recording.tables["cycles"]["at"][: cycle - 1])
     if not np.array_equal(begun, np.arange(1, cycle)):
@@ -78,7 +83,7 @@ def prefix_of(recording: Recording, facts: Facts, fetch: Fetch, cycle: int) -> P
 
 
 def _moves(recording: Recording, moment: int, facts: Facts, cycle: int) -> bytes:
-    """One block of all that was so until the moment."""
+    """Return one block with all moves up to the timepoint."""
     rows: dict[str, list[tuple[Any, ...]]] = {}
     for name, schema in TABLES.items():
         table = recording.tables[name]
@@ -108,9 +113,11 @@ def _facts(facts: Facts, count: int) -> bytes:
 def simulation_from(
     prefix: Prefix, fetch: Fetch, make: Make, release: Release, pods: Sequence[str], start_index: int
 ) -> Simulation:
-    """The run as it was when the prefix ended, to be gone on with. `make`, `release`: with the settings it had then.
-    `pods`: still to be tried, in order; those that are not pending are left out. `start_index`: of the next cycle's
-    trace. Raises InputError."""
+    """Restore the run at the end of the prefix, ready to continue.
+
+    `make` and `release` are the run's settings at that point. `pods` are the pods still to try, in order; pods that are
+    not pending are skipped. `start_index` is that of the next cycle's trace. Raises InputError.
+    """
     recording = prefix.recording
     simulation = rewind(recording, fetch, recording.end, make, release, pods=(), start_index=start_index)
     waiting = {pod.key: pod for pod in simulation.pending}
@@ -121,8 +128,8 @@ def simulation_from(
 
 
 def next_start_index(trace: CycleTrace) -> int:
-    """The node that the cycle after this one looks at first."""
-    looked = trace.looked  # of a node that the pod was nominated to before, that one alone, and then nothing moves on
+    """Return the node at which the cycle after this one starts."""
+    looked = trace.looked  # only the nominated node, if the pod fits there; then the index stays
     if trace.preenqueue is not None or trace.prefilter is not None or not trace.nodes:
         return trace.start_index
     if looked is not None and np.count_nonzero(looked) == 1:
@@ -134,7 +141,10 @@ def next_start_index(trace: CycleTrace) -> int:
 
 
 def resume_batching(simulation: Simulation, before: Iterable[CycleTrace]) -> None:
-    """What opportunistic batching keeps of the cycles `before`, the last one first; as many are read as it takes."""
+    """Restore the cache of opportunistic batching from the cycles `before`, the last one first.
+
+    Only as many traces are read as needed.
+    """
     scheduler, tried = simulation.scheduler, []
     for trace in before if scheduler.batches else ():
         if trace.preenqueue is not None:
@@ -150,14 +160,14 @@ def resume_batching(simulation: Simulation, before: Iterable[CycleTrace]) -> Non
     if framework is None or any(trace.profile != first.profile for trace in tried):
         return
     bound = pods[first.pod]
-    spec = structs.replace(bound.pod.spec, node_name="")  # as it was when it was tried
+    spec = structs.replace(bound.pod.spec, node_name="")  # as it was in its cycle
     signed = framework.batching.sign(PodInfo(structs.replace(bound.pod, spec=spec), bound.release))
     others = left_over(first.feasible_rows(), first.total(), first.selected_row, nodes) if first.scores else []
     framework.batching.store(signed, scheduler.attempts, "", last.node, others[: len(others) - len(tried) + 1])
 
 
 class Continuing(Recorder):
-    """Records on where a prefix ended. `stored`: so many cycles are stored already (at least those of the prefix)."""
+    """Continues a prefix's recording. `stored` cycles, at least those of the prefix, are already saved."""
 
     def __init__(self, simulation: Simulation, prefix: Prefix, stored: int) -> None:
         self._prefix = prefix

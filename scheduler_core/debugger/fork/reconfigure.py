@@ -1,4 +1,4 @@
-"""Another scheduler for a cluster that is running: other settings from a moment on, everything else stays."""
+"""Replaces the scheduler of a running cluster: settings change from a timepoint on, everything else stays."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def refit(
     timeline: Timeline | None = None,
     pods: Mapping[str, PodInfo] | None = None,
 ) -> None:
-    """Puts another scheduler in place. `settings`: all of SETTINGS, as the run is to have them from now on. `timeline`,
-    `pods`: of a run in time, with the pods that exist. Raises InputError.
+    """Replace the scheduler.
 
-    Pods that Permit holds stay held. Skipped plugins and weights are the new scheduler's, that is none.
+    `settings` has all of SETTINGS with their new values. In virtual time, `timeline` is the run's and `pods` are the
+    existing pods. Pods that Permit holds stay held. Skipped plugins and changed weights are not transferred. Raises
+    InputError.
     """
     release = get_release(settings["release"])
     if (release.predicates, release.legacy_queue) != (simulation.release.predicates, simulation.release.legacy_queue):
@@ -62,7 +63,7 @@ def refit(
 
 
 def _read_again(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
-    """Pods as another release sees them: what they request and which ports they take."""
+    """Recompute what the new release derives from pods: their requests and host ports."""
     cluster = simulation.cluster
     for pod in list(pods):
         new = PodInfo(pod.pod, cluster.release)
@@ -80,7 +81,7 @@ def _read_again(simulation: Simulation, pods: Iterable[PodInfo]) -> None:
 
 
 def _fit_order(simulation: Simulation, old: Mapping[str, Framework]) -> None:
-    """Of one pass: pods whose scheduler is gone are left, those of a new one are tried after all others."""
+    """Update the order of a single pass: drop pods whose scheduler is gone and append those of new schedulers."""
     profiles = simulation.scheduler.profiles
     simulation.to_try[:] = [pod for pod in simulation.to_try if pod.pod.spec.scheduler_name in profiles]
     added = profiles.keys() - old.keys()

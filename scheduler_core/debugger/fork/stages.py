@@ -1,4 +1,4 @@
-"""The stages of a forked run: what is changed in it, and before which cycle or after which second."""
+"""The stages of a forked run: its changes, and the cycle or second at which each is applied."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 @dataclass(frozen=True)
 class Stage:
-    """`at`: before this cycle; or `t`: after everything until that second. `settings`: those of SETTINGS, and `until`,
-    that are others from there on."""
+    """A set of changes, applied before cycle `at` or after everything up to second `t`.
+
+    `settings` are the new values of changed settings: those in SETTINGS, and `until`.
+    """
 
     at: int | None = None
     t: float | None = None
@@ -25,21 +27,20 @@ class Stage:
 
     @property
     def refits(self) -> dict[str, Any]:
-        """The settings that another scheduler has to be made for."""
+        """The changed settings that require a new scheduler."""
         return {name: value for name, value in self.settings.items() if name in SETTINGS}
 
 
 def decisions(stages: Sequence[Stage]) -> list[Change]:
-    """The changes of those that no object shows."""
+    """Return the changes that affect only the scheduler and no object."""
     return [change for stage in stages for change in stage.changes if change.operation[0] not in OBJECTS]
 
 
-# ---- in one pass
+# ---- single pass
 
 
 def apply_once(simulation: Simulation, stage: Stage, before: Sequence[Stage] = ()) -> None:
-    """Does a stage to a run in one pass, between two cycles. `before`: the stages that are done already. Raises
-    InputError."""
+    """Apply a stage to a single pass, between two cycles. `before`: the stages already applied. Raises InputError."""
     if stage.refits:
         refit(simulation, stage.refits)
         tell_again(Edit(simulation), decisions(before))
@@ -47,7 +48,7 @@ def apply_once(simulation: Simulation, stage: Stage, before: Sequence[Stage] = (
 
 
 def tell_again(edit: Edit, changes: Sequence[Change]) -> None:
-    """Decisions that another scheduler has to be told, too; about what is there no more there are none."""
+    """Apply decisions again to a new scheduler. Skip those about objects that no longer exist."""
     for change in changes:
         try:
             edit.apply([change])
@@ -55,11 +56,11 @@ def tell_again(edit: Edit, changes: Sequence[Change]) -> None:
             continue
 
 
-# ---- in time
+# ---- virtual time
 
 
 class _EditInTime(Edit):
-    """The pods are the API server's."""
+    """An Edit whose pods are those of the simulated API server."""
 
     def __init__(self, run: ScenarioRun) -> None:
         super().__init__(run.simulation)
@@ -70,7 +71,7 @@ class _EditInTime(Edit):
 
 
 def apply_in_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] = ()) -> None:
-    """Does a stage to a run in time, now. Whoever waits for what changed is tried again. Raises InputError."""
+    """Apply a stage to a run in virtual time, now. Pods that may be affected are tried again. Raises InputError."""
     edit = _EditInTime(run)
     queue = run.timeline.queue
     if stage.refits:
@@ -94,7 +95,7 @@ def apply_in_time(run: ScenarioRun, stage: Stage, before: Sequence[Stage] = ()) 
 
 
 def _concerned(waiting: Mapping[str, Any], name: str, what: Any) -> list[str]:
-    """The pods that a decision may help."""
+    """Return the pods that may profit from a decision."""
     if name == "weight":
         return []
     if what.pod is not None:
@@ -103,7 +104,7 @@ def _concerned(waiting: Mapping[str, Any], name: str, what: Any) -> list[str]:
 
 
 def plan_once(simulation: Simulation, stages: Sequence[Stage], done: int) -> None:
-    """Puts the stages from the one numbered `done` on where they belong. Of one pass."""
+    """Schedule the stages of a single pass, from the one with index `done` on."""
     for number in range(done, len(stages)):
         stage, earlier = stages[number], stages[:number]
         simulation.stages[_number(stage)] = _joined(
@@ -112,7 +113,7 @@ def plan_once(simulation: Simulation, stages: Sequence[Stage], done: int) -> Non
 
 
 def plan_in_time(run: ScenarioRun, stages: Sequence[Stage], hear: Any = lambda number: None) -> None:
-    """Puts all stages where they belong. `hear` is told the number of a stage before it is done."""
+    """Schedule all stages in virtual time. `hear` is called with the index of a stage before it is applied."""
     timeline = run.timeline
     for number, stage in enumerate(stages):
 

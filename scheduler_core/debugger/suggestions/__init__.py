@@ -1,5 +1,5 @@
-"""What would have to change: searched for, and proved by running the pod's cycle with it in the rewound cluster.
+"""Suggested fixes: a search for changes, each verified by running the pod's cycle with them in the restored cluster.
 
-`search.py` is where to begin. A `Step` (`steps.py`) takes one obstacle away; the files named after a side know which
-steps there are against a plugin's refusal; `trial.py` runs the cycle with them and puts everything back.
+Start with `search.py`. A `Step` (`steps.py`) removes one obstacle. The modules named after a topic offer the steps for
+a plugin's rejection. `what_if.py` runs the cycle with the changes and then reverts them.
 """

@@ -1,4 +1,4 @@
-"""Another node of a kind that the cluster has."""
+"""Suggestions to add a node like an existing one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 def kinds(nodes: Iterable[Node]) -> list[Node]:
-    """One node of each kind: alike in what they have, their labels but for the hostname, and their taints."""
+    """Return one ready node of each kind: nodes with equal allocatable resources, labels except for the hostname, and
+    taints."""
     found: dict[object, Node] = {}
     for node in nodes:
         if not is_ready(node):
@@ -33,7 +34,8 @@ def _lasting(node: Node) -> Iterator[Any]:
 
 
 def another(cluster: Cluster, like: Node, number: int = 1) -> dict[str, Any]:
-    """A node like that one: new, empty, schedulable. `number`: the how many-th of them."""
+    """Return a new, empty and schedulable node like the given one, as JSON data. `number` distinguishes several of
+    them."""
     taken = cluster.nodes.entries
     name = f"{like.name}-new"
     while name in taken:
@@ -48,7 +50,7 @@ def another(cluster: Cluster, like: Node, number: int = 1) -> dict[str, Any]:
 
 
 def step(cluster: Cluster, like: Node) -> Step:
-    """The step that adds one."""
+    """Return the step that adds one such node."""
     raw = another(cluster, like)
     name = raw["metadata"]["name"]
     return Step(f"add a node like {like.name}", ADD, 3.0, None, (Change(create=raw),), nodes=frozenset((name,)))

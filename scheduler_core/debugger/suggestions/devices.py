@@ -1,4 +1,4 @@
-"""Against DynamicResources: claims that ask for less, devices that others let go, the pod without its claims."""
+"""Steps for DynamicResources: reduce a claim's requests, free devices of others, or run the pod without its claims."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from scheduler_core.dra.explain import TAINT, TAKEN, RequestLook, look
 from scheduler_core.explain import formatting
 from scheduler_core.virtual_time.scenario import Reference
 
-Edit = Callable[[Raw], None]  # of what a request asks for, in place
-SHOWN = 80  # characters of an expression
+Edit = Callable[[Raw], None]  # edits a device request in place
+SHOWN = 80  # maximum length of an expression in a text
 
 
 def steps(spot: Spot) -> list[Step]:
-    """For each claim that is not allocated yet what its requests could do without; then without all claims."""
+    """Return steps for the requests of each unallocated claim, and the step without any claims."""
     devices = Devices.of(spot.cluster)
     wanted = [c for c in claims_used(spot.pod, spot.cluster.device_claims) if c.status.allocation is None]
     found: list[Step] = []
@@ -69,7 +69,7 @@ def _drop_selector(number: int, asked: Raw) -> None:
 
 
 def _edited(claim: ResourceClaim, request: DeviceRequest, j: int, k: int, text: str, cost: float, edit: Edit) -> Step:
-    """The step by which a claim's request asks for something else."""
+    """Return the step that edits a claim's request."""
     requests: list[Raw] = msgspec.to_builtins(claim.spec.devices.requests)
     edit(requests[j]["exactly"] if request.exactly is not None else requests[j]["firstAvailable"][k])
     return Step(text, POD, cost, None, (_patch(claim, {"requests": requests}),))
@@ -89,7 +89,10 @@ def _patch(claim: ResourceClaim, devices: Raw) -> Change:
 
 
 def _let_go(spot: Spot, claim: ResourceClaim, seen: RequestLook) -> Iterator[Step]:
-    """Others that have what it could have go, with their pods: as few claims as do, those with the fewest pods."""
+    """Yield a step that frees devices that the request could use, by deleting other claims with their pods.
+
+    It deletes as few claims as possible, those with the fewest pods first.
+    """
     lacking = seen.wanted - seen.fitting
     free_else = {
         (device.driver, device.pool, device.device)
@@ -118,7 +121,7 @@ def _let_go(spot: Spot, claim: ResourceClaim, seen: RequestLook) -> Iterator[Ste
 
 
 def _delete(spot: Spot, chosen: list[ResourceClaim], pods: list[str]) -> Step:
-    """Pods that go let their claims go; a claim that no pod uses has to go itself."""
+    """Return the step. Deleting pods releases their claims; a claim that no pod uses must itself be deleted."""
     there = [key for key in pods if key in spot.cluster.pods]
     idle = [claim for claim in chosen if not claim.status.reserved_for]
     gone = [("Pod", *key.split("/")) for key in there] + [("ResourceClaim", c.namespace, c.name) for c in idle]

@@ -1,4 +1,4 @@
-"""Making room by deleting pods: exactly these, and as few as do."""
+"""Steps that delete pods to free resources: given pods, or as few as possible."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from scheduler_core.debugger.suggestions.steps import EVICT, Step
 from scheduler_core.explain import formatting
 from scheduler_core.virtual_time.scenario import Reference
 
-MOST = 30  # pods that are deleted for one
+MOST = 30  # maximum number of pods deleted for one pod
 SYSTEM = ("kube-system",)
 
 
 def evict(pods: Iterable[PodInfo], number: int | None = None) -> list[Step]:
-    """One step that deletes all of them, or the `number` of them that matter least; none if that is too many."""
+    """Return one step that deletes all pods, or the `number` least important ones; [] if those are too many or too
+    few."""
     chosen = sorted(pods, key=_matters)
     chosen = chosen if number is None else chosen[:number]
     if not 0 < len(chosen) <= MOST or (number is not None and len(chosen) < number):
@@ -26,7 +27,7 @@ def evict(pods: Iterable[PodInfo], number: int | None = None) -> list[Step]:
 
 
 def delete(pods: list[PodInfo]) -> Step:
-    """The step that deletes these."""
+    """Return the step that deletes these pods."""
     changes = tuple(Change(delete=Reference(kind="Pod", namespace=p.namespace, name=p.name)) for p in pods)
     keys = [pod.key for pod in pods]
     what = f"delete pod {keys[0]}" if len(keys) == 1 else f"delete {len(keys)} pods: {formatting.some(keys, 6)}"
@@ -46,14 +47,17 @@ def _matters(pod: PodInfo) -> tuple[float, int, str]:
 
 
 def _loss(pod: PodInfo) -> float:
-    """What deleting a pod costs beyond the pod itself: a DaemonSet's comes back at once, a system pod is needed."""
+    """Return the cost of deleting a pod: higher for DaemonSet and static pods, which return, for system pods and by
+    priority."""
     comes_back = any(owner.kind in ("DaemonSet", "Node") for owner in pod.pod.metadata.owner_references)
     return 1.0 + 6.0 * comes_back + 4.0 * (pod.namespace in SYSTEM) + (2.0 if pod.priority > 0 else 0.0)
 
 
 def room(spot: Spot) -> list[Step]:
-    """NodeResourcesFit: the fewest pods of the node that free what is short, those that matter least. Where the node
-    is too small for the pod even without them, they make the room that they can."""
+    """NodeResourcesFit: delete the fewest and least important pods that free the missing resources.
+
+    Resources of which the node has too little even without its pods are ignored.
+    """
     lacking = {name: spot.pod.requests[name] - left for name, left in short(spot).items()}
     has = {name: sum(pod.requests.get(name, 0) for pod in spot.pods()) for name in lacking}
     lacking = {name: need for name, need in lacking.items() if need <= has[name]}
@@ -79,7 +83,7 @@ def _enough(chosen: list[PodInfo], lacking: dict[str, int], places: int) -> bool
 
 
 def _best(left: list[PodInfo], chosen: list[PodInfo], lacking: dict[str, int], places: int) -> PodInfo:
-    """The pod that does alone with the least harm; else the one that does most."""
+    """Return the least important pod that suffices alone, else the one that contributes most relative to its cost."""
 
     def key(pod: PodInfo) -> tuple[bool, float, float, str]:
         still = {

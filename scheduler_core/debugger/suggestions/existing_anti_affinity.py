@@ -1,4 +1,4 @@
-"""InterPodAffinity, from the other side: pods that keep this one away."""
+"""Steps for the anti-affinity of existing pods against this pod."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from scheduler_core.debugger.suggestions.steps import POD, Raw, Step
 from scheduler_core.explain import formatting
 
 Labels = dict[str, str | None]
-MOST = 300  # ways to label the pod
+MOST = 300  # maximum number of label changes to try
 
 
 def steps(spot: Spot) -> list[Step]:
-    """Delete the pods that keep this one away, or give it labels that they do not mind."""
+    """Delete the pods whose anti-affinity excludes this pod, or change the pod's labels so that they no longer
+    match."""
     known = [term for term in spot.cluster.columns.carried(REQUIRED_ANTI_AFFINITY) if _speaks(spot, term)]
     against = [term for term in known if _minds(spot, term, spot.pod.labels)]
     keys = {term.topology_key for term in against}
@@ -45,7 +46,7 @@ def steps(spot: Spot) -> list[Step]:
 
 
 def _speaks(spot: Spot, term: Term) -> bool:
-    """Whether it is about pods of this namespace, and about places like this one."""
+    """Return whether the term applies to pods of this namespace and to this node."""
     mine = spot.pod.namespace
     named = mine in term.namespaces or term.namespace_selector.matches(spot.cluster.namespaces.get(mine, {}))
     return named and term.topology_key in spot.labels
@@ -60,7 +61,7 @@ def _keeps_away(spot: Spot, pod: PodInfo, key: str) -> bool:
 
 
 def _here(spot: Spot, known: list[Term]) -> list[Term]:
-    """Those that a pod in this node's domains has."""
+    """Return the terms that a pod in this node's domains has."""
     keys = {term.topology_key for term in known}
     carried = {
         term.key
@@ -73,7 +74,7 @@ def _here(spot: Spot, known: list[Term]) -> list[Term]:
 
 
 def _labellings(spot: Spot, terms: list[Term]) -> Iterator[Labels]:
-    """What could be changed of the pod's labels, the least first: label -> its value, None to take it off."""
+    """Yield possible changes of the pod's labels, the smallest first: label -> new value, None to remove it."""
     values: dict[str, list[str | None]] = {}
     for term in terms:
         for key, operator, named in term.selector.key or ():

@@ -1,4 +1,4 @@
-"""NodeAffinity and TaintToleration, NodeUnschedulable: which nodes the pod may go to, from both sides."""
+"""Steps for NodeAffinity, TaintToleration and NodeUnschedulable, which change the pod or the node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Edit = Callable[[Raw], None]
 
 
 def affinity(spot: Spot) -> list[Step]:
-    """NodeAffinity: the selector's or the affinity's part that the node does not meet, or the node's labels."""
+    """NodeAffinity: change the unmet part of the node selector or affinity, or label the node."""
     spec = spot.pod.pod.spec
     selector = {k: v for k, v in (spec.node_selector or {}).items() if spot.labels.get(k) != v}
     required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
@@ -65,7 +65,7 @@ def _meets(spot: Spot, terms: Iterable[NodeSelectorTerm]) -> bool:
 
 
 def _closest(spot: Spot, terms: list[NodeSelectorTerm]) -> tuple[list[Requirement], int]:
-    """(what the node lacks of the term it comes closest to, the number of that term)."""
+    """Return (what the node lacks of the term that it comes closest to, the number of that term)."""
     lacks = [
         (missing(spot.node, [term]), i) for i, term in enumerate(terms) if term.match_expressions + term.match_fields
     ]
@@ -73,7 +73,8 @@ def _closest(spot: Spot, terms: list[NodeSelectorTerm]) -> tuple[list[Requiremen
 
 
 def _absent(spot: Spot, key: str, wanted: Iterable[str]) -> str:
-    """Why no node can have it: `zone=ITBG-4 is on no node; zones are az1, az2`; "" if some node has."""
+    """Return why no node has a label value, such as `zone=ITBG-4 is on no node; zones are az1, az2`; "" if a node has
+    it."""
     values = spot.values(key)
     wanted = list(wanted)
     if any(value in values for value in wanted):
@@ -222,7 +223,7 @@ def _hard(spot: Spot) -> list[Taint]:
 
 
 def taints(spot: Spot) -> list[Step]:
-    """TaintToleration: tolerate them, or take them off; never those that say that the node is broken."""
+    """TaintToleration: tolerate the taints or remove them, except for taints that mark a broken node."""
     hard = _hard(spot)
     if not hard or any(taint.key in BROKEN for taint in hard):
         return []
@@ -254,7 +255,7 @@ def _tolerate(hard: tuple[Taint, ...], document: Raw) -> None:
 
 
 def cordon(spot: Spot) -> list[Step]:
-    """NodeUnschedulable: uncordon the node if it is ready; or have the pod tolerate it."""
+    """NodeUnschedulable: uncordon the node if it is ready, or let the pod tolerate the taint."""
     found = []
     if is_ready(spot.node):
         nodes = frozenset((spot.name,))

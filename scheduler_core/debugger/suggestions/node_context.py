@@ -1,4 +1,4 @@
-"""A node that refuses a pod, as the cycle saw it: what all those look at who know steps."""
+"""A node that rejects a pod, as in the cycle: the input for all functions that offer steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import Status
 from scheduler_core.framework.runtime import Framework
 
-# Taints that say what is wrong with a node; to tolerate them places the pod where it cannot run.
+# Taints of broken nodes. A pod that tolerates them would be placed where it cannot run.
 BROKEN = (
     *("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/out-of-service"),
     *("node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure"),
@@ -22,7 +22,7 @@ BROKEN = (
 )
 NOT_READY = BROKEN[:3]
 CORDONED = "node.kubernetes.io/unschedulable"
-# Labels that say what a node is; to write another there makes it no other.
+# Labels that describe what a node is. Changing them does not change the node.
 GIVEN_LABELS = (
     *("kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/arch"),
     *("beta.kubernetes.io/os", "node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
@@ -33,7 +33,10 @@ GIVEN_LABELS = (
 
 @dataclass
 class Spot:
-    """`row`: the node's in the columns of now. `document`: the pod as it is now, as JSON has it."""
+    """A node, a pod and its cycle.
+
+    `row` is the node's row in the current columns. `document` is the current pod as JSON data.
+    """
 
     cluster: Cluster
     framework: Framework
@@ -55,22 +58,22 @@ class Spot:
         return self.node.metadata.labels
 
     def ahead(self) -> list[PodInfo]:
-        """The nominated pods that count there."""
+        """Return the nominated pods that count on the node."""
         return self.framework.nominated_ahead(self.pod, self.name) if self.cluster.nominator else []
 
     def pods(self) -> list[PodInfo]:
-        """The pods on the node, the nominated ones left out."""
+        """Return the pods on the node, without nominated ones."""
         return list(self.cluster.nodes.pods_of(self.row))
 
     def domain(self, key: str) -> Iterator[PodInfo]:
-        """The pods on the nodes that have this node's value of a label."""
+        """Yield the pods on all nodes with this node's value of a label."""
         value = self.labels.get(key)
         for row, node in enumerate(self.cluster.nodes.nodes if value is not None else ()):
             if node.metadata.labels.get(key) == value:
                 yield from self.cluster.nodes.pods_of(row)
 
     def values(self, key: str) -> list[str]:
-        """The values that nodes have of a label, the most frequent first."""
+        """Return the values of a label on nodes, the most frequent first."""
         found: dict[str, int] = {}
         for node in self.cluster.nodes.nodes:
             value = node.metadata.labels.get(key)
@@ -79,7 +82,8 @@ class Spot:
         return sorted(found, key=lambda value: (-found[value], value))
 
     def statuses(self) -> dict[str, Status]:
-        """Who refuses the node (or the pod as a whole) and why, by plugin; "" for what PreFilter left out."""
+        """Return plugin -> status of each rejection of the node or of the whole pod; "" for nodes that PreFilter left
+        out."""
         trace = self.trace
         whole = trace.preenqueue or trace.prefilter
         if whole is not None:
@@ -97,7 +101,7 @@ class Spot:
 
 
 def is_ready(node: Node) -> bool:
-    """Whether kubelet says so, or nothing is said."""
+    """Return whether the node is ready. A node without a Ready condition counts as ready."""
     if any(taint.key in NOT_READY for taint in node.spec.taints):
         return False
     return all(c.status == "True" for c in node.status.conditions if c.type == "Ready")

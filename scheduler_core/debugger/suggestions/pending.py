@@ -1,4 +1,4 @@
-"""What all pending pods lack together, and how many more nodes of which kind would place them."""
+"""Overview of all pending pods: what they lack, and how many more nodes of which kind would place them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from scheduler_core.debugger.suggestions.what_if import Trial, placed_on
 from scheduler_core.explain import formatting
 from scheduler_core.simulation import Simulation
 
-MOST_NODES = 16  # that are added
+MOST_NODES = 16  # maximum number of added nodes
 MOST_KINDS = 6
 CYCLES_TIMES_NODES = 3_000_000
-AS_NODES = 250  # what a cycle costs beside its nodes, in nodes
+AS_NODES = 250  # fixed cost of a cycle, in nodes
 
 
 class Bottleneck(msgspec.Struct):
-    """What decides against most nodes, for how many pods. `example`: one of them."""
+    """The most frequent obstacle of `pods` pods, of which `example` is one."""
 
     reason: str
     plugin: str
@@ -34,7 +34,7 @@ class Bottleneck(msgspec.Struct):
 
 
 class MoreNodes(msgspec.Struct):
-    """`count` more nodes like `like` place `places` of the pods; run to be sure."""
+    """`count` more nodes like `like` place `places` of the pods. The result was simulated."""
 
     text: str
     like: str
@@ -47,8 +47,12 @@ class MoreNodes(msgspec.Struct):
 
 
 class Together(msgspec.Struct):
-    """`pending`: how many pods wait for these profiles; `looked`: how many were tried. `lack`: resource -> what those
-    that lack resources ask for. `bottlenecks`: most pods first. `remedies`: those that place most first."""
+    """Summary of the pending pods.
+
+    `pending`: number of pods that wait for the profiles; `looked`: how many were tried. `lack`: resource -> total
+    requests of the pods that lack resources. `bottlenecks`: by number of pods, descending. `remedies`: by number of
+    placed pods, descending. `members`: number of pods in pod groups, which are not tried.
+    """
 
     pending: int
     looked: int
@@ -59,8 +63,11 @@ class Together(msgspec.Struct):
 
 
 def together(simulation: Simulation) -> Together:
-    """`simulation`: the cluster at the end of a run (`rewind`); it is left as it is. Pods that fit as it is, are being
-    deleted, or wait for another scheduler are left out. Bounded by the number of cycles."""
+    """Return the summary at the end of a run; the simulation (`rewind`) is left unchanged.
+
+    Pods that fit, that are being deleted, or that wait for another scheduler are not counted as lacking. The number of
+    cycles is limited.
+    """
     return _Pending(simulation).answer()
 
 
@@ -76,7 +83,7 @@ class _Pending:
         self.waiting.sort(key=lambda pod: -pod.priority)
         self.members = len(mine) - len(self.waiting)
         self.stuck: list[PodInfo] = []
-        self.kinds: dict[str, bytes] = {}  # pod -> what is equal for pods that are alike to the scheduler
+        self.kinds: dict[str, bytes] = {}  # pod -> a key that is equal for pods that the scheduler treats equally
 
     def answer(self) -> Together:
         reasons: Counter[tuple[str, str]] = Counter()
@@ -105,7 +112,7 @@ class _Pending:
         return Together(len(self.waiting), looked, dict(lack), told, self.more_nodes(), self.members)
 
     def more_nodes(self) -> list[MoreNodes]:
-        """For each kind of node, the fewest that place as many of the pods as such nodes can."""
+        """Return, for each kind of node, the smallest number of nodes that places as many pods as possible."""
         found = []
         there = sorted(kinds(self.cluster.nodes.nodes), key=self._promise, reverse=True)[:MOST_KINDS]
         for like in there if self.stuck else ():
@@ -121,13 +128,13 @@ class _Pending:
         return sorted(found, key=lambda more: (-more.places, more.count, more.like))
 
     def _promise(self, like: Node) -> int:
-        """How many of the pods such a node is large enough for, one at a time."""
+        """Return how many of the pods such a node is large enough for, one at a time."""
         row = self.cluster.nodes.rows[like.name]
         has = {name: int(column[row]) for name, column in self.cluster.nodes.allocatable.items()}
         return sum(all(has.get(name, 0) >= n for name, n in pod.requests.items()) for pod in self.stuck)
 
     def _grow(self, like: Node) -> tuple[int, int]:
-        """(the fewest such nodes that place as many as can be, how many those are)."""
+        """Return (the smallest number of such nodes that places as many pods as possible, how many pods they place)."""
         low, best = 0, (0, 0)
         for number in (1, 2, 4, 8, MOST_NODES):
             placed = self._place(like, number)
@@ -146,7 +153,7 @@ class _Pending:
         return high, placed
 
     def _place(self, like: Node, number: int) -> int:
-        """How many of the pods find a place, in order, with so many more nodes; afterwards all is as it was."""
+        """Return how many of the pods are placed, in order, with this many more nodes. All changes are reverted."""
         scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
         preemption, index, cycles = scheduler.preemption, scheduler.next_start_index, scheduler.cycles
         batches = scheduler.batches
@@ -157,7 +164,7 @@ class _Pending:
         edit.apply([Change(create=raw) for raw in added])
         scheduler.preemption = scheduler.batches = False
         done = []
-        nowhere: set[bytes] = set()  # kinds that found no place since the last pod that did
+        nowhere: set[bytes] = set()  # kinds of pods that were not placed since the last success
         try:
             for pod in self.stuck:
                 if self.kinds[pod.key] in nowhere:
@@ -183,8 +190,10 @@ class _Pending:
 
 
 def bottleneck(trace: CycleTrace) -> tuple[str, str] | None:
-    """(plugin, reason) of what keeps a pod out of most nodes: the one that alone refuses most of them, else the one
-    that decides against most; None for a pod that fits."""
+    """Return (plugin, reason) of what keeps a pod from most nodes; None for a pod that fits.
+
+    This is the plugin that is the only one to reject most nodes, else the one that is the first to reject most nodes.
+    """
     if placed_on(trace):
         return None
     whole = trace.preenqueue or trace.prefilter

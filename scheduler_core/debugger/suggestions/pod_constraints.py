@@ -1,4 +1,4 @@
-"""PodTopologySpread, InterPodAffinity, NodePorts: what the pod asks of other pods, from its own side."""
+"""Steps for the pod's own constraints on other pods: PodTopologySpread, InterPodAffinity and NodePorts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def ports(spot: Spot) -> list[Step]:
-    """NodePorts: do without the host ports that are taken there, or delete their users."""
+    """NodePorts: remove the host ports that are in use on the node, or delete the pods that use them."""
     taken: dict[tuple[str, int], list[PodInfo]] = {}
     for ip, protocol, port in spot.pod.host_ports:
         users = [
@@ -65,7 +65,7 @@ def _spreads(spot: Spot) -> list[Spread]:
 
 
 def spread(spot: Spot) -> list[Step]:
-    """PodTopologySpread: allow more skew, prefer instead of insist, label the node, or delete pods in the way."""
+    """PodTopologySpread: raise maxSkew, prefer instead of require, label the node, or delete matching pods."""
     own = [
         i
         for i, c in enumerate(spot.pod.pod.spec.topology_spread_constraints)
@@ -109,7 +109,8 @@ def spread(spot: Spot) -> list[Step]:
 
 
 def _instead_of_defaults(spot: Spot, found: list[Spread]) -> Step:
-    """The profile's default constraints are for pods that have none of their own."""
+    """Return the step that gives the pod soft constraints. The profile's defaults apply only to pods without their
+    own."""
     keys = [one.constraint.topology_key for one in found]
     preferred = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
 
@@ -152,7 +153,8 @@ def _label(spot: Spot, key: str) -> Step:
 
 
 def affinity(spot: Spot) -> list[Step]:
-    """InterPodAffinity: terms that nobody meets, terms that somebody breaks, pods that keep this one away."""
+    """InterPodAffinity: handle affinity terms that no pod meets, broken anti-affinity, or anti-affinity of existing
+    pods."""
     unmet = _unmet(spot)
     if unmet:
         return _nobody(spot, unmet)
@@ -177,7 +179,7 @@ def _matches(spot: Spot, term: Term, pod: PodInfo) -> bool:
 def _unmet(spot: Spot) -> list[int]:
     terms = spot.pod.required_affinity
     nobody = not any(all(_matches(spot, term, pod) for term in terms) for pod in spot.cluster.pods.values())
-    itself = nobody and all(_matches(spot, term, spot.pod) for term in terms)  # the first of a kind may begin anywhere
+    itself = nobody and all(_matches(spot, term, spot.pod) for term in terms)  # the first of a kind may start anywhere
 
     def met(term: Term) -> bool:
         if term.topology_key not in spot.labels:
@@ -209,7 +211,7 @@ def _nobody(spot: Spot, unmet: list[int]) -> list[Step]:
 
 
 def _meant(spot: Spot, number: int, term: Term) -> Iterator[Step]:
-    """Labels of pods that are there and nearly match the selector."""
+    """Yield steps that select a similar label value of existing pods."""
     labels = spot.pod.pod.spec.affinity.pod_affinity.required[number].label_selector  # type: ignore[union-attr]
     wanted = labels.match_labels if labels is not None else {}
     if len(wanted) != 1 or labels is None or labels.match_expressions:

@@ -1,4 +1,4 @@
-"""What would make one node win a pod: past its filters first, then past the nodes that score higher."""
+"""Suggested fixes that place a pod on a given node: pass its filters, then outscore the other nodes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ HOSTNAME = "kubernetes.io/hostname"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 MAX_WEIGHT = 10_000
 RUNS = 160
-FEW = 12  # nodes that are cordoned for one
+FEW = 12  # maximum number of nodes cordoned for one pod
 
 
 def gap(trace: CycleTrace, row: int) -> list[dict[str, Any]]:
-    """The points of a node and of the one that won, by plugin; what speaks for the winner first. Empty if the node was
-    not scored."""
+    """Return the scores of a node and of the winner by plugin, the largest lead of the winner first.
+
+    The list is empty if the node was not scored.
+    """
     rows = trace.feasible_rows()
     mine = np.flatnonzero(rows == row)
     best = np.flatnonzero(rows == trace.selected_row)
@@ -41,8 +43,11 @@ def gap(trace: CycleTrace, row: int) -> list[dict[str, Any]]:
 
 
 class Winning(msgspec.Struct):
-    """What would have a node win. `goes_there`: the pod goes there as it is. `tied`: the other nodes with as many
-    points where that is the most. `note`: what a person should know of that. `gap`: see `gap`."""
+    """The result for one node.
+
+    `goes_there`: whether the pod goes to the node without changes. `tied`: the other nodes with the same score, if that
+    is the highest. `note`: a remark for the user about this. `gap`: see `gap`.
+    """
 
     goes_there: bool
     note: str
@@ -52,8 +57,11 @@ class Winning(msgspec.Struct):
 
 
 def make_win(simulation: Simulation, pod: str, node: str, most: int = 8, attempt: int = 1) -> Winning:
-    """What would have the pod go to that node, and no other node be as good: the least first, proved and minimal.
-    None if that is so anyway. `simulation`: as of `remedies`. Raises InputError for a node or pod that is not there."""
+    """Return fixes that place the pod on this node as the only best one: the smallest first, verified and minimal.
+
+    There are none if that is the case already. `simulation`: as for `search.remedies`. Raises InputError if the node or
+    pod does not exist.
+    """
     if node not in simulation.cluster.nodes.rows:
         raise InputError(f"Node {node[:253]}", "", "does not exist at that moment")
     search = _Winning(Trial(simulation, pod, attempt), node)
@@ -74,7 +82,7 @@ def _note(node: str, chosen: str, tied: list[str], by: str) -> str:
 
 
 def _tied(trace: CycleTrace, row: int, names: list[str]) -> list[str]:
-    """The other nodes that share the highest total with this one; none if it does not have it."""
+    """Return the other nodes that share the highest total with this one; [] if this node does not have it."""
     if not trace.scores:
         return []
     total, rows = trace.total(), trace.feasible_rows()
@@ -91,7 +99,7 @@ class _Winning(Search):
         self.tied = _tied(self.trace, row, trial.cluster.nodes.names)
 
     def reached(self, trace: CycleTrace) -> str:
-        """The pod goes there and no other node is as good."""
+        """Return the node if the pod goes there and no other node scores as high, else ""."""
         if placed_on(trace) != self.node:
             return ""
         total = trace.total() if trace.scores else np.zeros(1, np.int64)
@@ -113,7 +121,7 @@ class _Winning(Search):
         return bool((trace.feasible_rows() == self.trial.cluster.nodes.rows[self.node]).any())
 
     def _unseen(self, trace: CycleTrace) -> bool:
-        """Whether it would take the pod, but enough others were found before its turn came."""
+        """Return whether the node is feasible but was not evaluated, since enough other nodes were found before."""
         row = self.trial.cluster.nodes.rows[self.node]
         if trace.looked is None or trace.looked[row]:
             return False
@@ -135,7 +143,7 @@ class _Winning(Search):
             more = plan.and_((step,))
             if (preferred and weighed) or not (node := self._fits(more)):
                 continue
-            preferred |= weighed  # the least weight that does
+            preferred |= weighed  # the smallest sufficient weight
             self._show(more, node)
 
     def _host(self) -> str | None:
@@ -174,7 +182,7 @@ class _Winning(Search):
             yield Step(text, NODE, 3.0, None, changes, nodes=frozenset(ahead))
 
     def _weights(self, trace: CycleTrace) -> Iterator[Step]:
-        """The nearest other weight of each plugin with which the node is ahead of all others."""
+        """Yield, for each plugin, the nearest weight with which the node outscores all others."""
         if not trace.scores:
             return
         rows = trace.feasible_rows()
@@ -191,7 +199,7 @@ class _Winning(Search):
 
 
 def _nearest(lead: Any, slope: Any, weight: int) -> list[int]:
-    """The weights next to `weight`, below and above, at which lead + (w - weight) x slope is positive everywhere."""
+    """Return the weight nearest to `weight` for which lead + (w - weight) x slope is positive for all nodes, if any."""
     if ((slope == 0) & (lead <= 0)).any():
         return []
     low, high = -weight, MAX_WEIGHT

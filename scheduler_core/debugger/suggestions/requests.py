@@ -1,4 +1,4 @@
-"""Asking for less: what fits now, in round numbers that do fit."""
+"""Steps that reduce the pod's requests to round quantities that fit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MI = 1 << 20
 
 
 def free(spot: Spot, resource: str) -> int:
-    """What is left of a resource on the node, nominated pods counted."""
+    """Return the free quantity of a resource on the node, with nominated pods subtracted."""
     nodes = spot.cluster.nodes
     if resource not in nodes.allocatable:
         return 0
@@ -36,7 +36,7 @@ def free(spot: Spot, resource: str) -> int:
 
 
 def short(spot: Spot) -> dict[str, int]:
-    """Resource -> what the node has left of it, of those that the pod asks more of and that its profile minds."""
+    """Return resource -> free quantity, for resources of which the pod requests more and that its profile checks."""
     plugin = next((p for p in parts_of(spot.framework.filter) if isinstance(p, NodeResourcesFit)), None)
     asked = plugin.held_against(spot.pod) if plugin is not None else spot.pod.requests.items()
     lacking = {name: free(spot, name) for name, amount in asked if amount > 0}
@@ -44,7 +44,7 @@ def short(spot: Spot) -> dict[str, int]:
 
 
 def steps(spot: Spot) -> list[Step]:
-    """NodeResourcesFit, in the pod: smaller requests, or another resource where the name is on no node."""
+    """NodeResourcesFit: reduce the pod's requests, or rename a resource that no node has."""
     lacking = short(spot)
     nodes = spot.cluster.nodes
     if len(spot.pods()) + len(spot.ahead()) >= int(nodes.allowed_pods[spot.row]):
@@ -64,7 +64,7 @@ def steps(spot: Spot) -> list[Step]:
 
 
 def _overcommitted(spot: Spot) -> list[str]:
-    """Resources of which more is requested on the node than it has, where that keeps out who asks for anything."""
+    """Return overcommitted resources of the node, in releases where they exclude any pod that requests something."""
     if spot.cluster.release.fit_skips_zero_requests:
         return []
     return [name for name in (CPU, MEMORY, EPHEMERAL) if free(spot, name) < 0]
@@ -118,7 +118,7 @@ def _containers(document: Raw) -> list[Raw]:
 
 
 def _amounts(document: Raw) -> Iterator[Raw]:
-    """Every list of requests and limits in a pod."""
+    """Yield every map of requests and limits in a pod."""
     holders = [container.get("resources") for container in _containers(document)]
     for resources in (*holders, document["spec"].get("resources")):
         for part in ("requests", "limits"):
@@ -160,7 +160,7 @@ def _less(spot: Spot, lacking: dict[str, int]) -> Step:
 
 
 def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
-    """Takes what is too much off the containers that ask for most; the overhead where it is too much itself."""
+    """Reduce the largest requests to what fits. Remove the overhead if it alone is too large."""
     spec = document["spec"]
     overhead = amounts(spec.get("overhead", {}))
     if any(overhead.get(name, 0) > max(left, 0) for name, left in lacking.items()):
@@ -197,7 +197,8 @@ def _own(container: Raw, name: str) -> int:
 
 
 def _set(resources: Raw, name: str, amount: int) -> None:
-    """A container's request; its limit, too, where both have to be the same. A limit alone would count as request."""
+    """Set a container's request, and its limit if both must be equal. A limit without a request would count as
+    request."""
     limits = resources.get("limits", {})
     bound = name in limits and (is_extended(name) or name.startswith("hugepages-"))
     if bound:
@@ -213,7 +214,7 @@ def _set(resources: Raw, name: str, amount: int) -> None:
 
 
 def _round(name: str, amount: int) -> int:
-    """Down to a number that a person would write."""
+    """Round down to a number that a person would write."""
     if name == CPU:
         step = 1 if amount < 100 else 10 if amount < 1000 else 50 if amount < 10_000 else 500
     elif name in (MEMORY, EPHEMERAL):
@@ -236,12 +237,12 @@ def _quantity(name: str, amount: int) -> str:
 
 
 def _told(name: str, amount: int) -> str:
-    """An amount exactly, as a person says it: `0.25` and `2.5` of cpu, `1536Mi`, else the number."""
+    """Format a quantity exactly in readable form: `0.25` and `2.5` for cpu, `1536Mi`, else the number."""
     return f"{amount / 1000:g}" if name == CPU else _quantity(name, amount)
 
 
 def _like(name: str, kept: int, amount: int) -> str:
-    """Another amount in the unit of the one that is kept, so that they compare at sight."""
+    """Format a quantity in the unit of `kept`, so that both are easy to compare."""
     if name == CPU:
         return f"{amount / 1000:g}"
     unit = _quantity(name, kept).lstrip("0123456789")

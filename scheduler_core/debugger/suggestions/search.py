@@ -1,9 +1,9 @@
-"""START HERE: the search for what would let a pod in.
+"""START HERE: the search for suggested fixes of a pod that fits nowhere.
 
-A node that refuses the pod is a target. All that stands in the way there is taken away, a step for each obstacle; the
-cycle is run with these steps; if something else is in the way now, the search goes on from there. What places the pod
-is stripped of every step that is not needed, and shown. Sides are tried apart: the pod alone, its nodes, other pods;
-then together. Bounded by the number of cycles it may run, and by time.
+Each node that rejects the pod is a target. The search takes one step for each obstacle at the target and runs the cycle
+with these steps. If there are new obstacles, it continues with them. It removes unnecessary steps from a set that
+places the pod. It tries the kinds of steps separately (the pod, its nodes, other pods), and then combined. The number
+of cycles and the time are limited.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from scheduler_core.errors import InputError
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 
-MOST = 8  # remedies that are shown
+MOST = 8  # fixes that are shown
 PER_KIND = 3
-DEPTH = 5  # rounds of obstacles behind obstacles
-BREADTH = 5  # ways past the obstacles of one round
-ALTERNATIVES = 4  # steps against one obstacle
+DEPTH = 5  # rounds, each for obstacles that appear after the previous steps
+BREADTH = 5  # combinations of steps per round
+ALTERNATIVES = 4  # steps per obstacle
 RUNS_TIMES_NODES = 600_000  # cycles x nodes; about a second
 LEAST_RUNS, MOST_RUNS = 60, 300
 NANOSECONDS = 1_500_000_000  # by the scheduler's timer
-# The kubelet rejects a pod that breaks these: without the plugin, the pod goes where it cannot run.
+# The kubelet rejects pods that violate these plugins: without the plugin, the pod goes where it cannot run.
 KUBELETS = frozenset(name for name, plugin in REGISTRY.items() if plugin.kubelet_admits)
 _LAST = ("Volume", "Node", "EBS", "GCE", "Azure", "Dynamic")
 
 
 def remedies(simulation: Simulation, pod: str, most: int = MOST, attempt: int = 1) -> list[Remedy]:
-    """What would let a pod in that fits nowhere; the least first. All are proved and minimal.
+    """Return fixes for a pod that fits nowhere, the smallest first. All are verified and minimal.
 
-    `simulation`: the cluster as it was before the cycle (`rewind`); it is left as it is. `pod`: namespace/name.
-    `attempt`: the how many-th it is. Raises InputError for a pod that is not pending then.
+    `simulation`: the cluster before the cycle (`rewind`); it is left unchanged. `pod`: namespace/name. `attempt`:
+    attempt number of the pod. Raises InputError if the pod is not pending then.
     """
     trial = Trial(simulation, pod, attempt)
     nodes = max(len(simulation.cluster.nodes), 1)
@@ -52,14 +52,14 @@ def remedies(simulation: Simulation, pod: str, most: int = MOST, attempt: int = 
 
 
 def shortened(found: list[Remedy], most: int) -> list[Remedy]:
-    """As many of them, in their order; the best of each kind among them."""
+    """Return at most `most` fixes in their order, including the best of each kind."""
     best = {remedy.kind: remedy for remedy in reversed(found)}
     others = [remedy for remedy in found if best[remedy.kind] is not remedy]
     return sorted([*best.values(), *others][:most], key=found.index)
 
 
 class Search:
-    """One pod's search. `budget`: how many cycles it may run."""
+    """The search for one pod. `budget` is the maximum number of cycles."""
 
     def __init__(self, trial: Trial, budget: int) -> None:
         self.trial = trial
@@ -67,8 +67,8 @@ class Search:
         self._timer = trial.simulation.scheduler.timer
         self._end = self._timer() + NANOSECONDS
         self.found: dict[bytes, Remedy] = {}
-        self._elsewhere: set[bytes] = set()  # of those found, the ones made for another node than the pod then goes to
-        self._seen: set[tuple[str, tuple[Step, ...]]] = set()  # at a target
+        self._elsewhere: set[bytes] = set()  # fixes made for a node other than the one the pod then goes to
+        self._seen: set[tuple[str, tuple[Step, ...]]] = set()  # (target, steps) already tried
         self.trace: CycleTrace = trial.run(())
 
     def run(self) -> list[Remedy]:
@@ -100,14 +100,17 @@ class Search:
             self._solve(Plan(), name, kinds, DEPTH, end)
 
     def _over(self, end: int) -> bool:
-        """Whether it has run enough cycles; or had its time, which is twice as long while nothing was found."""
+        """Return whether the limit of cycles or time is reached. The time limit is doubled while nothing is found."""
         late = self._timer() - self._end
         return self.trial.runs >= end or late > (0 if self.found else NANOSECONDS)
 
     # ---- one target
 
     def _past_whole(self, name: str) -> CycleTrace:
-        """The cycle without what rejects the pod as a whole, where there are steps against it: what nodes say then."""
+        """Return the cycle's trace without what rejects the pod as a whole, as far as there are steps against it.
+
+        It has the results of the nodes.
+        """
         plan, trace = Plan(), self.trace
         while (trace.preenqueue or trace.prefilter) is not None and len(plan.steps) < DEPTH:
             _, obstacles = self._obstacles(plan, name) or ("", [])
@@ -121,8 +124,10 @@ class Search:
         return trace
 
     def _obstacles(self, plan: Plan, name: str) -> tuple[str, list[list[Step]]] | None:
-        """(the node where the pod goes, "" if nowhere; the ways past each obstacle at the target). None if the steps
-        cannot be done."""
+        """Return (the node where the pod goes, "" for none; the steps against each obstacle at the target).
+
+        Return None if the steps cannot be applied, or if the target's obstacles are handled by `_past_filters`.
+        """
         seen: list[list[Step]] = []
         placed: list[str] = []
         past: list[CycleTrace] = []
@@ -164,10 +169,11 @@ class Search:
                     continue
                 self._solve(plan.and_(steps), name, kinds, depth - 1, end)
 
-    # ---- what is found
+    # ---- results
 
     def _show(self, plan: Plan, node: str, elsewhere: bool = False) -> None:
-        """Strips a plan of what it does not need. `elsewhere`: the pod goes to another node than it was made for."""
+        """Remove unnecessary steps from a plan and store it. `elsewhere`: the pod goes to a node other than the
+        target."""
         for step in sorted(plan.steps, key=lambda step: -step.cost):
             fewer = plan.without(step)
             if fewer.steps and (other := self._fits(fewer)):
@@ -185,7 +191,7 @@ class Search:
     def _fits(self, plan: Plan) -> str:
         try:
             return self._run(plan.changes(self.trial.document))
-        except InputError:  # its steps do not go together
+        except InputError:  # its steps conflict
             return ""
 
     def _run(self, changes: Sequence[Change]) -> str:
@@ -195,18 +201,18 @@ class Search:
             return ""
 
     def reached(self, trace: CycleTrace) -> str:
-        """The node that the pod goes to, "" if that is not what is looked for."""
+        """Return the node where the pod goes, "" if that is not the goal."""
         return placed_on(trace)
 
     def _past_filters(self, plan: Plan, trace: CycleTrace) -> bool:
-        """Whether nothing stands in the way at the target any more; it is taken care of then."""
+        """Return whether the target has no more obstacles. An override then continues with scores."""
         return False
 
     def _minimal(self, changes: Sequence[Change]) -> bool:
         return not any(self._run([*changes[:i], *changes[i + 1 :]]) for i in range(len(changes)))
 
     def _add(self) -> None:
-        """Another node, of the kinds that take the pod; alone, or with one edit of the pod."""
+        """Try another node of each kind, alone or with one edit of the pod."""
         cluster = self.trial.cluster
         there = add_node.kinds(cluster.nodes.nodes)[:12]
         for like in () if self._over(2 * self.budget) else there:
@@ -222,7 +228,10 @@ class Search:
                 self._solve(Plan((step,)), name, frozenset({POD}), DEPTH, end)
 
     def _configure(self, targets: Sequence[str]) -> None:
-        """The profile without the plugin that refuses; one that kubelet minds, too, only if nothing else helps."""
+        """Try the profile without a plugin that rejects the pod.
+
+        Plugins whose rules the kubelet also enforces are tried only if nothing else helps.
+        """
         trace, pod = self.trace, self.trial.pod
         whole = trace.preenqueue or trace.prefilter
         names = [whole.plugin] if whole is not None else list(trace.verdicts)
@@ -240,8 +249,11 @@ class Search:
                 self._show(plan, node)
 
     def ranked(self) -> list[Remedy]:
-        """The least first, a few of each kind. What was made for another node than the pod then goes to says nothing
-        new where something less takes it there."""
+        """Return the smallest fixes first, a few of each kind.
+
+        Skip a fix made for another node than the pod then goes to, if a smaller one of the same kind leads to that
+        node.
+        """
         ranked = sorted(self.found.values(), key=lambda remedy: (remedy.cost, len(remedy.changes), remedy.text))
         counts: dict[str, int] = {}
         kept: list[Remedy] = []
@@ -255,7 +267,7 @@ class Search:
 
 
 def _combinations(ways: Sequence[Sequence[Step]]) -> Iterator[tuple[Step, ...]]:
-    """A step for each obstacle: the best of each, then with one of them replaced by the next best."""
+    """Yield one step per obstacle: the best ones, then variants with one of them replaced."""
     first = tuple(steps[0] for steps in ways)
     yield first
     others = [

@@ -1,4 +1,4 @@
-"""A step takes one obstacle away: an edit of the pod, or changes to something else."""
+"""Steps: each removes one obstacle by an edit of the pod or by other changes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ Raw = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """`text`: what to do, as a sentence begins. `edit`: of the pod's document, in place; or `changes`. `cost`: how much
-    it takes away from what was meant: 0 for a misspelt word, 10 for a volume. `pods`, `nodes`: what it disturbs."""
+    """One step.
+
+    `text`: what to do, as the beginning of a sentence. `edit` edits the pod's document in place; `changes` apply to
+    other objects. `cost`: how far it departs from the intention, from 0 for a typo to about 10 for a volume. `pods`,
+    `nodes`: the pods and nodes that it disturbs.
+    """
 
     text: str
     kind: str
@@ -32,7 +36,7 @@ class Step:
     pods: frozenset[str] = frozenset()
     nodes: frozenset[str] = frozenset()
 
-    def __eq__(self, other: object) -> bool:  # what is told the same is the same
+    def __eq__(self, other: object) -> bool:  # steps with the same text are equal
         return isinstance(other, Step) and (self.kind, self.text) == (other.kind, other.text)
 
     def __hash__(self) -> int:
@@ -40,9 +44,12 @@ class Step:
 
 
 class Remedy(msgspec.Struct):
-    """One answer. `changes`: as a fork takes them. `disturbs`: {pods, nodes}: others that notice. `node`: where the pod
-    goes with it. `proved`: the cycle was run with it. `gap`: of a node that is to win, its points and the winner's;
-    `tied`: the other nodes as good as it where it has the most. `cost`: what it is ordered by."""
+    """One suggested fix.
+
+    `changes`: in the format of forks. `disturbs`: {pods, nodes}: number of others affected. `node`: where the pod goes.
+    `proved`: whether the cycle was run with it. `gap`: for a given target node, its scores and the winner's; `tied`:
+    the other nodes that share its highest score. `cost`: sort key.
+    """
 
     text: str
     changes: list[Raw]
@@ -57,27 +64,27 @@ class Remedy(msgspec.Struct):
 
 @dataclass
 class Plan:
-    """Some steps together."""
+    """A combination of steps."""
 
     steps: tuple[Step, ...] = ()
     _changes: list[Change] | None = field(default=None, repr=False)
 
     def changes(self, document: Raw) -> list[Change]:
-        """As changes: those of the pod first, one for each part of it that differs."""
+        """Return the plan as changes: first those of the pod, one per part, then the others."""
         if self._changes is None:
             edited = copy.deepcopy(document)
             for step in self.steps:
                 try:
                     if step.edit is not None:
                         step.edit(edited)
-                except (LookupError, TypeError):  # another step took away what this one edits
+                except (LookupError, TypeError):  # another step removed what this one edits
                     raise InputError("remedy", "", f"does not go with the others: {step.text}") from None
             patches = [Change(patch=_patch(document, part)) for part in _parts(difference(document, edited))]
             self._changes = [*patches, *(change for step in self.steps for change in step.changes)]
         return self._changes
 
     def and_(self, steps: Iterable[Step]) -> Plan:
-        """With more steps; each is taken once."""
+        """Return the plan with more steps, each at most once."""
         return Plan((*self.steps, *(step for step in steps if step not in self.steps)))
 
     def without(self, step: Step) -> Plan:
@@ -85,19 +92,19 @@ class Plan:
 
     @property
     def kind(self) -> str:
-        """The most invasive of its steps'."""
+        """The most invasive kind of its steps."""
         return max((step.kind for step in self.steps), key=KINDS.index)
 
     @property
     def cost(self) -> float:
-        """What it takes away, and whom it disturbs."""
+        """Total cost of the steps and of the pods and nodes that they disturb."""
         pods = frozenset[str]().union(*(step.pods for step in self.steps))
         nodes = frozenset[str]().union(*(step.nodes for step in self.steps))
         steps = sum(step.cost for step in self.steps) + 1.5 * (len(self.steps) - 1)
         return float(steps + 3.0 * len(pods) ** 0.75 + len(nodes))
 
     def remedy(self, document: Raw, node: str) -> Remedy:
-        """As it is told, once it is proved to place the pod on `node`."""
+        """Return the fix for a plan that was verified to place the pod on `node`."""
         pods = frozenset[str]().union(*(step.pods for step in self.steps))
         nodes = frozenset[str]().union(*(step.nodes for step in self.steps))
         text = "; and ".join(step.text for step in self.steps)
@@ -107,7 +114,7 @@ class Plan:
 
 
 def difference(old: Any, new: Any) -> Raw:
-    """The merge patch that makes `new` of `old`; lists are replaced whole."""
+    """Return the merge patch from `old` to `new`; lists are replaced as a whole."""
     patch: Raw = {key: None for key in old if key not in new}
     for key, value in new.items():
         if key not in old:
@@ -121,8 +128,10 @@ def difference(old: Any, new: Any) -> Raw:
 
 
 def _parts(patch: Raw) -> list[Raw]:
-    """A patch in parts that make sense alone: a field of spec or metadata each, of affinity a kind each. Containers
-    name the resource claims that they use, so these go together."""
+    """Split a patch into independent parts: one per field of spec or metadata, and one per kind of affinity.
+
+    Containers refer to resource claims, so these stay in one part.
+    """
     parts = []
     spec = patch.get("spec", {})
     if "resourceClaims" in spec:
@@ -144,10 +153,10 @@ def _patch(document: Raw, part: Raw) -> Patch:
 
 
 def patch_of(kind: str, namespace: str, name: str, patch: Raw) -> Change:
-    """A change to some other object."""
+    """Return a patch of another object as a change."""
     return Change(patch=Patch(kind=kind, namespace=namespace, name=name, patch=patch))
 
 
 def cheapest(alternatives: Sequence[Step], most: int) -> list[Step]:
-    """The best of them, each once."""
+    """Return the cheapest alternatives without duplicates, at most `most`."""
     return sorted(dict.fromkeys(alternatives), key=lambda step: step.cost + len(step.pods) + len(step.nodes))[:most]

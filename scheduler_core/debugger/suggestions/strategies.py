@@ -1,4 +1,4 @@
-"""Which steps there are against which plugin's refusal."""
+"""Steps offered for the rejections of each plugin."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ _GENERAL = (*WAYS["NodeResourcesFit"], labels.affinity, pod_constraints.ports)
 
 
 def ways_of(plugin: str) -> tuple[Ways, ...]:
-    """Of a plugin, or of a predicate those of its successor."""
+    """Return the strategies for a plugin. A legacy predicate uses those of its successor."""
     return _GENERAL if plugin == "GeneralPredicates" else WAYS.get(successor(plugin), ())

@@ -1,4 +1,4 @@
-"""Which of the nodes that refuse a pod are worth trying, and in which order."""
+"""Selection and order of the nodes for which the search tries to find fixes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from scheduler_core.debugger.suggestions.node_context import is_ready
 from scheduler_core.debugger.suggestions.what_if import Trial
 
 MOST = 200
-PER_KIND = 2  # of nodes that refuse for the same reasons
-LABELS = 8  # that tell nodes apart
+PER_KIND = 2  # nodes per set of reasons
+LABELS = 8  # maximum number of labels that distinguish kinds of nodes
 
 
 def worth_trying(trial: Trial, trace: CycleTrace) -> list[str]:
-    """The best few of each way to refuse, those with the fewest obstacles first. `trace`: where nodes had their say."""
+    """Return the best few nodes of each kind of rejection, those with the fewest obstacles first.
+
+    `trace` is a cycle in which the nodes were evaluated.
+    """
     names, nodes = trial.cluster.nodes.names, trial.cluster.nodes.nodes
     columns = [v.codes.astype(np.int64) for v in trace.verdicts.values() if v.codes is not None]
     table = np.array(columns, np.int64).reshape(len(columns), len(names))
@@ -34,7 +37,7 @@ def worth_trying(trial: Trial, trace: CycleTrace) -> list[str]:
 
 
 def _wanted_keys(trial: Trial) -> list[str]:
-    """The labels that the pod selects nodes by."""
+    """Return the labels by which the pod selects nodes."""
     spec = trial.pod.pod.spec
     keys = list(spec.node_selector or {})
     node = spec.affinity.node_affinity if spec.affinity else None
@@ -44,7 +47,7 @@ def _wanted_keys(trial: Trial) -> list[str]:
 
 
 def _lacks(trial: Trial) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """What each node lacks, as a share of what is asked."""
+    """Return the missing resources of each node, relative to the requests."""
     nodes, pod = trial.cluster.nodes, trial.pod
     total = np.zeros(len(nodes), np.float64)
     for name, asked in pod.requests.items():

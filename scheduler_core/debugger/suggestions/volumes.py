@@ -1,4 +1,4 @@
-"""Claims, volumes, classes and disks."""
+"""Steps for persistent volume claims, volumes, storage classes and disks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BOUND = {BIND_COMPLETED: "yes"}
 
 
 def claims(spot: Spot) -> Iterator[tuple[int, Volume, str, PersistentVolumeClaim | None]]:
-    """(place in spec.volumes, volume, claim's name, the claim if there is one) of the volumes with a claim."""
+    """Yield (index in spec.volumes, volume, claim's name, the claim or None) for each volume with a claim."""
     for i, volume in enumerate(spot.pod.pod.spec.volumes):
         name = claim_name(spot.pod, volume)
         if name is not None:
@@ -34,7 +34,7 @@ def claims(spot: Spot) -> Iterator[tuple[int, Volume, str, PersistentVolumeClaim
 
 
 def volumes(spot: Spot) -> list[Step]:
-    """All volume plugins: what each claim lacks; at last, the pod without the volumes that are in the way."""
+    """All volume plugins: steps for each claim, and as a last resort the pod without the affected volumes."""
     found: list[Step] = []
     bad: list[int] = []
     for place, volume, name, claim in claims(spot):
@@ -120,7 +120,7 @@ def _claim_steps(
 
 
 def _served_class(spot: Spot) -> StorageClass | None:
-    """A class that makes volumes for pods where they go."""
+    """Return a class that provisions volumes where their pods go."""
     classes = [
         c
         for c in spot.cluster.storage_classes.values()
@@ -137,7 +137,7 @@ def _served_class(spot: Spot) -> StorageClass | None:
 def _created(
     spot: Spot, name: str, like: PersistentVolumeClaim | None, text: str, owned: bool = False
 ) -> Iterator[Step]:
-    """A claim that a class serves, or bound to a volume of its own."""
+    """Yield steps that create a claim: one for a storage class, one bound to a volume."""
     found = _served_class(spot)
     meta: Raw = {"name": name, "namespace": spot.pod.namespace}
     if owned:
@@ -205,7 +205,8 @@ def _raw_volume(name: str, namespace: str, claim: str, size: str, modes: list[st
 
 
 def _classes(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
-    """Another class for a claim that has no volume: the one that was meant, one that serves it, or the class itself."""
+    """Yield steps that change the class of an unbound claim to a similar name or a working class, or create the
+    class."""
     wanted, known = class_of_claim(claim), spot.cluster.storage_classes
     forget = {"volumeName": None} if claim.spec.volume_name else {}
     why = f"class {wanted or '(none)'} of claim {key} does not exist" if wanted not in known else ""
@@ -228,7 +229,7 @@ def _classes(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Ste
 
 
 def _bindings(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[Step]:
-    """A volume for a claim that has none."""
+    """Yield steps that give an unbound claim a volume."""
     if claim.metadata.annotations.get(SELECTED_NODE):
         patch: Raw = {"metadata": {"annotations": {SELECTED_NODE: None}}}
         text = f"claim {key} is being made on {claim.metadata.annotations[SELECTED_NODE]}: let it be made elsewhere"
@@ -248,7 +249,7 @@ def _bindings(spot: Spot, key: str, claim: PersistentVolumeClaim) -> Iterator[St
 
 
 def _reachable(spot: Spot, key: str, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Step]:
-    """A bound volume that this node cannot reach: let it."""
+    """Yield a step that makes a bound volume reachable from this node."""
     zones = {k: spot.labels.get(k) for k in volume.metadata.labels if k.rpartition("/")[2] in ("zone", "region")}
     patch: Raw = {}
     if volume.spec.node_affinity is not None:
@@ -261,7 +262,7 @@ def _reachable(spot: Spot, key: str, claim: PersistentVolumeClaim, volume: Persi
 
 
 def _users(spot: Spot, key: str, claim: PersistentVolumeClaim) -> list[Step]:
-    """Others that use a claim that one pod alone may use."""
+    """Return steps that delete the other users of a ReadWriteOncePod claim."""
     if "ReadWriteOncePod" not in claim.spec.access_modes:
         return []
     users = [
@@ -276,14 +277,14 @@ def _users(spot: Spot, key: str, claim: PersistentVolumeClaim) -> list[Step]:
 
 
 def disk_users(spot: Spot) -> list[Step]:
-    """VolumeRestrictions: pods there that have a disk of this pod's."""
+    """VolumeRestrictions: delete pods on the node that use one of this pod's disks."""
     mine = {k for volume in spot.pod.pod.spec.volumes if (k := disk_key(volume)) is not None}
     users = [pod for pod in spot.pods() if any(disk_key(volume) in mine for volume in pod.pod.spec.volumes)]
     return evict(users)
 
 
 def fewer_volumes(spot: Spot) -> list[Step]:
-    """The limits on attached volumes: delete one, two, three pods with volumes there."""
+    """Limits on attached volumes: delete one to four pods with volumes on the node."""
     there = [pod for pod in spot.cluster.volume_users.on(spot.name) if pod.key != spot.pod.key]
     found: list[Step] = []
     for number in range(1, min(len(there), 4) + 1):

@@ -1,4 +1,4 @@
-"""A pod's cycle, run with changes to the cluster, the pod or the profile; afterwards all is as it was."""
+"""Runs a pod's cycle with changes to the cluster, the pod or the profile, and then reverts them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ Undo = Callable[[], object]
 
 
 class Trial:
-    """`simulation`: the cluster as it was before the cycle (`rewind`). `pod`: the pending pod's namespace/name.
-    `attempt`: the how many-th it is, as ties depend on it. `runs`: how many cycles were run. Raises InputError for a
-    pod that is not pending."""
+    """Dry runs of a pod's cycle with changes.
+
+    `simulation`: the cluster before the cycle (`rewind`). `pod`: the pending pod's namespace/name. `attempt`: its
+    attempt number, which affects the choice between tied nodes. `runs`: number of cycles run so far. Raises InputError
+    if the pod is not pending.
+    """
 
     def __init__(self, simulation: Simulation, pod: str, attempt: int = 1) -> None:
         self.simulation = simulation
@@ -40,8 +43,11 @@ class Trial:
         self.runs = 0
 
     def run(self, changes: Sequence[Change], look: Callable[[CycleTrace, PodInfo], Any] | None = None) -> CycleTrace:
-        """The cycle, up to Permit and without preemption. `look` is called while the changes are in effect and the
-        pod is on no node. Raises InputError for a change that cannot be done."""
+        """Run the cycle up to Permit and without preemption.
+
+        `look` is called while the changes are applied and the pod is on no node. Raises InputError for a change that
+        cannot be applied.
+        """
         undo: list[Undo] = []
         try:
             pod = self._do(changes, undo)
@@ -78,10 +84,10 @@ class Trial:
                 nominator.nominate(self.pod, promised)
         return trace
 
-    # ---- changes, and back
+    # ---- apply and revert
 
     def _do(self, changes: Sequence[Change], undo: list[Undo]) -> PodInfo:
-        """Does the changes; the pod as it is with them."""
+        """Apply the changes and return the changed pod."""
         document = self.document
         others: list[Change] = []
         for change in changes:
@@ -105,7 +111,7 @@ class Trial:
         return (namespace or "default", name) == (self.pod.namespace, self.pod.name)
 
     def _back(self, change: Change) -> Undo:
-        """What undoes a change that is about to be done."""
+        """Return a function that reverts a change. Call this before the change is applied."""
         name, what = change.operation
         scheduler = self.simulation.scheduler
         match name:
@@ -210,5 +216,5 @@ class Trial:
 
 
 def placed_on(trace: CycleTrace) -> str:
-    """The node that a cycle placed the pod on; "" if it did not."""
+    """Return the node on which a cycle placed the pod, "" if it did not."""
     return trace.node if trace.result in ("scheduled", "waiting") else ""
