@@ -1,3 +1,3 @@
-"""The Django project and its one app."""
+"""The Django project and its main app."""
 
-__version__ = "1.0.0"  # the one place that holds the version
+__version__ = "1.0.0"  # The only place that defines the version.

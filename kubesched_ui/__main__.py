@@ -1,4 +1,4 @@
-"""`kubesched`: the commands of the application and of scheduler_core under one name."""
+"""The `kubesched` command: runs the commands of the application and of scheduler_core."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from kubesched_ui import __version__
 
-# Commands of scheduler_core, which need no database. `simulate` is the application's, which reads scenarios as well.
+# Commands of scheduler_core, which need no database. `simulate` belongs to the application because it also reads
+# scenarios.
 CORE = (
     "bench", "diff", "explain", "find", "fork", "provenance", "releases", "remedies", "replay", "replay-time", "state",
     "upgrade",

@@ -1,4 +1,4 @@
-"""The admin: look, search, delete. What was recorded is not for editing."""
+"""The Django admin: list, search and delete. Recorded data is read-only."""
 
 from hashlib import sha256
 from typing import Any
@@ -11,15 +11,15 @@ from django.http import HttpRequest
 
 from kubesched_ui.models import ClusterObject, PodResult, Quota, Run, Scenario
 
-NAME_TRIES, ADDRESS_TRIES = 5, 20  # that may fail a minute; many people may share an address
+NAME_TRIES, ADDRESS_TRIES = 5, 20  # failed logins per minute; many users may share an IP address
 MINUTE = 60
 
 
 class LoginForm(AdminAuthenticationForm):
-    """A password cannot be found by trying: after a few that were wrong, none is looked at for a minute."""
+    """Login form with a rate limit: after several failures, it rejects every password for a minute."""
 
     def clean(self) -> dict[str, Any]:
-        """Raises ValidationError. All web processes count together."""
+        """Raise ValidationError on a wrong password or too many failures. All web processes share the counters."""
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
         name = str(self.cleaned_data.get("username", "")).lower()
         limits = {
@@ -40,7 +40,7 @@ admin.site.login_form = LoginForm
 
 
 class Recorded(admin.ModelAdmin):
-    """Read-only."""
+    """Read-only admin for recorded data."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -83,7 +83,7 @@ class PodResultAdmin(Recorded):
 
 @admin.register(Quota)
 class QuotaAdmin(admin.ModelAdmin):
-    """Limits of a person; what is empty is as in the settings, 0 is without a limit."""
+    """Limits of a user. An empty field uses the value of the settings; 0 means no limit."""
 
     list_display = ["user", "size", "scenarios", "runs", "pods", "running", "days"]
     list_select_related = ["user"]

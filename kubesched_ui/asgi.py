@@ -1,4 +1,4 @@
-"""The ASGI application that Daphne serves: pages and API over HTTP, runs over websockets."""
+"""The ASGI application that Daphne serves: pages and the API over HTTP, runs over websockets."""
 
 import os
 from contextvars import ContextVar
@@ -13,13 +13,14 @@ from django.urls import re_path
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
 django.setup(set_prefix=False)
 
-BODY = "kubesched.body"  # where kubesched_ui/server.py puts a request's body
+BODY = "kubesched.body"  # scope key under which kubesched_ui/server.py passes the request body
 _body: ContextVar[Any] = ContextVar("body", default=None)
 
 
 class Http(ASGIHandler):
-    """Takes a body as the server has it on disk, where it would be read into memory and written to disk again, in the
-    one thread that all connections share."""
+    """Use the body file that the server has already written to disk.
+    Django would read the body into memory and write it to disk again, in the one thread that all connections share.
+    """
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         _body.set(scope.get(BODY))

@@ -1,7 +1,6 @@
-"""Who looks. Whoever lets people in (accounts/) says so for the time of a request; models ask.
-
-Nobody is said to look in workers, in commands and where there are no accounts: everything is seen, and what is made
-has no owner.
+"""The current viewer.
+`accounts` sets it for the duration of a request; model managers read it. There is no viewer in workers, in commands
+or without accounts: then all rows are visible, and new rows have no owner.
 """
 
 from __future__ import annotations
@@ -13,24 +12,24 @@ from typing import Any, Protocol
 
 
 class Viewer(Protocol):
-    """What the models need to know of who looks."""
+    """What the models need to know about the viewer."""
 
     @property
     def owner_id(self) -> int | None:
-        """The user to whom belongs what is made now; None for nobody."""
+        """Return the ID of the user who owns new rows; None for no owner."""
 
     def seen(self, rows: Any) -> Any:
-        """Of a QuerySet those that they may see."""
+        """Return the rows of a QuerySet that the viewer may see."""
 
     def may(self, action: str, thing: Any) -> bool:
-        """Whether they may start something of theirs from a thing, or do with it what its owner may."""
+        """Return whether the viewer may start new work from an object, or do with it what its owner may do."""
 
 
 _viewer: ContextVar[Viewer | None] = ContextVar("viewer", default=None)
 
 
 class By:
-    """Somebody for whom things are made in another process, where all that matters was decided before."""
+    """A viewer for code in another process that creates rows for a user. The permissions have been checked before."""
 
     def __init__(self, owner_id: int | None) -> None:
         self.owner_id = owner_id
@@ -43,30 +42,30 @@ class By:
 
 
 def viewer() -> Viewer | None:
-    """Who looks; None for everything that is no request of a person."""
+    """Return the current viewer; None outside a user's request."""
     return _viewer.get()
 
 
 def owner_id() -> int | None:
-    """The user to whom belongs what is made now. The default of every `owner`."""
+    """Return the ID of the user who owns new rows. This is the default of every `owner` field."""
     found = _viewer.get()
     return found.owner_id if found else None
 
 
 def seen(rows: Any) -> Any:
-    """Of a QuerySet what may be seen by who looks."""
+    """Return the rows of a QuerySet that the current viewer may see."""
     found = _viewer.get()
     return found.seen(rows) if found else rows
 
 
 def sees(model: Any, pk: int | None) -> bool:
-    """Whether who looks may see a row that another one names; there is none of None."""
+    """Return whether the current viewer may see the row with this primary key. Return False if `pk` is None."""
     return pk is not None and (_viewer.get() is None or model.objects.filter(pk=pk).exists())
 
 
 @contextmanager
 def looking(who: Viewer | None) -> Iterator[None]:
-    """`who` looks inside the `with`."""
+    """Make `who` the current viewer inside the `with` block."""
     token = _viewer.set(who)
     try:
         yield

@@ -1,6 +1,5 @@
-"""Typed readers of environment variables, and what the embedded set-up keeps under var/.
-
-Each variable has the prefix KUBESCHED_. Callers name it without the prefix. VARIABLES documents all of them.
+"""Typed readers of environment variables, and the files that the embedded set-up stores under var/.
+Each variable has the prefix KUBESCHED_. Callers pass the name without the prefix. VARIABLES documents all of them.
 """
 
 import os
@@ -15,14 +14,14 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 PREFIX = "KUBESCHED_"
-SECRET_KEY_LENGTH = 50  # characters at least, as Django's own check demands
+SECRET_KEY_LENGTH = 50  # minimum number of characters, as in Django's own check
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
-UNIX_PATH_LIMIT = 100  # sun_path holds 104 bytes on macOS, 108 on Linux
+UNIX_PATH_LIMIT = 100  # sun_path has 104 bytes on macOS and 108 on Linux
 
 
 class Variable(NamedTuple):
-    """A variable: its default, where it depends on something a phrase, and what it sets."""
+    """A variable: its default (a phrase if the default depends on something else) and its meaning."""
 
     default: str
     about: str
@@ -105,8 +104,9 @@ VARIABLES: Mapping[str, Variable] = {
 
 
 def text(name: str, default: str = "") -> str:
-    """Return the variable, or `default` where it is unset or empty. The name without the prefix, which earlier versions
-    used, counts where the variable is not set."""
+    """Return the variable, or `default` if it is unset or empty.
+    If the variable is not set, the name without the prefix is read, which earlier versions used.
+    """
     return raw(name) or default
 
 
@@ -116,7 +116,7 @@ def raw(name: str) -> str | None:
 
 
 def old_names() -> list[str]:
-    """Return the variables that are set by the name without the prefix alone."""
+    """Return the variables that are set only by the name without the prefix."""
     return [name for name in VARIABLES if os.environ.get(name) and PREFIX + name not in os.environ]
 
 
@@ -127,7 +127,7 @@ def table() -> str:
 
 
 def flag(name: str, default: bool = False) -> bool:
-    """A boolean variable. Raises ValueError on anything but 1/0, true/false, yes/no, on/off."""
+    """Return a boolean variable. Raises ValueError on anything but 1/0, true/false, yes/no, on/off."""
     value = raw(name)
     if value is None:
         return default
@@ -137,7 +137,7 @@ def flag(name: str, default: bool = False) -> bool:
 
 
 def number(name: str, default: int) -> int:
-    """An integer variable. Raises ValueError naming the variable."""
+    """Return an integer variable. Raises ValueError with the name of the variable."""
     value = text(name, str(default))
     try:
         return int(value)
@@ -146,12 +146,13 @@ def number(name: str, default: int) -> int:
 
 
 def names(name: str, default: str = "") -> list[str]:
-    """A comma-separated variable as a list without blanks."""
+    """Return a comma-separated variable as a list without blanks and empty parts."""
     return [part.strip() for part in text(name, default).split(",") if part.strip()]
 
 
 def choice(name: str, *choices: str) -> str:
-    """One of these words, the first by default. Raises ValueError naming the variable and the choices."""
+    """Return a variable that must be one of `choices`; the first is the default. Raises ValueError with the name of the
+    variable and the choices."""
     value = text(name, choices[0])
     if value not in choices:
         raise ValueError(f"{PREFIX}{name} must be one of {', '.join(choices)}, not {value!r}")
@@ -159,7 +160,8 @@ def choice(name: str, *choices: str) -> str:
 
 
 def networks(name: str, default: str = "") -> list[str]:
-    """Comma-separated networks, `10.0.0.0/8`, or addresses. Raises ValueError naming the variable."""
+    """Return comma-separated networks such as `10.0.0.0/8`, or addresses. Raises ValueError with the name of the
+    variable."""
     found = names(name, default)
     for network in found:
         try:
@@ -170,12 +172,12 @@ def networks(name: str, default: str = "") -> list[str]:
 
 
 def accounts() -> bool:
-    """Whether people sign in: as ACCOUNTS says, else where HOST is an address that other machines reach."""
+    """Return whether users sign in: the value of ACCOUNTS, or by default whether other machines can reach HOST."""
     return flag("ACCOUNTS", default=not is_loopback(text("HOST", "127.0.0.1")))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens at `host`."""
+    """Return whether only this machine can reach a server that listens on `host`."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -183,8 +185,8 @@ def is_loopback(host: str) -> bool:
 
 
 def openid_connect() -> list[dict[str, Any]]:
-    """The provider that OIDC_ISSUER names, as allauth has it; none where it is unset. Raises ValueError naming what
-    else is needed."""
+    """Return the OpenID Connect provider of OIDC_ISSUER as allauth settings; an empty list if it is unset. Raises
+    ValueError with the name of a missing variable."""
     issuer = text("OIDC_ISSUER")
     if not issuer:
         return []
@@ -196,14 +198,13 @@ def openid_connect() -> list[dict[str, Any]]:
 
 
 def max_upload() -> int:
-    """Bytes of one upload, all files together."""
+    """Return the maximum size of one upload in bytes, all files together."""
     return number("INGEST_MAX_BYTES", 200 * 1024 * 1024)
 
 
 def private_folder(path: Path) -> None:
-    """Makes the folder where everything is kept, for its owner alone: clusters, keys and logs are nobody else's.
-
-    One that others may write to (VAR_DIR=/tmp) is not ours to close.
+    """Create the data folder, readable only by its owner: clusters, keys and logs are private.
+    A folder that belongs to another user, or that all users may write to (VAR_DIR=/tmp), keeps its mode.
     """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.stat()
@@ -211,7 +212,7 @@ def private_folder(path: Path) -> None:
         return
     if found.st_mode & 0o077:
         path.chmod(0o700)
-        for file in path.glob("*.sqlite3*"):  # of a version that left them as they came
+        for file in path.glob("*.sqlite3*"):  # earlier versions used the default mode
             file.chmod(0o600)
 
 
@@ -232,7 +233,7 @@ def warnings() -> list[str]:
 
 
 def check_secret_key(key: str) -> str:
-    """Return `key`. Raises ValueError if it can be guessed."""
+    """Return `key`. Raises ValueError if the key is weak."""
     if len(key) < SECRET_KEY_LENGTH or len(set(key)) < 5 or key.startswith("django-insecure-"):
         raise ValueError(
             f"{PREFIX}SECRET_KEY must be a random text of at least {SECRET_KEY_LENGTH} characters. "
@@ -242,13 +243,14 @@ def check_secret_key(key: str) -> str:
 
 
 def database_url(default: str) -> str:
-    """Return the URL of the database, with DATABASE_PASSWORD quoted in its place. Raises ValueError naming the variable
-    if the URL cannot be read."""
+    """Return the URL of the database, with DATABASE_PASSWORD quoted and inserted. Raises ValueError with the name of
+    the variable if the URL is invalid."""
     return with_password(text("DATABASE_URL", default), "DATABASE_URL", "DATABASE_PASSWORD")
 
 
 def redis_url(default: str) -> str:
-    """Return the URL of Redis, with REDIS_PASSWORD quoted in its place. Raises ValueError naming the variable."""
+    """Return the URL of Redis, with REDIS_PASSWORD quoted and inserted. Raises ValueError with the name of the variable
+    if the URL is invalid."""
     return with_password(text("REDIS_URL", default), "REDIS_URL", "REDIS_PASSWORD")
 
 
@@ -270,8 +272,8 @@ def with_password(url: str, name: str, password_name: str) -> str:
 
 
 def secret_key(var: Path) -> str:
-    """Return SECRET_KEY, else the key kept in `var`, made on first use and readable by its owner only. Raises
-    ValueError if SECRET_KEY can be guessed."""
+    """Return SECRET_KEY, or the key stored in `var`. The first use creates that file, readable only by its owner.
+    Raises ValueError if SECRET_KEY is weak."""
     if given := text("SECRET_KEY"):
         return check_secret_key(given)
     path = var / "secret_key"
@@ -285,7 +287,7 @@ def secret_key(var: Path) -> str:
 
 
 def socket_path(var: Path, name: str = "broker.sock") -> Path:
-    """Return where a process listens: under `var`, or in a private temporary folder if that path is too long."""
+    """Return the path of a unix socket: under `var`, or in a private temporary folder if that path is too long."""
     path = var / name
     if len(str(path)) <= UNIX_PATH_LIMIT:
         return path

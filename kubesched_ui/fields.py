@@ -1,4 +1,4 @@
-"""Columns that hold compressed bytes."""
+"""Model fields that store compressed bytes."""
 
 import zlib
 from typing import Any
@@ -6,21 +6,22 @@ from typing import Any
 import msgspec
 from django.db import models
 
-LEVEL = 1  # a third of level 6's time for a tenth more bytes
+LEVEL = 1  # takes a third of the time of level 6 and produces a tenth more bytes
 
 
 def pack(data: bytes) -> bytes:
-    """Compressed `data`."""
+    """Return `data` compressed."""
     return zlib.compress(data, LEVEL)
 
 
 def unpack(data: bytes | memoryview) -> bytes:
-    """What `pack` was given."""
+    """Decompress the output of `pack`."""
     return zlib.decompress(data)
 
 
 class PackedJSONField(models.BinaryField):
-    """A JSON value stored as compressed text; read and written as Python objects, never searched by the database."""
+    """A JSON value stored as compressed text. Code reads and writes Python objects; the database cannot search the
+    value."""
 
     _pyi_private_set_type: Any
     _pyi_private_get_type: Any

@@ -1,13 +1,13 @@
-"""Some addresses hold a secret: who reads logs is not who was sent a link."""
+"""Redacts secrets in URLs before they are logged."""
 
 from __future__ import annotations
 
 import re
 
-# Those of deploy/nginx.conf.template.
+# The same URLs as in deploy/nginx.conf.template.
 SECRET = re.compile(r"(/(?:shared|account/invitation|rooms|ws/rooms/teach)/)[\w-]{20,}")
 
 
 def hidden(text: str) -> str:
-    """The text with the secrets of addresses left out."""
+    """Return the text with the secrets of its URLs replaced by `...`."""
     return SECRET.sub(r"\1...", text)

@@ -1,4 +1,4 @@
-"""Request checks that hold for pages and API alike, and how answers are compressed."""
+"""Request checks for pages and the API, and compression of responses."""
 
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -12,7 +12,7 @@ from django.utils.cache import patch_vary_headers
 
 from kubesched_ui.origin_check import is_ours
 
-GZIP = 31  # zlib's window bits of a gzip stream
+GZIP = 31  # window bits of zlib for a gzip stream
 PACKED = {"application/zip"}
 READING = {"GET", "HEAD", "OPTIONS"}
 API = "/api/"
@@ -20,9 +20,8 @@ Answer = Callable[[HttpRequest], HttpResponse]
 
 
 def no_nul(get_response: Answer) -> Answer:
-    """No NUL character of an address comes any further: PostgreSQL refuses to look for one.
-
-    Nothing is at an address with one in its path. A page's query is read without, the API refuses it.
+    """Reject or remove NUL characters in URLs: PostgreSQL raises an error on them.
+    A path with a NUL character is not found. In a query, the API rejects the parameter; pages drop the character.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -41,17 +40,16 @@ def no_nul(get_response: Answer) -> Answer:
 
 
 def refused(request: HttpRequest) -> HttpResponse:
-    """Names the parameters with a NUL character, as the API does."""
+    """Return a response with status 422 that names the parameters with a NUL character, in the format of the API."""
     named = [name for name, values in request.GET.lists() if "\0" in name + "".join(map(str, values))]
     problems = [f"{name}: holds a NUL character".replace("\0", "") for name in named]
     return JsonResponse({"error": "; ".join(problems), "fields": problems}, status=422)
 
 
 def same_origin_writes(get_response: Answer) -> Answer:
-    """Refuses writes that another site's page makes a browser send; programs send no Origin and pass.
-
-    The API has no cookies to protect with a CSRF token, but a dashboard on localhost is within reach of every page
-    its user visits.
+    """Refuse writes that a page of another site makes the browser send. Programs send no Origin and pass.
+    The API has no cookies that a CSRF token would protect, but every page that a user visits can reach a server on
+    localhost.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -64,9 +62,8 @@ def same_origin_writes(get_response: Answer) -> Answer:
 
 
 class Compression(GZipMiddleware):
-    """Answers are compressed; one that is sent while it is being made is one stream of gzip from begin to end.
-
-    Django compresses each piece of such an answer for itself: browsers and curl take the first for the whole.
+    """Compress responses. A streamed response becomes one gzip stream.
+    Django compresses each part of a streamed response separately; browsers and curl then read only the first part.
     """
 
     def process_response(self, request: HttpRequest, response: Any) -> HttpResponseBase:
@@ -84,7 +81,8 @@ class Compression(GZipMiddleware):
 
 
 async def compressed(parts: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
-    """The parts as one gzip stream. What goes wrong in making them goes on to who reads: no end is written then."""
+    """Yield the parts as one gzip stream. An exception of `parts` reaches the reader, and the stream then has no
+    end."""
     packing = zlib.compressobj(6, zlib.DEFLATED, GZIP)
     async with aclosing(parts):
         async for part in parts:

@@ -1,7 +1,6 @@
-"""What is stored: scenarios (uploaded clusters) and runs (the scheduler at work on one), with everything recorded.
-
-Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, GroupCycle, PodResult; in time NodeList,
-Moves, Marks.
+"""Stored data: scenarios (uploaded clusters), runs (simulations of a scenario) and everything that a run records.
+Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, GroupCycle, PodResult; with virtual time also
+NodeList, Moves, Marks.
 Scenario 1-n Upgrade n-n Run: a preview of releases.
 """
 
@@ -22,12 +21,13 @@ from kubesched_ui import current_viewer
 from kubesched_ui.fields import PackedJSONField
 from scheduler_core.releases import feature_gates
 
-MAX_RELEASE = 1000  # with all feature gates that there are
+MAX_RELEASE = 1000  # characters; enough for all feature gates
 MAX_NAME = 200
 
 
 def owned(related_name: str) -> models.ForeignKey:
-    """To whom something belongs: whoever made it. What belongs to somebody who is gone stays, for administrators."""
+    """Return a foreign key to the owner: the user who creates the row. Rows of a deleted user stay, for
+    administrators."""
     return models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
@@ -44,8 +44,9 @@ _M = TypeVar("_M", bound=models.Model, covariant=True)
 
 
 class Seen(models.Manager[_M]):
-    """What may be seen by who looks: lists, counts, searches and related rows all come by here. A row that another one
-    names (`run.parent`) does not: `shows_parent`."""
+    """Manager that returns the rows that the current viewer may see: lists, counts, searches and related rows use it.
+    A row that another row references (`run.parent`) does not: use `shows_parent`.
+    """
 
     def get_queryset(self) -> models.QuerySet[_M]:
         return current_viewer.seen(super().get_queryset())
@@ -55,7 +56,8 @@ class ScenarioQuerySet(models.QuerySet["Scenario"]):
     """The list of scenarios."""
 
     def matching(self, text: str = "", origin: str = "") -> ScenarioQuerySet:
-        """Those of this origin, with `text` in name, description or version (any case), or as their number."""
+        """Return the scenarios of this origin with each word of `text` in name, description or version (any case) or as
+        their number."""
         rows = self.filter(origin=origin) if origin else self
         for word in text.replace("\0", "").split():
             found = Q(name__icontains=word) | Q(description__icontains=word) | Q(kubernetes__icontains=word)
@@ -64,7 +66,7 @@ class ScenarioQuerySet(models.QuerySet["Scenario"]):
 
 
 class Complete(Seen.from_queryset(ScenarioQuerySet)):  # type: ignore[misc]
-    """Scenarios but for those of which a part is still to be stored: to everybody they are not there yet."""
+    """Manager of complete scenarios. A scenario is hidden from every user until all its parts are stored."""
 
     def get_queryset(self) -> ScenarioQuerySet:
         found: ScenarioQuerySet = super().get_queryset().filter(storing_at=None)
@@ -72,7 +74,7 @@ class Complete(Seen.from_queryset(ScenarioQuerySet)):  # type: ignore[misc]
 
 
 class Scenario(models.Model):
-    """A cluster as uploaded, written by us as a sample, or edited from another scenario."""
+    """A cluster: uploaded, shipped as a sample, or edited from another scenario."""
 
     class Origin(models.TextChoices):
         UPLOAD = "upload"
@@ -112,11 +114,11 @@ class Scenario(models.Model):
 
     @property
     def shows_parent(self) -> bool:
-        """Whether who looks may see what it was edited from."""
+        """Return whether the viewer may see the scenario from which this one was edited."""
         return current_viewer.sees(Scenario, self.parent_id)
 
     def objects_of(self, kinds: Iterable[str] | None = None) -> Iterator[Any]:
-        """The Kubernetes objects as dicts, in the order they came, of `kinds` only when given."""
+        """Yield the Kubernetes objects as dicts in their original order; only those of `kinds` if given."""
         rows = ClusterObject.objects.filter(scenario=self).order_by("position")
         if kinds is not None:
             rows = rows.filter(kind__in=list(kinds))
@@ -145,15 +147,15 @@ class ClusterObject(models.Model):
 
 
 def is_number(word: str) -> bool:
-    """Whether a word of a search may be the number of a row."""
+    """Return whether a search term may be the number of a row."""
     return word.isascii() and word.isdecimal() and len(word) < 19
 
 
 def silent() -> Q:
-    """Without a sign of life for longer than a run under way can be."""
-    # By the database's clock, which is one for all: those of machines differ, and are set.
+    """Return a condition: no heartbeat for RUN_LOST_AFTER_S."""
+    # All machines share the clock of the database; their own clocks differ and may be changed.
     now, long = Now(), timedelta(seconds=settings.RUN_LOST_AFTER_S)
-    # One from the future is a sign from before the clock was put back: a worker that lives gives another at once.
+    # A heartbeat in the future is from before the clock was set back. A live worker soon writes another one.
     return Q(heartbeat_at=None) | Q(heartbeat_at__lt=now - long) | Q(heartbeat_at__gt=now + long)
 
 
@@ -161,16 +163,16 @@ _W = TypeVar("_W", bound="Work")
 
 
 class WorkQuerySet(models.QuerySet[_W]):
-    """Questions about the life of what workers do, asked and answered in the database so that processes agree."""
+    """State queries and transitions of background work. The database evaluates them, so that processes agree."""
 
     def active(self) -> Self:
-        """What still has something to come."""
+        """Return the queued and running work."""
         return self.filter(state__in=Work.ACTIVE)
 
     def claim(self, number: int, token: str) -> _W | None:
-        """The one of that number, now held by the worker `token`; None when another worker has it or it is over.
-
-        One statement, so of several workers that try at once a single one succeeds.
+        """Give the work with this number to the worker `token` and return it.
+        Return None if another worker holds it or it has ended. This is one statement, so only one of several concurrent
+        workers succeeds.
         """
         now = timezone.now()
         claimed = (
@@ -187,20 +189,20 @@ class WorkQuerySet(models.QuerySet[_W]):
         return self.get(pk=number) if claimed else None
 
     def held(self, work: _W) -> Self:
-        """`work`, if its worker still holds it."""
+        """Return `work` as a QuerySet; empty if its worker no longer holds it."""
         return self.filter(pk=work.pk, worker=work.worker, state=Work.State.RUNNING)
 
     def lost(self) -> Self:
-        """Those whose worker has gone silent."""
+        """Return running work whose worker sends no heartbeats."""
         return self.filter(silent(), state=Work.State.RUNNING)
 
     def forgotten(self) -> Self:
-        """Queued ones that no message has been sent for lately: the broker may have lost it."""
+        """Return queued work without a recent message; the broker may have lost the message."""
         return self.filter(silent(), state=Work.State.QUEUED)
 
 
 class Work(models.Model):
-    """What a worker does in the background: its state, and its life."""
+    """Background work of a worker: its state and its lifecycle."""
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -228,12 +230,12 @@ class Work(models.Model):
 
     @property
     def active(self) -> bool:
-        """Whether there is more to come."""
+        """Return whether the work is queued or running."""
         return self.state in self.ACTIVE
 
     @property
     def stalled(self) -> bool:
-        """Whether it waits for a worker longer than it should; a worker that comes takes it up by itself."""
+        """Return whether the work has waited for a worker longer than expected. The next free worker takes it."""
         long, sign = timedelta(seconds=settings.RUN_LOST_AFTER_S), self.heartbeat_at or self.created_at
         return self.active and abs(timezone.now() - sign) > long
 
@@ -242,8 +244,8 @@ class RunQuerySet(WorkQuerySet["Run"]):
     """The list of runs."""
 
     def matching(self, text: str = "", state: str = "", in_time: bool | None = None) -> RunQuerySet:
-        """Those in this state and of this kind, each word of `text` in name, scenario, release or settings (any case),
-        or as their number."""
+        """Return the runs in this state and mode with each word of `text` in name, scenario, release or settings (any
+        case) or as their number."""
         rows = self.filter(state=state) if state else self
         rows = rows if in_time is None else rows.filter(in_time=in_time)
         for word in text.replace("\0", "").split():
@@ -253,7 +255,7 @@ class RunQuerySet(WorkQuerySet["Run"]):
         return rows
 
     def listed(self) -> RunQuerySet:
-        """With what a list of runs shows of each, and without what is large."""
+        """Load what a list of runs shows, without large columns."""
         return self.select_related("scenario", "owner").defer(
             "node_names",
             "pods",
@@ -271,7 +273,7 @@ class RunQuerySet(WorkQuerySet["Run"]):
 
 
 class Run(Work):
-    """The scheduler at work on a scenario: its settings, its progress, its outcome."""
+    """One simulation of a scenario: its settings, its progress and its outcome."""
 
     class TieBreak(models.TextChoices):
         SEED = "seed"
@@ -320,13 +322,13 @@ class Run(Work):
         help_text="What to take claims for that pods name and the snapshot does not hold.",
     )
     notes = models.JSONField(default=list, blank=True, help_text="What was said of the settings when it was made.")
-    # How it waits (runs/queue.py)
+    # Queue (runs/queue.py)
     lane = models.CharField(
         max_length=5, blank=True, editable=False, help_text="short or long; empty until it is queued."
     )
     low = models.BooleanField(default=False, help_text="Others go first.")
     estimate_s = models.FloatField(null=True, editable=False, help_text="Seconds that it was thought to take.")
-    # Of a fork. Its settings above are those that it has from there on.
+    # Fork. The settings above apply from the fork on.
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks")
     fork_at = models.PositiveIntegerField(null=True, blank=True, help_text="The cycles before are the parent's.")
     fork_t = models.FloatField(null=True, blank=True, help_text="Where it was forked after a second: which.")
@@ -377,42 +379,43 @@ class Run(Work):
 
     @property
     def release_number(self) -> str:
-        """`1.36`: its release without feature gates."""
+        """Return the release without feature gates, such as `1.36`."""
         return self.release.partition(" ")[0]
 
     @property
     def feature_gates(self) -> dict[str, bool]:
-        """Those that are not as in the release by default."""
+        """Return the feature gates that differ from the defaults of the release."""
         return feature_gates.parse(self.release.partition(" ")[2])
 
     @property
     def title(self) -> str:
-        """Its name, or its number where it has none."""
+        """Return the name, or the number of the run if it has no name."""
         return self.name or f"Run {self.pk}"
 
     @property
     def differs(self) -> list[str]:
-        """What sets it apart from a run with default settings."""
+        """Return the differences from a run with default settings."""
         return self.summary.splitlines()
 
     @property
     def is_fork(self) -> bool:
-        """Whether it goes on from another run, which may be gone by now."""
+        """Return whether this run is a fork. Its parent may be deleted."""
         return self.fork_at is not None
 
     @property
     def shows_parent(self) -> bool:
-        """Whether who looks may see the run that it goes on from."""
+        """Return whether the viewer may see the run from which this one was forked."""
         return current_viewer.sees(Run, self.parent_id)
 
     @property
     def adopts(self) -> bool:
-        """Whether its beginning is its parent's; else it is played from its own."""
+        """Return whether the run copies its beginning from its parent. Otherwise it is simulated from its own
+        inputs."""
         return self.is_fork and not self.imported
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds until done at the present pace; None before there is one."""
+        """Return the estimated seconds until the run is done at the current rate; None if no rate is known."""
         if self.state != self.State.RUNNING or not self.pods_per_s:
             return None
         if self.in_time:
@@ -423,19 +426,19 @@ class Run(Work):
         return round((self.cycles_total - self.cycles_done) / self.pods_per_s, 1)
 
     def nodes_at(self, version: int) -> list[str]:
-        """The nodes in the order of the rows of cycles with this `nodes_version`."""
+        """Return the node names in the row order of cycles with this `nodes_version`."""
         if not version:
             return self.node_names or []
         return self.node_lists.get(version=version).names
 
     @property
     def url(self) -> str:
-        """The run in the API."""
+        """Return the URL of the run in the API."""
         return reverse("api:run", args=[self.pk])
 
     @property
     def ws_url(self) -> str:
-        """The run's websocket."""
+        """Return the URL of the websocket of the run."""
         return f"/ws/runs/{self.pk}"
 
 
@@ -444,9 +447,9 @@ class UpgradeQuerySet(WorkQuerySet["Upgrade"]):
 
 
 class Upgrade(Work):
-    """A preview: what other releases would do with a scenario, and which of their changes do it.
-
-    `steps`: from each release to the next, as the core's debugger/compare/upgrade.py tells them, one after the other.
+    """An upgrade preview: what other releases would do with a scenario, and which of their changes cause the
+    differences.
+    `steps`: one per pair of consecutive releases, as returned by debugger/compare/upgrade.py of the core.
     """
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="upgrades")
@@ -468,11 +471,12 @@ class Upgrade(Work):
 
     @property
     def stalled(self) -> bool:
-        """As of any work; while its runs are under way it waits for them, not for a worker."""
+        """Return whether the preview has waited for a worker too long. It does not count as stalled while its runs are
+        active."""
         return super().stalled and not self.runs.active().exists()
 
     def run_of(self) -> dict[str, Run]:
-        """Release -> its run, of those that are there still."""
+        """Return release -> run, without deleted runs."""
         found = {run.release_number: run for run in self.runs.listed()}
         return {release: found[release] for release in self.releases if release in found}
 
@@ -496,7 +500,8 @@ class EventBlock(models.Model):
 
 
 class Cycle(models.Model):
-    """One scheduling cycle as recorded: every plugin's verdict and score on every node, in the core's own encoding."""
+    """One recorded scheduling cycle: the verdict and score of every plugin on every node, in the encoding of the
+    core."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cycles")
     number = models.PositiveIntegerField(help_text="1, 2, ... within the run")
@@ -514,12 +519,12 @@ class Cycle(models.Model):
 
     @property
     def nodes(self) -> list[str]:
-        """The nodes in the order of its rows."""
+        """Return the node names in row order."""
         return self.run.nodes_at(self.nodes_version)
 
 
 class GroupCycle(models.Model):
-    """The cycle of a pod group, whose members' cycles are `first` to `last`: what became of it as a whole."""
+    """The cycle of a pod group and its outcome. The cycles of its members have the numbers `first` to `last`."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="group_cycles")
     first = models.PositiveIntegerField(help_text="The number of its first member's cycle.")
@@ -543,7 +548,7 @@ class GroupCycle(models.Model):
 
 
 class RecordingBlock(models.Model):
-    """What the debugger asks, a batch of it in the core's own encoding (scheduler_core.debugger.recording)."""
+    """A batch of debugger data in the encoding of the core (scheduler_core.debugger.recording)."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="recording_blocks")
     part = models.CharField(max_length=7, help_text="moves, facts or objects")
@@ -557,9 +562,9 @@ class RecordingBlock(models.Model):
 
 
 class Breakpoint(models.Model):
-    """Where playing stops: an expression over a cycle (docs/debugger.md, Find) with a name."""
+    """A breakpoint: a named expression over a cycle (docs/debugger.md, Find). Playback stops where it matches."""
 
-    MOST = 50  # of a run
+    MOST = 50  # per run
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="breakpoints")
     name = models.CharField(max_length=MAX_NAME)
@@ -571,7 +576,7 @@ class Breakpoint(models.Model):
 
 
 class NodeList(models.Model):
-    """The nodes of a run in time after they changed, in row order; version 0 is the run's `node_names`."""
+    """The nodes of a run with virtual time after a change, in row order. Version 0 is `node_names` of the run."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="node_lists")
     version = models.PositiveIntegerField()
@@ -582,7 +587,8 @@ class NodeList(models.Model):
 
 
 class Moves(models.Model):
-    """Which pod came into which lane when, a batch of a run in time, in columns (event_log/queue_sizes.py)."""
+    """A batch of pod moves between queues, with their times, of a run with virtual time, in columns
+    (event_log/queue_sizes.py)."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="moves")
     first_seq = models.PositiveBigIntegerField()
@@ -594,7 +600,7 @@ class Moves(models.Model):
 
 
 class Marks(models.Model):
-    """A batch of what the track of events of a run in time shows: nodes that change, evictions, steps ..."""
+    """A batch of events of a run with virtual time for the timeline: node changes, evictions, steps and more."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="marks")
     first_seq = models.PositiveBigIntegerField()
@@ -613,7 +619,7 @@ class PodResultQuerySet(models.QuerySet["PodResult"]):
     def matching(
         self, text: str = "", result: str | None = None, node: str | None = None, namespace: str | None = None
     ) -> PodResultQuerySet:
-        """Rows with these values, and `text` in namespace/name, node or message (any case)."""
+        """Return the rows with these values and with `text` in namespace/name, node or message (any case)."""
         wanted = {"result": result, "node": node, "namespace": namespace}
         rows = self.filter(**{name: value for name, value in wanted.items() if value})
         if text:
@@ -625,7 +631,7 @@ class PodResultQuerySet(models.QuerySet["PodResult"]):
 
 
 class PodResult(models.Model):
-    """The outcome for one pod, as the table of a run shows, sorts and filters it."""
+    """The outcome for one pod. The table of a run shows, sorts and filters these rows."""
 
     class Result(models.TextChoices):
         SCHEDULED = "scheduled"
@@ -671,7 +677,8 @@ class PodResult(models.Model):
 
 
 class Quota(models.Model):
-    """Limits of one user that replace the settings' (housekeeping/quota_settings.py). Null: the setting's; 0: none."""
+    """Limits of one user that replace those of the settings (housekeeping/quota_settings.py). Null: as in the settings;
+    0: no limit."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quota")
     size = models.PositiveBigIntegerField("bytes", null=True, blank=True, help_text="Stored, of scenarios and runs.")
@@ -686,7 +693,7 @@ class Quota(models.Model):
 
 
 class Retention(models.Model):
-    """Since when things are deleted after so many days: nothing goes before its page has told the date for a while."""
+    """Start of a retention period. Pages show the deletion date of an object for some time before it is deleted."""
 
     owner = models.PositiveBigIntegerField(unique=True, help_text="The user's number; 0: of all without days.")
     days = models.PositiveIntegerField()

@@ -1,4 +1,5 @@
-"""Whose pages may write and listen: our own, by scheme, name and port, and those that a setting names."""
+"""Origins that may send writes and open websockets: the server's own origin (scheme, host, port) and those of a
+setting."""
 
 from collections.abc import Awaitable, Callable
 from fnmatch import fnmatchcase
@@ -12,10 +13,11 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
 def is_ours(origin: str, scheme: str, host: str) -> bool:
-    """Whether a request's Origin is that of its own address, or one of CSRF_TRUSTED_ORIGINS (`https://*.example.com`).
-
-    `scheme`: http or https. `host`: the request's Host, port included. The texts are compared as they are: browsers
-    write both alike, and nothing is there to be parsed wrongly.
+    """Return whether an Origin is that of the requested server, or is in CSRF_TRUSTED_ORIGINS
+    (`https://*.example.com`).
+    `scheme`: http or https. `host`: the Host header with its port. The values are compared as text: browsers write both
+    in
+    the same form, and no parser can misread them.
     """
     if origin.lower() == f"{scheme}://{host}".lower():
         return True
@@ -23,9 +25,9 @@ def is_ours(origin: str, scheme: str, host: str) -> bool:
 
 
 class OwnPages:
-    """Websockets for our own pages, and for programs, which send no Origin.
-
-    The host must be among ALLOWED_HOSTS: else the name of another site that was pointed here (DNS rebinding) would do.
+    """Accept websockets from the server's own pages, and from programs, which send no Origin.
+    The host must be in ALLOWED_HOSTS. Otherwise a foreign domain that resolves to this server (DNS rebinding) would
+    pass.
     """
 
     def __init__(self, application: Application) -> None:
@@ -36,7 +38,7 @@ class OwnPages:
 
 
 def welcome(scope: dict[str, Any]) -> bool:
-    """Whether a websocket has no Origin, or the one of its host, which is ours."""
+    """Return whether a websocket request has no Origin, or the Origin of an allowed host."""
     headers = {name.lower(): value.decode("latin1") for name, value in scope["headers"]}
     host, origin = headers.get(b"host", ""), headers.get(b"origin")
     if origin is None:
@@ -46,7 +48,8 @@ def welcome(scope: dict[str, Any]) -> bool:
 
 
 def is_secure(scope: dict[str, Any], headers: dict[bytes, str]) -> bool:
-    """As Django's `request.is_secure`: by the connection, or as the proxy in front says where BEHIND_TLS is set."""
+    """Return whether the connection is encrypted, as Django's `request.is_secure` does: by its scheme, or by the header
+    of the proxy if BEHIND_TLS is set."""
     if settings.SECURE_PROXY_SSL_HEADER:
         name, secure = settings.SECURE_PROXY_SSL_HEADER
         said = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower().encode())

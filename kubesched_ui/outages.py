@@ -1,4 +1,4 @@
-"""Trouble that passes by itself or that an operator ends: a database that is locked, away or full, a full disk."""
+"""Temporary failures: a locked, unreachable or full database, and a full disk."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from django.db import InterfaceError, InternalError, OperationalError
 
 
 class Trouble(NamedTuple):
-    """`said`: in plain words, a sentence or two. `retry_after`: seconds after which it makes sense to try again."""
+    """`said`: the message for users, one or two sentences. `retry_after`: seconds until a new attempt makes sense."""
 
     said: str
     retry_after: int
 
 
 class Troubled(Exception):
-    """Raised where we know the trouble ourselves."""
+    """Raised by code that detects a failure itself."""
 
     def __init__(self, trouble: Trouble) -> None:
         super().__init__(trouble.said)
@@ -28,7 +28,7 @@ LOCKED = Trouble("The database is busy with other writes, and nothing was change
 READ_ONLY = Trouble("The database can only be read at present, so nothing was changed.", 60)
 AWAY = Trouble("The database cannot be reached at present. Try again in a moment; what was recorded is safe.", 10)
 
-# What SQLite and PostgreSQL say -> what it means.
+# Part of a message of SQLite or PostgreSQL -> its meaning.
 WORDS = {
     "disk is full": FULL,
     "disk full": FULL,
@@ -47,21 +47,21 @@ WORDS = {
     "unable to open": AWAY,
     "disk i/o error": AWAY,
 }
-# What a database in trouble raises; PostgreSQL calls it an internal error that it can only be read.
+# Exceptions of a failing database. PostgreSQL reports a read-only database as an internal error.
 DATABASE = (OperationalError, InterfaceError, InternalError)
 CODES = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
 
 
 def trouble_of(error: BaseException | None) -> Trouble | None:
-    """The trouble that an exception stands for, or one that it was raised from; None where something else broke."""
-    for _ in range(10):  # an upload's reader hands its own on, several deep
+    """Return the failure behind an exception or one of its causes; None for any other error."""
+    for _ in range(10):  # the process that reads an upload wraps its exceptions several times
         if error is None:
             return None
         if isinstance(error, Troubled):
             return error.trouble
         if isinstance(error, OSError) and error.errno in CODES:
             return CODES[error.errno]
-        # The API's schemas read rows as they answer, and keep only the words of what goes wrong then.
+        # The schemas of the API read rows during serialization and keep only the message of an error.
         if isinstance(error, DATABASE) or "attribute: OperationalError" in str(error):
             text = str(error).lower()
             if found := next((trouble for words, trouble in WORDS.items() if words in text), None):

@@ -1,4 +1,4 @@
-"""Where files that are not Python are, and where state goes: in a checkout and in an installed package."""
+"""Paths of resources (files that are not Python) and of state, in a checkout and in an installed package."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,8 @@ RESOURCES = PACKAGE / "resources" if INSTALLED else BASE_DIR  # templates/, stat
 
 
 def default_data_folder() -> Path:
-    """Return var/ of the checkout; of an installed package, the user's data folder by the XDG specification."""
+    """Return var/ of the checkout. For an installed package, return the data folder of the user by the XDG
+    specification."""
     if not INSTALLED:
         return BASE_DIR / "var"
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "kubesched"

@@ -1,4 +1,4 @@
-"""Bodies of requests on disk: large ones are bounded, all of them together."""
+"""Request bodies on disk, with limits for the number and the total size of large ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MB = 1024 * 1024
 
 
 class Room:
-    """What large bodies may take of the disk together. They end in other threads than they begin."""
+    """Disk budget of large request bodies. A body may end in another thread than the one in which it began."""
 
     large = MB
     most = env.number("UPLOADS_AT_ONCE", 40)
@@ -26,11 +26,12 @@ class Room:
         self._lock = threading.Lock()
 
     def take(self, more: int, new: bool) -> str:
-        """Takes room for so many bytes more; why there is none, else ""."""
+        """Reserve `more` bytes. Return "" or the reason for a refusal."""
         with self._lock:
             if self.bodies + new > self.most or self.bytes + more > self.most_bytes:
                 return "Too many uploads arrive at present. Try again in a moment."
-            if shutil.disk_usage(tempfile.gettempdir()).free - 2 * more < self.left_free:  # the application copies it
+            # the application copies the body
+            if shutil.disk_usage(tempfile.gettempdir()).free - 2 * more < self.left_free:
                 return "The disk is nearly full: no upload is taken until there is room again."
             self.bodies += new
             self.bytes += more
@@ -46,7 +47,7 @@ ROOM = Room()
 
 
 class Body:
-    """A request's body: a file that has room of its own until it is closed."""
+    """A request body: a file that reserves disk space until it is closed."""
 
     def __init__(self, length: int | None) -> None:
         self.taken = 0
@@ -54,7 +55,7 @@ class Body:
         self._file: Any = io.BytesIO() if short else tempfile.TemporaryFile()  # noqa: SIM115
 
     def fits(self, size: int) -> str:
-        """Takes room until it may have `size` bytes; why there is none, else ""."""
+        """Reserve disk space for a total of `size` bytes. Return "" or the reason for a refusal."""
         if size <= max(self.taken, ROOM.large):
             return ""
         why = ROOM.take(size - self.taken, new=not self.taken)

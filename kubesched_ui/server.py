@@ -2,12 +2,12 @@
 
 This server adds to Daphne:
 
-* Backpressure. `send` of a websocket message, or of a part of a streamed response, returns when the transport has room
-  again (Twisted's push producers). A response whose client reads nothing for READER_S is aborted. A websocket client
-  that does not answer a ping is disconnected; it resumes with `since`.
+* Backpressure. `send` of a websocket message, or of a part of a streamed response, returns when the transport accepts
+  more data (push producers of Twisted). A response whose client reads nothing for READER_S is aborted. A websocket
+  client that does not answer a ping is disconnected; it resumes with `since`.
 * Limits for request bodies. Daphne writes the whole body to disk before it calls the application. This server discards
-  what exceeds the largest upload and answers 413. It limits the number and the total size of large bodies and answers
-  503 above that. Our application gets the body as the file on disk.
+  the part that exceeds the largest upload and answers 413. It limits the number and the total size of large bodies and
+  answers 503 above that. The application of this project gets the body as the file on disk.
 * Fairness. The server opens one websocket per iteration of the event loop, so pages are served while many connect.
 * A graceful stop (runtime/graceful_shutdown.py), and an access log without secrets.
 """
@@ -48,12 +48,12 @@ PING_EVERY_S, PONG_S = 40, 35  # The pong comes before the next ping; proxies cl
 FILES = 65_536
 SOCKETS = Turns(1)
 READER_S = 60
-LARGE = 1024  # Bytes of a message that is worth compressing.
+LARGE = 1024  # Smallest size in bytes of a message that is compressed.
 
 
 @implementer(IPushProducer)
 class Gate:
-    """A producer whose `open` event is set while the transport has room."""
+    """A producer whose `open` event is set while the transport accepts data."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
@@ -74,11 +74,11 @@ class Request(WebRequest):
 
     limit = env.max_upload() + 1024 * 1024  # A form is a little larger than its files.
     received = 0
-    length = 0  # As announced.
+    length = 0  # From the Content-Length header.
     no_room = ""
     started = False  # Whether the response has started.
-    gate: Gate | None = None  # Of a streamed response.
-    turn: asyncio.Future[None] | None = None  # Of a request that becomes a websocket.
+    gate: Gate | None = None  # For a streamed response.
+    turn: asyncio.Future[None] | None = None  # For a request that becomes a websocket.
     arriving: set[Any] = set()  # Requests of all connections that have not arrived completely.
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -241,17 +241,19 @@ class Server(daphne.Server):
             super().log_action(protocol, action, details | {"path": path})
 
     def before_part(self, protocol: Any, more: bool) -> None:
-        """An answer in parts waits for who reads it; else an export would pile up here."""
+        """Register a producer for a streamed response, so that its parts do not fill the memory faster than the client
+        reads."""
         if more and protocol.gate is None and protocol in self.connections and protocol.channel is not None:
             protocol.gate = Gate()
             protocol.registerProducer(protocol.gate, True)
         elif not more and protocol.gate is not None:
             protocol.gate.open.set()
-            if protocol.channel is not None:  # else its reader is gone
+            if protocol.channel is not None:  # otherwise the client has gone
                 protocol.unregisterProducer()
 
     async def taken(self, protocol: Any) -> None:
-        """Until there is room for the next part; who takes nothing for so long keeps what makes it from others."""
+        """Wait until the transport accepts the next part. Abort a client that reads nothing for READER_S, because it
+        blocks the worker that produces the response."""
         try:
             await asyncio.wait_for(protocol.gate.open.wait(), READER_S)
         except TimeoutError:
@@ -276,15 +278,17 @@ class Server(daphne.Server):
             threading.Thread(target=get_ready, daemon=True).start()
 
     def kill_all_applications(self) -> defer.Deferred[Any]:
-        """Asked before the reactor stops, which waits: what is under way gets DRAIN_S to come to its end."""
+        """Give active requests DRAIN_S to finish. Daphne calls this before the reactor stops, and the reactor waits for
+        it."""
         draining = drain(self, getattr(self, "ports", ()), env.number("DRAIN_S", 3))
         drained = defer.Deferred.fromFuture(asyncio.ensure_future(draining))
         return drained.addBoth(lambda _: super(Server, self).kill_all_applications())
 
 
 def get_ready() -> None:
-    """Loads what the first page needs. What is in memory by then stays, so it is no more looked through for garbage:
-    with it, that would stop everything for a fifth of a second time and again."""
+    """Load what the first page needs, then exclude all loaded objects from garbage collection.
+    A full collection of these objects would repeatedly stop the process for a fifth of a second.
+    """
     try:
         get_resolver().url_patterns  # noqa: B018
     finally:
@@ -293,7 +297,8 @@ def get_ready() -> None:
 
 
 def allow_files() -> None:
-    """As many sockets as the system lets us have; many systems begin with 1,024 files."""
+    """Raise the limit of open files to the system's maximum, at most FILES. Many systems start with a limit of
+    1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < (most := min(hard, FILES) if hard > 0 else FILES):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
@@ -303,7 +308,7 @@ OURS = "kubesched_ui.asgi:application"
 
 
 def listens_at(args: Sequence[str]) -> None:
-    """Whether people sign in is by the address that is really listened at, unless HOST or ACCOUNTS say otherwise."""
+    """Set HOST from `--bind` unless it is set: it decides whether users sign in (unless ACCOUNTS does)."""
     hosts = [after for option, after in pairwise(args) if option in ("-b", "--bind")]
     if hosts and not env.text("HOST"):
         os.environ["KUBESCHED_HOST"] = hosts[-1]
@@ -313,9 +318,9 @@ class CommandLine(CommandLineInterface):
     server_class = Server
 
     def run(self, args: Sequence[str]) -> None:
-        """Serves until told to stop. Our own pages find their static files gathered."""
+        """Serve until the process is stopped. For the application of this project, collect the static files first."""
         if OURS in args:
-            gc.disable()  # what is loaded stays
+            gc.disable()  # objects that are loaded now stay in memory
             listens_at(args)
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
             django.setup()
@@ -328,7 +333,7 @@ class CommandLine(CommandLineInterface):
             static_files.collect()
             Server.hands_over = True
             if settings.LOG_FORMAT == "json":
-                args = ["-v", "0", *args]  # without Daphne's own line a request, which is not JSON; ours is logged
+                args = ["-v", "0", *args]  # Daphne's request lines are not JSON; observability logs the requests
         allow_files()
         super().run(args)
 

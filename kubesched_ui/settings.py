@@ -1,4 +1,4 @@
-"""Settings. Every decision is one environment variable; with none set, the embedded set-up under var/ is used."""
+"""Django settings. Each option is one environment variable. Without any, the embedded set-up under var/ is used."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ if env.flag("BEHIND_TLS"):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_HSTS_SECONDS = 3600
-# The proxy redirects to https; subdomains and preload lists are not this application's to decide.
+# The proxy redirects to https. Subdomains and preload lists are decisions of the operator.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 
 INSTALLED_APPS = [
@@ -36,7 +36,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django.contrib.staticfiles",
     "channels",
-    "ninja",  # serves the API documentation's own assets instead of a CDN's
+    "ninja",  # serves the assets of the API documentation locally instead of from a CDN
     "kubesched_ui",
     "kubesched_ui.accounts",
     "kubesched_ui.live_classes",
@@ -46,7 +46,7 @@ MIDDLEWARE = [
     "kubesched_ui.observability.middleware.watched",
     "kubesched_ui.middleware.no_nul",
     "django.middleware.security.SecurityMiddleware",
-    "kubesched_ui.static_files.StaticFiles",  # before what only pages need to be told
+    "kubesched_ui.static_files.StaticFiles",  # before the middleware that only pages need
     "csp.middleware.CSPMiddleware",
     "kubesched_ui.middleware.Compression",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -56,9 +56,9 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "kubesched_ui.offload.middleware.offload",  # the last: what refuses a request came before
+    "kubesched_ui.offload.middleware.offload",  # the last one: all checks that refuse a request run before it
 ]
-# With accounts people sign in (docs/accounts.md). Without, nothing of this is even imported.
+# With accounts, users sign in (docs/accounts.md). Without accounts, these modules are not imported.
 ACCOUNTS = env.accounts()
 ACCOUNTS_APPS = ["allauth", "allauth.account", "allauth.socialaccount"]
 ACCOUNTS_APPS += ["allauth.socialaccount.providers.openid_connect"]
@@ -66,10 +66,10 @@ ACCOUNTS_MIDDLEWARE = ["allauth.account.middleware.AccountMiddleware", "kubesche
 if ACCOUNTS:
     INSTALLED_APPS += ACCOUNTS_APPS
     MIDDLEWARE += ACCOUNTS_MIDDLEWARE
-REGISTER = env.choice("REGISTER", "invite", "open", "oidc")  # who may make an account
-PROXIES = env.number("PROXIES", 0)  # in front of us, whose X-Forwarded-For is believed
+REGISTER = env.choice("REGISTER", "invite", "open", "oidc")  # who may create an account
+PROXIES = env.number("PROXIES", 0)  # number of proxies in front, whose X-Forwarded-For is trusted
 AUDIT_DAYS = env.number("AUDIT_DAYS", 365)
-AUDIT_ENTRIES = 200_000  # kept of the audit log at most
+AUDIT_ENTRIES = 200_000  # maximum number of audit log entries
 LOGIN_URL, LOGIN_REDIRECT_URL = "account_login", "home"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -78,7 +78,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ACCOUNT_ADAPTER = "kubesched_ui.accounts.adapters.Accounts"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"  # no mail is sent: who lost a password asks an administrator
+ACCOUNT_EMAIL_VERIFICATION = "none"  # no e-mail is sent: an administrator resets passwords
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/m/ip,5/m/key", "signup": "20/m/ip"}
@@ -106,14 +106,14 @@ TEMPLATES = [
 
 DATABASES = {"default": dj_database_url.parse(env.database_url(f"sqlite:///{VAR_DIR / 'kubesched.sqlite3'}"))}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    # Writers queue up instead of failing (IMMEDIATE), readers are never blocked by a writer (WAL).
+    # Writers wait for each other instead of failing (IMMEDIATE), and do not block readers (WAL).
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA journal_size_limit=67108864;",
     }
 else:
-    # Nobody waits for ever for a server that is gone, or a lock that somebody keeps. DATABASE_URL may say otherwise.
+    # Bound the wait for an unreachable server or a held lock. DATABASE_URL may override these options.
     gone = {"connect_timeout": 5, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 3}
     given = DATABASES["default"].setdefault("OPTIONS", {})
     DATABASES["default"]["OPTIONS"] = gone | {"options": "-c lock_timeout=20s"} | given
@@ -125,11 +125,12 @@ REDIS_URL = env.redis_url(f"unix://{BROKER_SOCKET}")
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        # No socket timeout: a websocket may stay idle for hours. Notices are short-lived (websockets/subscriber.py).
+        # No socket timeout: a websocket may stay idle for hours. Notifications are short-lived
+        # (websockets/subscriber.py).
         "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "capacity": 20, "expiry": 10},
     }
 }
-# Short-lived things that all processes share, on the same server (kubesched_ui/runtime/cache_backend.py).
+# Short-lived data that all processes share, on the same server (kubesched_ui/runtime/cache_backend.py).
 CACHES = {
     "default": {
         "BACKEND": "kubesched_ui.runtime.cache_backend.SharedCache",
@@ -141,14 +142,14 @@ CACHES = {
 CELERY_BROKER_URL = (
     f"redis+socket://{REDIS_URL.removeprefix('unix://')}" if REDIS_URL.startswith("unix://") else REDIS_URL
 )
-# A queue for each lane of runs (kubesched_ui/runs/queue.py); what is in none of them may take long.
+# One queue for short and one for long runs (kubesched_ui/runs/queue.py). Tasks without a route may take long.
 CELERY_TASK_DEFAULT_QUEUE = "long"
 CELERY_TASK_ROUTES = {"kubesched.take_short": {"queue": "short"}, "kubesched.explain_upgrade": {"queue": "upgrades"}}
-CELERY_TASK_IGNORE_RESULT = True  # the database holds the result
+CELERY_TASK_IGNORE_RESULT = True  # results are in the database
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_MAX_MEMORY_PER_CHILD = 1_000_000  # kB; a child above it is replaced after its task
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 1_000_000  # kB; a larger child process is replaced after its task
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
@@ -156,48 +157,51 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "inte
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5, "retry_on_timeout": True}
 
 # Runs
-RUN_LOST_AFTER_S = env.number("RUN_LOST_AFTER_S", 10)  # a running run without a heartbeat so long lost its worker
+# seconds without a heartbeat after which the worker of a run counts as lost
+RUN_LOST_AFTER_S = env.number("RUN_LOST_AFTER_S", 10)
 RUN_HEARTBEAT_S = RUN_LOST_AFTER_S / 5
 RUN_SWEEP_EVERY_S = RUN_LOST_AFTER_S / 2
-RUN_MAX_STARTS = 5  # a run that so many workers died of is given up
-RUN_SHORT_SECONDS = env.number("RUN_SHORT_SECONDS", 10)  # what is thought to take no longer has workers of its own
-RUN_SHORT_GRACE = 3  # so many times that; a run that is not over then goes on among the long ones
-RUN_TIME_LIMIT_S = env.number("RUN_TIME_LIMIT_S", 3600)  # of any run
-RUN_SHORT_SLOTS = env.number("RUN_SHORT_SLOTS", max(1, (os.cpu_count() or 1) - 1))  # at once, of `make run`'s workers
+RUN_MAX_STARTS = 5  # a run fails after this many workers died in it
+# runs with an estimate up to this use the workers for short runs
+RUN_SHORT_SECONDS = env.number("RUN_SHORT_SECONDS", 10)
+RUN_SHORT_GRACE = 3  # a run that takes more than this multiple of it moves to the workers for long runs
+RUN_TIME_LIMIT_S = env.number("RUN_TIME_LIMIT_S", 3600)  # for any run
+# concurrent short runs of the workers of `make run`
+RUN_SHORT_SLOTS = env.number("RUN_SHORT_SLOTS", max(1, (os.cpu_count() or 1) - 1))
 RUN_LONG_SLOTS = env.number("RUN_LONG_SLOTS", max(2, os.cpu_count() or 1))
-RUN_LONG_PER_PERSON = env.number("RUN_LONG_PER_PERSON", max(1, RUN_LONG_SLOTS - 1))  # at once
+RUN_LONG_PER_PERSON = env.number("RUN_LONG_PER_PERSON", max(1, RUN_LONG_SLOTS - 1))  # concurrent long runs of one user
 RUN_BATCH_CYCLES = 500
 RUN_BATCH_S = 0.1
 RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
-RUN_MAX_RECORDS = env.number("RUN_MAX_RECORDS", 2_000_000)  # things that may happen in a run in time
-RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # of virtual time
-UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # for the causes from one release to the next
+RUN_MAX_RECORDS = env.number("RUN_MAX_RECORDS", 2_000_000)  # maximum number of changes in a run with virtual time
+RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # maximum virtual time
+UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # to search for causes between two consecutive releases
 
-# Expensive requests, which worker processes answer (kubesched_ui/offload)
+# Expensive requests, which separate worker processes answer (kubesched_ui/offload)
 BESIDE = True
-BESIDE_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # for questions, and as many for exports
+BESIDE_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # processes for queries, and as many for exports
 BESIDE_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
-BESIDE_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for an answer, or for the next piece of an export
-# Texts of the composer that are not small (kubesched_ui/editor/service.py), as many at once as questions
+BESIDE_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for a response, or for the next part of an export
+# Larger texts of the editor (kubesched_ui/editor/service.py), as many at once as there are query processes
 COMPOSE_MAX_MEMORY = env.number("COMPOSE_MAX_MEMORY", 512 * 1024**2)  # bytes of one process
 COMPOSE_MAX_SECONDS = env.number("COMPOSE_MAX_SECONDS", 10)  # for one text
 
-# Sockets
-SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # websockets of a web process
+# Websockets
+SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # per web process
 
-# Rooms (docs/live-classes.md)
-ROOM_HOURS = env.number("ROOM_HOURS", 12)  # so long students may join and answer
-ROOM_KEEP_DAYS = env.number("ROOM_KEEP_DAYS", 7)  # so long names and answers stay after that
+# Live classes (docs/live-classes.md)
+ROOM_HOURS = env.number("ROOM_HOURS", 12)  # hours in which students may join and answer
+ROOM_KEEP_DAYS = env.number("ROOM_KEEP_DAYS", 7)  # days for which names and answers are then stored
 ROOM_STUDENTS_MAX = env.number("ROOM_STUDENTS_MAX", 500)
 ROOMS_MAX = env.number("ROOMS_MAX", 200)  # open at the same time
 
-# What is kept (docs/operations.md); 0 is without a limit
+# Disk, quotas, retention (docs/operations.md); 0 means no limit
 DISK_MIN_FREE_BYTES = env.number("DISK_MIN_FREE_BYTES", 10**9 if env.accounts() else 0)
 DATABASE_MAX_BYTES = env.number("DATABASE_MAX_BYTES", 0)
-QUOTA_BYTES = env.number("QUOTA_BYTES", 2 * 10**9 if env.accounts() else 0)  # of a person, as all of these
+QUOTA_BYTES = env.number("QUOTA_BYTES", 2 * 10**9 if env.accounts() else 0)  # per user, as all quotas
 QUOTA_SCENARIOS = env.number("QUOTA_SCENARIOS", 200 if env.accounts() else 0)
 QUOTA_RUNS = env.number("QUOTA_RUNS", 500 if env.accounts() else 0)
-QUOTA_PODS = env.number("QUOTA_PODS", 50_000 if env.accounts() else 0)  # of one run
+QUOTA_PODS = env.number("QUOTA_PODS", 50_000 if env.accounts() else 0)  # per run
 QUOTA_RUNNING = env.number("QUOTA_RUNNING", 5 if env.accounts() else 0)
 KEEP_DAYS = env.number("KEEP_DAYS", 90 if env.accounts() else 0)
 TIDY_EVERY_S = 30
@@ -208,12 +212,14 @@ INGEST_MAX_NODES = env.number("INGEST_MAX_NODES", 10_000)
 INGEST_MAX_PODS = env.number("INGEST_MAX_PODS", 200_000)
 INGEST_MAX_SECONDS = env.number("INGEST_MAX_SECONDS", 300)
 INGEST_MAX_MEMORY = env.number("INGEST_MAX_MEMORY", 4 * 1024**3)
-INGEST_READERS = env.number("INGEST_READERS", min(4, os.cpu_count() or 1))  # of large uploads, at once
-INGEST_ISOLATED = True  # read uploads in processes of their own: their memory goes, a crash harms nobody
-DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024  # forms and JSON bodies; files stream to disk past FILE_UPLOAD_MAX...
+INGEST_READERS = env.number("INGEST_READERS", min(4, os.cpu_count() or 1))  # large uploads that are read at once
+# read uploads in separate processes: this frees their memory, and a crash affects only one upload
+INGEST_ISOLATED = True
+# bytes of forms and JSON bodies; larger files go to disk (FILE_UPLOAD_MAX_MEMORY_SIZE)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
-FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # where what a killed process leaves is removed (scenarios/progress.py)
+FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # scenarios/progress.py removes files of killed processes
 FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
 
 STATIC_URL = "/static/"
@@ -227,10 +233,8 @@ STATICFILES_DIRS = [
     ("codemirror/yaml", CODEMIRROR / "mode" / "yaml"),
     ("codemirror/hint", CODEMIRROR / "addon" / "hint"),
 ]
-WHITENOISE_ALLOW_ALL_ORIGINS = False  # nobody else's pages use these files
-WHITENOISE_USE_FINDERS = (
-    True  # what a process has not gathered it takes from the checkout (kubesched_ui/static_files.py)
-)
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages of other sites do not use these files
+WHITENOISE_USE_FINDERS = True  # without collected files, serve those of the checkout (kubesched_ui/static_files.py)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "kubesched_ui.static_files.HashedFiles"},
@@ -244,7 +248,7 @@ USE_I18N = False
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Scripts come from our own files only. Styles may be inline: bars carry their width, Plotly writes a style sheet.
+# Scripts come only from this server. Inline styles are allowed: bars set their width, Plotly writes a style sheet.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -261,7 +265,7 @@ CONTENT_SECURITY_POLICY = {
 CSRF_FAILURE_VIEW = "kubesched_ui.views.errors.forbidden"
 SESSION_COOKIE_SAMESITE = "Lax"
 
-# Seeing it (docs/operations.md)
+# Logs and metrics (docs/operations.md)
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 METRICS_NETWORKS = env.networks("METRICS_NETWORKS", "127.0.0.0/8,::1/128")
 LOG_FORMAT = env.choice("LOG_FORMAT", "plain", "json")
@@ -281,7 +285,7 @@ LOGGING = {
     "loggers": {
         "django.channels.server": {"level": "WARNING"},
         "daphne": {"level": "WARNING"},
-        # A line a request: for machines to read; a person's log is short.
+        # One line per request in JSON logs, which machines read; plain logs stay short.
         "kubesched_ui.requests": {"level": "INFO" if LOG_FORMAT == "json" else "WARNING"},
     },
 }
