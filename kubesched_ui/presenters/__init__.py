@@ -1,1 +1,1 @@
-"""What was recorded, read back and arranged for the eye."""
+"""Presenters: convert recorded data to data for templates and the API."""

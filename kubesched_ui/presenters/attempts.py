@@ -1,7 +1,7 @@
-"""What each attempt of a pod came to once its cycle was over, and where the pod is now: read from its events.
+"""The final result of each attempt of a pod, and the pod's current state, from its events.
 
-A cycle that finds a node ends with the pod assumed there. Permit may hold it, binding takes its time and may fail: in
-time those are events of their own, and only they tell what became of the attempt. Pure functions.
+A cycle that finds a node ends with the pod assumed there. Permit may hold it; binding takes time and may fail. In
+virtual time these are separate events, and only they give the result of the attempt. All functions are pure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scheduler_core.explain.formatting import listing
 
 Event = dict[str, Any]
 
-# What an attempt came to beside a cycle's own results.
+# Results of an attempt in addition to those of a cycle.
 BINDING, UNRESERVED, REFUSED, UNBOUND = "binding", "unreserved", "refused", "unbound"
 FAILS = {"reserve": UNRESERVED, "permit": REFUSED, "prebind": UNBOUND, "bind": UNBOUND}
 
@@ -37,7 +37,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a pod is: `badge` as templates/parts/result.html knows them, `sentence` for the headline."""
+    """The state of a pod: `badge` as in templates/parts/result.html, and `sentence` for the headline."""
 
     badge: str
     sentence: str
@@ -45,7 +45,7 @@ class Place:
 
 
 def grouped(events: Iterable[Event]) -> list[list[Event]]:
-    """The pod's events by attempt, each with what followed until the next one; in the order of its cycles."""
+    """Group the pod's events by attempt, in the order of its cycles, each with what follows until the next attempt."""
     groups: list[list[Event]] = []
     current: list[Event] = []
     for event in events:
@@ -58,7 +58,7 @@ def grouped(events: Iterable[Event]) -> list[list[Event]]:
 
 
 def attempt_of(events: Sequence[Event]) -> Attempt:
-    """What an attempt came to, from its events."""
+    """Return the result of an attempt from its events."""
     found: dict[str, Event] = {}
     for event in events:
         found.setdefault(event["type"], event)
@@ -102,13 +102,13 @@ def attempt_of(events: Sequence[Event]) -> Attempt:
 
 
 def failed(event: Event | None) -> bool:
-    """Whether the event of a point carries a status that ends the attempt."""
+    """Return whether the event of an extension point has a status that ends the attempt."""
     status = event["data"].get("status") if event else None
     return status is not None and status["code"] not in ("Success", "Skip", "Wait")
 
 
 def _held(found: dict[str, Event], end: Event | None, made: Attempt) -> str:
-    """Notes that Permit held the pod, and for how long; the words for it, "" if it did not."""
+    """Note that Permit held the pod and for how long. Return a text about it, "" if Permit did not."""
     waiting = found.get("permit.waiting")
     if waiting is None:
         return ""
@@ -126,7 +126,7 @@ def _held(found: dict[str, Event], end: Event | None, made: Attempt) -> str:
 
 
 def place_of(events: Iterable[Event], until: float, over: bool) -> Place | None:
-    """Where the pod of a run in time is, at second `until` of it; None if nothing happened to it."""
+    """Return the state of a pod at second `until` of a run in virtual time; None if the pod has no events."""
     place: Place | None = None
     evicted = ""
     for event in events:
@@ -167,8 +167,10 @@ QUEUED = {
 
 
 def chosen(rows: Sequence[Any], query: Mapping[str, str]) -> int:
-    """Index of the attempt that the address asks for by the number of its cycle or its own; else the last.
-    `rows`: cycles of one pod, in order."""
+    """Return the index of the attempt that a URL names by its cycle or attempt number, else of the last one.
+
+    `rows`: cycles of one pod, in order.
+    """
     for key, number in (("cycle", lambda row: row.number), ("attempt", lambda row: row.attempt)):
         found = [index for index, row in enumerate(rows) if str(number(row)) == query.get(key)]
         if found:

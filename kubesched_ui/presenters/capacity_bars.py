@@ -1,6 +1,6 @@
-"""Nodes as vessels at one scale: how full each is of one resource, and as tall as it what a pod asks for.
+"""Capacity bars: nodes drawn to one scale by one resource, with the request of a pod at the same scale.
 
-What small pictures of a cluster are made of: on the first page, in present mode, beside lessons. Pure functions.
+Small maps of a cluster on the home page, in present mode and in lessons consist of them. All functions are pure.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.debugger.cluster_state import State
 from scheduler_core.explain.formatting import amount
 
-NAMED = 12  # vessels that have room for their words; more are small and have none
-DRAWN = 600  # at most
+NAMED = 12  # bars up to this number are wide enough for text
+DRAWN = 600  # maximum number of bars
 UNITS = {CPU: "CPU", MEMORY: "memory"}
 
 Amounts = Mapping[str, int]
 
 
 class Node(NamedTuple):
-    """What is drawn of a node. `pods`: (namespace/name, requests) in order of arrival."""
+    """The data of a node to draw. `pods`: (namespace/name, requests) in order of arrival."""
 
     name: str
     zone: str
@@ -33,7 +33,7 @@ class Node(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A pod in a vessel; `height` in percent of the vessel; `goes`: it has to leave."""
+    """A pod in a bar. `height` is in percent of the bar. `goes`: whether it will be removed."""
 
     pod: str
     height: float
@@ -42,9 +42,12 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Vessel:
-    """A node. `tall`: percent of the tallest; `told`: how much is free of how much; `mark`: what a step says of it
-    (fits, refused, chosen, unseen, made: room is made there; "" for nothing), `said`: that in words. `comes`: what the
-    pod asks for in percent of the vessel."""
+    """The bar of a node.
+
+    `tall`: percent of the tallest bar; `told`: text on the free and total quantity. `mark`: the node's state in a step
+    (fits, refused, chosen, unseen, or made if preemption frees it; "" for none), `said`: a text about that. `comes`:
+    the pod's request in percent of the bar.
+    """
 
     name: str
     zone: str
@@ -60,8 +63,11 @@ class Vessel:
 
 @dataclass(frozen=True)
 class Shelf:
-    """`resource`: its name for a person. `asks`: what the pod asks of it, `tall`: that in percent of the tallest, None
-    without a pod. `more`: nodes that are not drawn. `spoken`: they have names and words however many they are."""
+    """A row of bars.
+
+    `resource`: its display name. `asks`: the pod's request for it, `tall`: that in percent of the tallest bar, None
+    without a pod. `more`: number of nodes not drawn. `spoken`: show names and texts regardless of the number of bars.
+    """
 
     resource: str
     vessels: list[Vessel]
@@ -72,23 +78,23 @@ class Shelf:
 
     @property
     def named(self) -> bool:
-        """Whether there is room for names and words."""
+        """Whether names and texts fit."""
         return self.spoken or len(self.vessels) <= NAMED
 
     @property
     def zones(self) -> list[tuple[str, list[Vessel]]]:
-        """The vessels by zone, zones in the order in which they are met."""
+        """The bars by zone, zones in order of appearance."""
         found: dict[str, list[Vessel]] = {}
         for vessel in self.vessels:
             found.setdefault(vessel.zone, []).append(vessel)
         return list(found.items())
 
     def marked(self, marks: Mapping[str, tuple[str, str]]) -> Shelf:
-        """With marks: node -> (mark, what is said of it); other nodes lose theirs."""
+        """Return a copy with these marks: node -> (mark, text). Other nodes lose theirs."""
         return replace(self, vessels=[replace(v, mark=m, said=s) for v in self.vessels for m, s in [_of(marks, v)]])
 
     def leaving(self, pods: Collection[str]) -> Shelf:
-        """With these pods, namespace/name, as those that have to leave."""
+        """Return a copy in which these pods, namespace/name, are marked for removal."""
         drawn = [replace(v, blocks=[b._replace(goes=b.pod in pods) for b in v.blocks]) for v in self.vessels]
         return replace(self, vessels=drawn)
 
@@ -98,7 +104,7 @@ def _of(marks: Mapping[str, tuple[str, str]], vessel: Vessel) -> tuple[str, str]
 
 
 def shelf(nodes: Sequence[Node], asks: Amounts | None = None) -> Shelf:
-    """The nodes in their order, drawn by the resource that matters to the pod that `asks`."""
+    """Draw the nodes in order by the resource that matters most to the pod whose requests are `asks`."""
     resource = resource_of(nodes, asks or {})
     wanted = (asks or {}).get(resource, 0)
     most = max([1, wanted, *(node.allocatable.get(resource, 0) for node in nodes)])
@@ -110,7 +116,8 @@ def shelf(nodes: Sequence[Node], asks: Amounts | None = None) -> Shelf:
 
 
 def resource_of(nodes: Sequence[Node], asks: Amounts) -> str:
-    """An extended resource that is asked for; else memory where the pod asks a larger part of it than of cpu."""
+    """Return a requested extended resource, else memory if the pod requests a larger share of it than of cpu, else
+    cpu."""
     if extended := [name for name, number in asks.items() if "/" in name and number]:
         return extended[0]
 
@@ -132,7 +139,7 @@ def _vessel(node: Node, resource: str, most: int, wanted: int) -> Vessel:
 
 
 def nodes_of(state: State) -> list[Node]:
-    """The nodes of a cluster at a moment of a recording."""
+    """Return the nodes of a cluster at a timepoint of a recording."""
     tables = state.recording.tables
     asked, kinds = tables["pods"].distinct("requests"), tables["pods"]["requests"]
     keys, texts = tables["pods"]["key"], tables["pods"].texts["key"]
@@ -155,7 +162,7 @@ def nodes_of(state: State) -> list[Node]:
 
 
 def short_of(nodes: Sequence[Node], asks: Amounts) -> dict[str, str]:
-    """Node -> how much of the resource that is drawn it lacks for the pod; nodes that have it are not there."""
+    """Return node -> how much of the drawn resource it lacks for the pod, for nodes that lack some."""
     resource = resource_of(nodes, asks)
     wanted = asks.get(resource, 0)
     free = {n.name: n.allocatable.get(resource, 0) - sum(a.get(resource, 0) for _, a in n.pods) for n in nodes}
@@ -163,12 +170,12 @@ def short_of(nodes: Sequence[Node], asks: Amounts) -> dict[str, str]:
 
 
 def zone_of(labels: Mapping[str, str]) -> str:
-    """The zone that a node's labels name, "" for none."""
+    """Return the zone from a node's labels, "" for none."""
     return next((labels[key] for key in ZONES if labels.get(key)), "")
 
 
 def nodes_in(view: ClusterView) -> list[Node]:
-    """The nodes of a scenario, with the pods that are on them."""
+    """Return the nodes of a scenario with the pods on them."""
     on: dict[str, list[tuple[str, Amounts]]] = {}
     for pod in view.pods.values():
         if pod.state == "bound":
@@ -180,7 +187,7 @@ def nodes_in(view: ClusterView) -> list[Node]:
 
 
 def asked_of(state: State, pod: str) -> Amounts:
-    """What a pod requested at that moment; {} for one that is not known then."""
+    """Return a pod's requests at that timepoint; {} for a pod that does not exist then."""
     table = state.recording.tables["pods"]
     if pod not in table.texts["key"]:
         return {}

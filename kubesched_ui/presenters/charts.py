@@ -1,6 +1,6 @@
-"""Figures as plain dicts, pure functions of data. Colours of text, grid and paper come from the page's theme.
+"""Charts as plain dicts, pure functions of data. The page's theme sets the colours of text, grid and background.
 
-Bars are drawn by the page itself (`parts/score_bars.html`), the heatmap by Plotly.
+Templates draw the bars (`parts/score_bars.html`), and Plotly draws the heatmap.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kubesched_ui.presenters.cycle_presenter import ScoreCell, ScoreRow
 
 Figure = dict[str, Any]  # Plotly's: data, layout
 
-# Readable on light and dark paper. static/css/cycle.css gives each a pattern, too: hues alone look alike to some.
+# Readable in light and dark themes. static/css/cycle.css adds patterns for readers who cannot distinguish the hues.
 SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
 NAMES = {"scheduled": "placed", "unschedulable": "no node", "gated": "gated", "error": "error", "waiting": "waiting"}
 HEAT = [[0, "rgba(120,150,155,0.10)"], [0.5, "#58a5a8"], [0.8, "#d9a13b"], [1, "#c4481c"]]
@@ -29,7 +29,7 @@ def _layout(**more: Any) -> dict[str, Any]:
 
 
 def _short(name: str, size: int = 28) -> str:
-    """The name, its middle left out where it is too long: names of a kind differ at their end."""
+    """Shorten a long name in the middle: similar names often differ at the end."""
     if len(name) <= size:
         return name
     tail = size // 2
@@ -37,11 +37,12 @@ def _short(name: str, size: int = 28) -> str:
 
 
 def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
-    """Stacked bars, one a node, the best on top: weighted scores, a colour and a pattern a plugin.
+    """Return stacked bars of weighted scores, one per node, the best first, with a colour and pattern per plugin.
 
-    {plugins: [(name, look)], left_out: [(name, points)], rows: [{node, label, chosen, total, parts}]}; a part is {look,
-    width, title}, its width in percent of the highest total; a look is {number, color}, its number that of the pattern.
-    Points that are the same everywhere and dwarf all others, as those for not being avoided, are left out.
+    The result is {plugins: [(name, look)], left_out: [(name, points)], rows: [{node, label, chosen, total, parts}]}. A
+    part is {look, width, title}, its width in percent of the highest total. A look is {number, color}; the number
+    selects the pattern. Scores that are equal on all nodes and much higher than all others are left out, such as those
+    of NodePreferAvoidPods.
     """
     best = rows[:top]
     left_out = _dwarfing(best)
@@ -71,7 +72,7 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
 
 
 def _dwarfing(rows: Sequence[ScoreRow], times: int = 10) -> dict[str, int]:
-    """Plugin -> points, of plugins that give every node as much, and so many times what all others give together."""
+    """Map plugins that give all nodes the same score, more than `times` the sum of all others, to that score."""
     points: dict[str, list[int]] = {}
     for row in rows:
         for cell in row.cells:
@@ -91,10 +92,10 @@ def utilisation(
     address: Callable[[str], str],
     most: int = 1000,
 ) -> Figure:
-    """A heatmap: a column a node, a row a resource and moment. `rows`: (label, percent requested per node), top first;
-    None for a node that does not have the resource.
+    """Return a heatmap with a column per node and a row per resource and timepoint.
 
-    Nodes beyond `most` are merged in runs of equal length by their mean.
+    `rows`: (label, percent requested per node), top first; None for a node without the resource. If there are more than
+    `most` nodes, runs of equal length are merged to their mean.
     """
     step = -(-len(names) // most) if names else 1
     merged = [
@@ -120,7 +121,7 @@ def utilisation(
                 "colorscale": HEAT,
                 "xgap": 1 if len(merged) <= 160 else 0,
                 "ygap": 2,
-                "columns": {"text": merged, "customdata": addresses},  # of every row; the page repeats them
+                "columns": {"text": merged, "customdata": addresses},  # for every row; the page repeats them
                 "hovertemplate": "%{text}<br>%{y}: %{z}%<extra></extra>",
                 "colorbar": {"ticksuffix": "%", "thickness": 10, "outlinewidth": 0},
             }

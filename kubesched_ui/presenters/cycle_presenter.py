@@ -1,7 +1,7 @@
-"""One scheduling cycle, arranged for the eye: steps, the filter matrix, scores, preemption.
+"""A scheduling cycle for display: steps, the filter matrix, scores and preemption.
 
-Pure functions from a cycle with the golden format's keys to small structures that
-templates and figures read. Nothing here touches the database or decides anything about scheduling.
+Pure functions from a cycle with the keys of the golden format to small structures for templates and charts. They do not
+access the database and make no scheduling decisions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POINTS = {
     "postbind": "PostBind",
 }
 
-# Before the framework there were fewer, under names of their own; their keys are those of what they do.
+# Releases before the scheduling framework had fewer points with other names. The keys correspond to the function.
 OLD_POINTS = {
     "filter": "Predicates",
     "postfilter": "Preemption",
@@ -36,7 +36,7 @@ OLD_POINTS = {
     "bind": "Bind",
 }
 
-# The decision order of the default profiles; plugins not named here follow in the order in which they are met.
+# Filter order of the default profiles; other plugins follow in order of appearance.
 FILTER_ORDER = [
     "NodeUnschedulable",
     "NodeName",
@@ -69,7 +69,7 @@ CELLS = {
 
 @dataclass(frozen=True)
 class Step:
-    """An extension point as the stepper shows it. `state`: pass, reject, skip, wait or none (not reached)."""
+    """An extension point in the stepper. `state`: pass, reject, skip, wait or none (not reached)."""
 
     key: str
     label: str
@@ -91,7 +91,7 @@ class Cell:
     plugin: str
     kind: str
     reasons: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()  # the reasons with their numbers
+    told: tuple[str, ...] = ()  # the reasons with quantities
 
     @property
     def glyph(self) -> str:
@@ -117,7 +117,7 @@ class Group:
     cells: list[Cell]
     nodes: list[str] = field(default_factory=list)
     chosen: bool = False
-    told: tuple[str, ...] = ()  # the reasons with their numbers; `each`: of each node, if they are not the same
+    told: tuple[str, ...] = ()  # the reasons with quantities; `each`: those of each node, if they differ
     each: list[str] = field(default_factory=list)
 
     @property
@@ -150,10 +150,10 @@ def steps(
     after: Mapping[str, tuple[str, str]] = NOTHING_AFTER,
     points: Mapping[str, str] = POINTS,
 ) -> list[Step]:
-    """The extension points of a cycle in order, each with its state and one short figure.
+    """Return the extension points of a cycle in order, each with its state and a short text.
 
-    `result` is the cycle's outcome (scheduled, unschedulable, gated, error, waiting), `nodes` the number of nodes.
-    `after`: point -> (state, figure) of what followed the cycle (`attempts.Attempt.points`). `points`: those of the
+    `result` is the cycle's result (scheduled, unschedulable, gated, error, waiting), `nodes` the number of nodes.
+    `after`: point -> (state, text) of what followed the cycle (`attempts.Attempt.points`). `points`: those of the
     release.
     """
     feasible = len(cycle.get("feasible") or ())
@@ -200,7 +200,7 @@ def steps(
 
 
 def decisive_point(cycle: Cycle, result: str, after: Mapping[str, tuple[str, str]] = NOTHING_AFTER) -> str:
-    """The point to open first: where the pod was refused or waits, or Score where there was a choice."""
+    """Return the point to open first: where the pod was rejected or waits, or Score if there was a choice."""
     found = steps(cycle, result, 0, after)
     rejected = [step.key for step in found if step.state == "reject"]
     if rejected:
@@ -211,17 +211,17 @@ def decisive_point(cycle: Cycle, result: str, after: Mapping[str, tuple[str, str
 
 
 def in_order(plugins: Iterable[str], order: Sequence[str] = FILTER_ORDER) -> list[str]:
-    """`plugins` without repeats, first those that `order` names, in its order."""
+    """Return `plugins` without duplicates: those in `order` first, in its order."""
     met = dict.fromkeys(plugins)
     return [name for name in order if name in met] + [name for name in met if name not in order]
 
 
 def matrix(cycle: Cycle, nodes: Sequence[str]) -> Matrix:
-    """The Filter point as groups of nodes that share every verdict.
+    """Return the Filter results as groups of nodes with equal verdicts.
 
-    `nodes` are all node names in snapshot order; the cycle's `filter_order`, where known, is the order in which Filter
-    plugins were asked.
-    Groups come as: those that fit, then refusals by how many nodes share the reason, then nodes not looked at.
+    `nodes` are all node names in snapshot order. The cycle's `filter_order`, if known, is the execution order of the
+    Filter plugins. Groups are ordered: feasible nodes, rejected nodes by number of nodes with the same reason, nodes
+    that were not evaluated.
     """
     refused, wider, order = cycle.get("filter") or {}, cycle.get("filter_all") or {}, FILTER_ORDER
     skipped = set(cycle.get("skipped_filter") or ())
@@ -305,7 +305,7 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class Duel:
-    """Two nodes compared: one line a plugin, the widest differences first."""
+    """A comparison of two nodes: one line per plugin, the largest differences first."""
 
     node: str
     other: str
@@ -314,7 +314,7 @@ class Duel:
 
 
 def score_rows(cycle: Cycle) -> list[ScoreRow]:
-    """Scored nodes by total downwards, among equals the chosen one first, then in snapshot order."""
+    """Return scored nodes by descending total; of equal ones the chosen node first, then in snapshot order."""
     scores, total = cycle.get("score") or {}, cycle.get("total") or {}
     chosen, best = cycle.get("selected"), set(cycle.get("best") or ())
     ordered = sorted(total, key=lambda node: (-total[node], node != chosen))
@@ -331,7 +331,8 @@ def _cells(scores: Mapping[str, Any], node: str) -> list[ScoreCell]:
 
 
 def duel(rows: Sequence[ScoreRow], other: str | None = None) -> Duel | None:
-    """The chosen node (or the best) against `other`, by default the runner-up; None if there are not two nodes."""
+    """Compare the chosen (or best) node to `other`, by default the runner-up; None if there are fewer than two
+    nodes."""
     if len(rows) < 2:
         return None
     winner = next((row for row in rows if row.chosen), rows[0])
@@ -371,9 +372,9 @@ class Preemption:
 
 
 def preemption(cycle: Cycle, priorities: Mapping[str, int]) -> Preemption | None:
-    """The PostFilter point: candidates in the order of upstream's rules, the chosen one first.
+    """Return the PostFilter result: candidates in the order of upstream's rules, the chosen one first.
 
-    `priorities`: pod -> priority, for the pods that may be victims. None if PostFilter did not run.
+    `priorities`: pod -> priority, for possible victims. Return None if PostFilter did not run.
     """
     found = cycle.get("postfilter")
     if not found:
@@ -396,7 +397,7 @@ def preemption(cycle: Cycle, priorities: Mapping[str, int]) -> Preemption | None
 def _candidate(node: str, entry: Mapping[str, Any], chosen: str, priorities: Mapping[str, int]) -> Candidate:
     victims = [Victim(pod, priorities.get(pod)) for pod in entry.get("victims") or ()]
     known = [victim.priority for victim in victims if victim.priority is not None]
-    # Upstream shifts every priority above zero before it adds, so that one more victim never makes the sum smaller.
+    # Upstream shifts every priority above zero before it adds them, so an additional victim never reduces the sum.
     total = sum(p + 2**31 for p in known) if len(known) == len(victims) else None
     return Candidate(
         node,

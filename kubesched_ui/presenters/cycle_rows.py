@@ -1,4 +1,4 @@
-"""Cycles as they were recorded, read back for the pages."""
+"""Stored cycles, decoded for the pages."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from scheduler_core.framework.interface import Status
 
 
 def trace_of(cycle: Cycle) -> CycleTrace:
-    """The decoded trace of a stored cycle."""
+    """Decode the trace of a stored cycle."""
     return CycleTrace.decode(bytes(cycle.trace))
 
 
 def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
-    """The cycle with the golden format's keys, and with what the pages show beyond them.
+    """Return the cycle with the keys of the golden format and additional ones for the pages.
 
-    `filter_order`: Filter plugins in the order asked. `permit`, `prebind`, `bind`: statuses that rejected. `rule`: what
-    decided among preemption candidates. `nominated`: nodes judged with nominated pods counted in. `promised`: the node
-    that is kept for the pod. `group`: the pod group whose cycle it is part of; `outside`: nodes outside of the domain
-    in which that was tried.
+    `filter_order`: Filter plugins in execution order. `permit`, `prebind`, `bind`: statuses that rejected. `rule`: the
+    rule that decided between preemption candidates. `nominated`: nodes evaluated with nominated pods counted.
+    `promised`: the node nominated for the pod. `group`: the pod group of the cycle; `outside`: nodes outside of its
+    topology domain.
     """
     more: dict[str, Any] = {
         "filter_order": list(trace.verdicts),
@@ -46,7 +46,8 @@ def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
 
 
 def on_node(trace: CycleTrace, row: int) -> dict[str, Any]:
-    """What a cycle decided about the node of `row`: {kind: chosen|fits|refused|unseen|none, plugin, reasons, total}."""
+    """Return the cycle's result for the node of `row`: {kind: chosen|fits|refused|unseen|none, plugin, reasons,
+    total}."""
     found: dict[str, Any] = {"kind": "none", "plugin": "", "reasons": [], "total": None}
     if rejected := trace.preenqueue or trace.prefilter:
         return found | {"plugin": rejected.plugin, "reasons": rejected.reasons}
@@ -60,18 +61,18 @@ def on_node(trace: CycleTrace, row: int) -> dict[str, Any]:
 
 
 def started(run: Run) -> dict[str, Any]:
-    """The data of `run.started`; what is known of it before that."""
+    """Return the data of `run.started`, or what is known before that event."""
     for _, text in read_blocks(run.pk, 0, limit=1):
         return msgspec.json.decode(text)[0]["data"]
     return {"warnings": run.notes}
 
 
 def warnings_of(run: Run) -> list[str]:
-    """What the run remarked on its settings, its cluster and its configuration when it started."""
+    """Return the run's warnings on its settings, cluster and configuration when it started."""
     told = started(run).get("warnings") or []
-    return [*told, *(note for note in run.notes if note not in told)]  # a fork has its own beside its parent's
+    return [*told, *(note for note in run.notes if note not in told)]  # a fork has its own warnings and its parent's
 
 
 def left_of(run: Run) -> dict[str, int]:
-    """Schedulers whose pods the run left to them -> how many."""
+    """Return scheduler name -> number of pods that the run left to that other scheduler."""
     return started(run).get("left") or {}

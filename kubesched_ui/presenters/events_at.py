@@ -1,4 +1,4 @@
-"""What happened at one moment of a run in time, in order, each with what led to it."""
+"""The events at one second of a run in virtual time, in order, each with its cause."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kubesched_ui.fields import unpack
 from kubesched_ui.models import EventBlock, Run
 from kubesched_ui.presenters.queue_timeline import Recording, recording_of
 
-SAME = 1e-9  # seconds; moments that are closer are one
+SAME = 1e-9  # seconds; closer times count as equal
 DEEPEST = 6
 
-# What is told of a cycle is what it came to; what else happens is told as it is.
+# A cycle is represented by its result; other events are listed individually.
 TOLD = {
     "scenario.step", "node.changed", "object.changed", "nodes.listed", "warning", "extender.failed", "cycle.finished",
     "queue.moved", "pod.created", "pod.updated", "pod.nominated", "pod.bound", "pod.evicted", "pod.deleted",
@@ -28,9 +28,9 @@ TOLD = {
 
 
 def at(run: Run, t: float, after: int, limit: int) -> dict[str, Any]:
-    """The last moment until `t` at which something happened, with the keys that the API documents (api.time.Moment).
+    """Return the last time up to `t` with events, in the format of the API (api.time.Moment).
 
-    `after`: leaves out events up to this seq. `limit`: tells at most so many.
+    `after`: omit events up to this seq. `limit`: maximum number of events.
     """
     found = recording_of(run)
     place = max(0, int(np.searchsorted(found.moments, t + SAME, side="right")) - 1)
@@ -47,7 +47,7 @@ def at(run: Run, t: float, after: int, limit: int) -> dict[str, Any]:
 
 
 def happened(run: Run, found: Recording, moment: float, after: int, limit: int) -> Iterator[Event]:
-    """The events of the moment that are told, in order, at most `limit`."""
+    """Yield the listed events of that time in order, at most `limit`."""
     count = 0
     for event in _from(run, max(after, first_seq(run, found, moment) - 1)):
         if event["t"] > moment + SAME or count == limit:
@@ -58,7 +58,7 @@ def happened(run: Run, found: Recording, moment: float, after: int, limit: int) 
 
 
 def first_seq(run: Run, found: Recording, moment: float) -> int:
-    """The first event of the moment: some are known by their moves and marks, before which there may be others."""
+    """Return the first event of that time. Only some events are indexed by moves and marks; others may precede them."""
     place = int(np.searchsorted(found.columns.t[found.begun :], moment - SAME, side="left")) + found.begun
     known = [int(found.columns.seq[place])] if place < len(found.columns.t) else []
     known += [mark.seq for mark in found.marks if mark.t >= moment - SAME][:1]
@@ -82,7 +82,7 @@ def _from(run: Run, since: int) -> Iterator[Event]:
 
 
 def lines(run: Run, events: list[Event]) -> list[dict[str, Any]]:
-    """The events as they are told; what was caused by one that stands above stands below it, further in."""
+    """Return the events as lines. An event caused by a listed one is indented below it."""
     depths: dict[int, int] = {}
     for event in events:
         cause = event["data"].get("cause", 0)
@@ -92,7 +92,8 @@ def lines(run: Run, events: list[Event]) -> list[dict[str, Any]]:
 
 
 def line(event: Event, depth: int, causes: dict[int, Event]) -> dict[str, Any]:
-    """{seq, type, depth, said, label: upstream's name of the event that moved a pod, lane, cause: {seq, t, said}}."""
+    """Return {seq, type, depth, said, label, lane, cause: {seq, t, said}}; `label` is upstream's name of a move's
+    event."""
     data = event["data"]
     cause = causes.get(data.get("cause", 0)) if not depth else None
     return {
@@ -107,7 +108,7 @@ def line(event: Event, depth: int, causes: dict[int, Event]) -> dict[str, Any]:
 
 
 def causes_of(run: Run, seqs: set[int]) -> dict[int, Event]:
-    """The events with these numbers."""
+    """Return the events with these numbers."""
     found: dict[int, Event] = {}
     for seq in sorted(seqs - {0}):
         if seq not in found:

@@ -1,4 +1,4 @@
-"""Explanations of recorded cycles: the sentence at once, what would have to change when it is asked for."""
+"""Explanations of recorded cycles without restoring the cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from scheduler_core.explain.formatting import listing
 
 
 def answer(trace: CycleTrace, nodes: list[str], room: Room | None) -> Answer:
-    """What the trace tells, the node that lacks least and the taints: without building the cluster again."""
+    """Return the explanation from the trace, with the node that lacks least and the taints, without restoring the
+    cluster."""
     told = explain(trace, names=nodes)
     unclear = [group for group in told.groups if group.plugin in TOLD]
     if unclear and room is not None:

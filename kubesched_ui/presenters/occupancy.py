@@ -1,4 +1,4 @@
-"""Which pod is on which node at a moment of a run, and what the pods there request."""
+"""The node of each pod at a timepoint of a run, and the requests of the pods there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubesched_ui.scenarios.cluster_overview import ClusterView
 
 
 def evicted(run: Run) -> set[str]:
-    """Pods that preemption removed."""
+    """Return the pods that preemption removed."""
     preemptors = PodResult.objects.filter(run=run).filter(Q(attempts__gt=1) | ~Q(nominated_node=""))
     gone: set[str] = set()
     for row in preemptors.only("namespace", "name"):
@@ -31,9 +31,9 @@ def evicted(run: Run) -> set[str]:
 
 
 def occupants(run: Run, view: ClusterView) -> tuple[dict[str, str], dict[str, str]]:
-    """pod -> node at the start of the run, and as far as it has come.
+    """Return pod -> node at the start of the run, and at its current end.
 
-    Pods to be placed again start on no node.
+    Pods that the run schedules again start without a node.
     """
     again = set(run.unbind) | set(run.pods or [])
     start = {key: pod.node for key, pod in view.pods.items() if pod.state == "bound" and key not in again}
@@ -54,14 +54,14 @@ def occupants(run: Run, view: ClusterView) -> tuple[dict[str, str], dict[str, st
 
 
 def requests_of(run: Run, view: ClusterView) -> dict[str, dict[str, int]]:
-    """What each pod of the run asks for, those that the run adds included."""
+    """Return the requests of each pod of the run, including pods that the run adds."""
     found = {key: pod.requests for key, pod in view.pods.items()}
     added = cluster_overview.cluster_view(build_simulation.added_pods(run))
     return found | {key: pod.requests for key, pod in added.pods.items()}
 
 
 def usage(view: ClusterView, places: dict[str, str], requests: dict[str, dict[str, int]]) -> dict[str, Counter[str]]:
-    """node -> what the pods on it request."""
+    """Return node -> total requests of the pods on it."""
     used: dict[str, Counter[str]] = {name: Counter() for name in view.nodes}
     for pod, node in places.items():
         if node in used:

@@ -1,4 +1,4 @@
-"""What each plugin does at each extension point, out of its documentation (docs/plugins.md), for the pages."""
+"""Descriptions of plugins by extension point, from the documentation (docs/plugins.md), for the pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DOCUMENT = RESOURCES / "docs" / "plugins.md"
 
 @cache
 def notes() -> dict[str, dict[str, str]]:
-    """plugin -> extension point (`Filter`, `Score`, ...) -> its text as plain text; empty without the document."""
+    """Return plugin -> extension point (`Filter`, `Score`, ...) -> plain text; empty if the document is missing."""
     if not DOCUMENT.exists():
         return {}
     found: dict[str, dict[str, str]] = {}
@@ -30,5 +30,5 @@ def _plain(text: str) -> str:
 
 
 def of(plugins: Iterable[str], point: str) -> list[tuple[str, str]]:
-    """(plugin, what it does at `point`) of those that are documented."""
+    """Return (plugin, description of it at `point`) of the documented plugins."""
     return [(name, notes()[name][point]) for name in plugins if point in notes().get(name, {})]

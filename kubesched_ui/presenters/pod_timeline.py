@@ -1,4 +1,4 @@
-"""One pod's way through a run in time: its moves, its attempts, and where its time went."""
+"""Timeline of one pod in a run in virtual time: its moves, its attempts, and where it spent its time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from scheduler_core.api.duration import span
 from scheduler_core.queue.scheduling_queue import leftover_seconds
 from scheduler_core.releases import Release, get_release
 
-MAX_EVENTS = 20_000  # of one pod that are read
+MAX_EVENTS = 20_000  # maximum number of events read per pod
 QUEUE = ("active", "backoff", "unschedulable", "gated")
 
-# What happens to a pod beside its moves in the queue -> the lane that it comes into; "" for none.
+# Events of a pod outside of the queue -> the `lane` that the pod enters; "" for none.
 HAPPENED = {
     "permit.waiting": "waiting",
     "permit.rejected": "",
@@ -36,7 +36,7 @@ HAPPENED = {
 
 
 def occupants(run: Run, start: dict[str, str]) -> dict[str, str]:
-    """pod -> node as far as the run has come; `start`: the same when it began."""
+    """Return pod -> node at the run's current end. `start`: the same at its beginning."""
     columns = queue_timeline.recording_of(run).columns
     last = dict(zip(columns.names, queue_timeline.state(columns, len(columns.t))[0].tolist(), strict=True))
     rows = PodResult.objects.filter(run=run).exclude(node="").values_list("namespace", "name", "node")
@@ -45,13 +45,12 @@ def occupants(run: Run, start: dict[str, str]) -> dict[str, str]:
 
 
 def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
-    """One pod's way: {moves, happened, attempts, preempted, preempted_by, critical_path, note}.
+    """Return one pod's timeline: {moves, happened, attempts, preempted, preempted_by, critical_path, note}.
 
-    `moves`: [{t, from, to, event, seq, cause_seq, cause: {type, pod, node, text} or null}]. `happened`: what befell it
-    outside of the queue, [{t, seq, type, lane, text}]. `attempts`: [{t, number, result, came_to, node, message, seq,
-    plugins}], `came_to` as `Attempt.result`.
-    `preempted`: [{t, pod, node, seq}]; `preempted_by`: {t, pod, node, seq, cause_seq} or null. `critical_path`:
-    [{from_t, to_t, where, waiting_for}].
+    `moves`: [{t, from, to, event, seq, cause_seq, cause: {type, pod, node, text} or null}]. `happened`: events outside
+    of the queue, [{t, seq, type, lane, text}]. `attempts`: [{t, number, result, came_to, node, message, seq, plugins}],
+    `came_to` as in `Attempt.result`. `preempted`: [{t, pod, node, seq}]; `preempted_by`: {t, pod, node, seq, cause_seq}
+    or null. `critical_path`: [{from_t, to_t, where, waiting_for}].
     """
     pod = f"{namespace}/{name}"
     events = list(events_of(run, pod))
@@ -83,7 +82,7 @@ def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
 
 
 def events_of(run: Run, pod: str) -> Iterator[Event]:
-    """The pod's own events, in order."""
+    """Yield the pod's own events in order."""
     rows = EventBlock.objects.filter(run=run, pod=pod).order_by("first_seq").values_list("data", flat=True)
     count = 0
     for data in rows.iterator(chunk_size=200):
@@ -95,7 +94,7 @@ def events_of(run: Run, pod: str) -> Iterator[Event]:
 
 
 def cycles(events: list[Event]) -> Iterator[list[Event]]:
-    """The events of each cycle."""
+    """Yield the events of each cycle."""
     group: list[Event] = []
     for event in events:
         if event["type"] == "cycle.started":
@@ -121,7 +120,7 @@ def attempt_of(group: list[Event]) -> dict[str, Any]:
 
 
 def rejectors(group: list[Event]) -> list[str]:
-    """The plugins that a failed cycle blames, each once."""
+    """Return the plugins that rejected the pod in a failed cycle, without duplicates."""
     found: dict[str, None] = {}
     for event in group:
         data = event["data"]
@@ -162,13 +161,13 @@ def preemption_of(event: Event) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------ where the time went
+# ------------------------------------------------------------------------------------------------ critical path
 
 
 def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
-    """From its creation until it is bound (or gone, or the run's end): where the pod was, and what for.
+    """Return where the pod was and what it waited for, from its creation until it is bound, deleted, or the run ends.
 
-    A pod that is created again under its name, or placed again, goes on with a further part.
+    If a pod is created again under its name, or scheduled again, further parts are added.
     """
     path: list[dict[str, Any]] = []
     since, where, what = 0.0, "", ""
@@ -195,7 +194,7 @@ def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
 
 
 def step(event: Event, last: list[Event], release: Release) -> tuple[str, str] | None:
-    """(where the pod is from then on, what it waits for); ("", "") for nothing to wait for; None for no change.
+    """Return (where the pod is from then on, what it waits for); ("", "") if it waits for nothing; None for no change.
 
     `last`: the events of its last cycle.
     """
@@ -213,7 +212,7 @@ def step(event: Event, last: list[Event], release: Release) -> tuple[str, str] |
 
 
 def waiting_for(part: str, last: list[Event], release: Release) -> str:
-    """What has to come for a pod in a part of the queue."""
+    """Return what a pod in a part of the queue waits for."""
     attempt = last[-1]["attempt"] if last else 0
     if part == "active":
         return "its turn"

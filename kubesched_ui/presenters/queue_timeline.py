@@ -1,7 +1,7 @@
-"""The lanes of a run in time, read back: their sizes over time, and every move of a stretch of it.
+"""Queue sizes over virtual time, and all moves between parts of the queue within a period.
 
-Computed from columns over the run's moves (event_log/queue_sizes.py). Whatever its length, a page gets an overview of a
-run in as many steps as it can draw, and stretches that it can hold, each exact.
+They are computed from columns of the run's moves (event_log/queue_sizes.py). A page gets an overview of the run with as
+many steps as it can draw, and exact data for periods of limited size.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from kubesched_ui.models import Marks, Moves, Run
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MAX_MOVES = 400_000  # of one answer
-STRETCH = 16_384  # moves of a stretch, beside those of its last moment
-NEWEST = 24  # pods of a lane that are shown
-TOLD = 3  # marks of a bin whose texts are told
-SHOWN = LANES[:-1]  # what is gone needs no size
+MAX_MOVES = 400_000  # per answer
+STRETCH = 16_384  # moves per period, plus those of its last second
+NEWEST = 24  # pods shown per part of the queue
+TOLD = 3  # marks of a bin whose texts are included
+SHOWN = LANES[:-1]  # the size of `gone` is not needed
 
 
 class Recording(NamedTuple):
-    """`begun`: the number of moves that say who was bound when the run began. `moments`: when something moves or is
-    marked, each once, in order; the first is 0. `until`: how far the run has come, in seconds."""
+    """Moves and marks of a run.
+
+    `begun`: number of moves for pods bound when the run began. `moments`: distinct times of moves and marks in order;
+    the first is 0. `until`: current end of the run, in seconds.
+    """
 
     columns: Columns
     begun: int
@@ -40,13 +43,13 @@ class Recording(NamedTuple):
 
 
 def recording_of(run: Run) -> Recording:
-    """What is stored of the run's time so far; callers must not change it."""
+    """Return the stored moves and marks of the run. Callers must not modify the result."""
     return _kept(run.pk, run.created_at, run.last_seq, run.clock)
 
 
 @lru_cache(maxsize=4)
 def _kept(run_id: int, created_at: datetime, last_seq: int, reached: float) -> Recording:
-    # created_at is part of the key because a database may give the number of a deleted run to another
+    # created_at is part of the key because a database may reuse the number of a deleted run
     columns = decode(Moves.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True).iterator())
     batches = Marks.objects.filter(run=run_id).order_by("first_seq").values_list("data", flat=True)
     marks = [Mark(*mark) for batch in batches.iterator() for mark in batch]
@@ -56,15 +59,16 @@ def _kept(run_id: int, created_at: datetime, last_seq: int, reached: float) -> R
 
 
 def state(columns: Columns, done: int) -> tuple[npt.NDArray[np.uint8], Ints]:
-    """(lane, latest move) of each pod after the first `done` moves; NOWHERE and -1 for a pod that has not come yet."""
+    """Return (part of the queue, latest move) of each pod after the first `done` moves; NOWHERE and -1 before its
+    first."""
     latest = np.full(len(columns.names), -1, np.int64)
-    latest[columns.pod[:done]] = np.arange(done)  # of equal indexes, the last counts
+    latest[columns.pod[:done]] = np.arange(done)  # for equal indexes, the last assignment counts
     lane = np.where(latest < 0, NOWHERE, columns.lane[latest] if done else NOWHERE).astype(np.uint8)
     return lane, latest
 
 
 def moves(run: Run, start: float) -> dict[str, Any]:
-    """Moves from second `start` on, with the keys that the API documents (api.time.Lanes)."""
+    """Return moves from second `start` on, in the format of the API (api.time.Lanes)."""
     found = recording_of(run)
     columns = found.columns
     first = int(np.searchsorted(columns.t, start, side="left"))
@@ -83,13 +87,13 @@ def moves(run: Run, start: float) -> dict[str, Any]:
     }
 
 
-# ---- over the whole run, or a part of it
+# ---- overview
 
 
 def overview(run: Run, bins: int, start: float = 0.0, end: float | None = None) -> dict[str, Any]:
-    """The largest size of every lane in each of `bins` equal parts of the time from `start` to `end`, and the marks.
+    """Return the largest queue sizes in each of `bins` equal parts of the time from `start` to `end`, and the marks.
 
-    With the keys that the API documents (api.time.Overview).
+    The keys are those of the API (api.time.Overview).
     """
     found = recording_of(run)
     end = found.until if end is None else min(end, found.until)
@@ -109,7 +113,7 @@ def overview(run: Run, bins: int, start: float = 0.0, end: float | None = None) 
 
 
 def sizes(columns: Columns, lane: int, edges: Floats) -> Ints:
-    """The largest size of a lane from each edge to the next; the last edge is part of the last stretch."""
+    """Return the largest size between each edge and the next; the last interval includes the last edge."""
     size = np.cumsum((columns.lane == lane).astype(np.int64) - (columns.left == lane))
     first = np.searchsorted(columns.t, edges[:-1], side="left")
     end = int(np.searchsorted(columns.t, edges[-1], side="right"))
@@ -119,7 +123,7 @@ def sizes(columns: Columns, lane: int, edges: Floats) -> Ints:
 
 
 def track(marks: list[Mark], edges: Floats) -> dict[str, list[dict[str, Any]]]:
-    """Row of the track -> its marks, those of one kind between two edges as one.
+    """Return track row -> its marks; marks of one kind between two edges are merged.
 
     A mark: {kind, t: of the first, to: of the last, count, texts: of the first few}.
     """
@@ -138,13 +142,13 @@ def track(marks: list[Mark], edges: Floats) -> dict[str, list[dict[str, Any]]]:
     return {row: list(found.values()) for row, found in groups.items()}
 
 
-# ---- a stretch
+# ---- one period
 
 
 def stretch(run: Run, t: float) -> dict[str, Any]:
-    """Every move of a stretch of the run around `t`, and who was where when it began.
+    """Return every move of a period of the run around `t`, and the state when it began.
 
-    Of the pods that do not move in it, only those are named that a lane may show. With the keys that the API documents
+    Of the pods that do not move in the period, only those that can be shown are named. The keys are those of the API
     (api.time.Stretch).
     """
     found = recording_of(run)
@@ -178,12 +182,15 @@ def stretch(run: Run, t: float) -> dict[str, Any]:
 
 
 def borders(found: Recording) -> list[int]:
-    """Where stretches begin: indexes of moves, each but the first the first of its moment; then the number of moves."""
+    """Return the beginnings of periods as indexes of moves, then the number of moves.
+
+    Each beginning except the first is the first move at its time.
+    """
     t = found.columns.t
     cuts = np.searchsorted(t, t[found.begun + STRETCH :: STRETCH], side="left")
     return [found.begun, *np.unique(cuts[cuts > found.begun]).tolist(), len(t)]
 
 
 def newest(pods: Ints, latest: Ints) -> Ints:
-    """Of these pods, those that moved last."""
+    """Return those of the pods that moved last."""
     return pods[np.argsort(latest[pods])[-NEWEST:]]

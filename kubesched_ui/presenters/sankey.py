@@ -1,4 +1,4 @@
-"""Pods that went from one group of nodes to another, as ribbons: a small picture of its own."""
+"""Sankey diagram of the pods that moved between groups of nodes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 from kubesched_ui.presenters.charts import SERIES
 
-MOST = 9  # groups a side; what is beyond them is told together
+MOST = 9  # groups per side; the others are merged
 NOWHERE, OTHERS = "no node", "other groups"
 WIDTH, HEIGHT, GAP, BAR, LEFT = 640, 320, 6, 10, 150
 
 
 def picture(flows: Iterable[tuple[str, str, int]]) -> dict[str, Any] | None:
-    """{width, height, bars, ribbons} of (from, to, pods), "" for no node; None without any."""
+    """Return {width, height, bars, ribbons} for (from, to, pods), where "" means no node; None if there are no
+    flows."""
     listed = list(flows)
     if not listed:
         return None

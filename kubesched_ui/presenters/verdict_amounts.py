@@ -1,4 +1,4 @@
-"""Verdicts with their numbers: how much a pod asked for, how much each node had, which taint keeps it away."""
+"""Adds details to verdicts: the pod's request, each node's quantities, and the taint that excludes the pod."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scheduler_core.debugger.headroom import TOLD, Room
 
 
 def put_in(verdicts: Matrix, room: Room) -> None:
-    """Gives the groups that lack something or are tainted, decisively or not, what the room tells of their nodes."""
+    """Add quantities or taints to all groups whose reasons omit them, decisive or not."""
     for group in verdicts.groups:
         group.cells = [
             replace(cell, told=tuple(room.told(cell.reasons, group.nodes)))

@@ -1,1 +1,1 @@
-"""Questions to a recorded run, answered by the core from what was stored; bounded, and remembered for a while."""
+"""Queries of recorded runs, answered by the core from stored data, with limits and caches."""

@@ -1,4 +1,4 @@
-"""Devices of a stored run: what a pod's claims were given after a cycle, what a node's are given to at a moment."""
+"""Devices in a stored run: allocations of a pod's claims after a cycle, and a node's devices at a timepoint."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from scheduler_core.releases import get_release
 
 
 def given_after(run: Run, cycle: Cycle, pod: PodInfo) -> dict[str, list[Given]]:
-    """Claim -> its devices, as it was when it was first written as the pod's after the cycle; empty if it never was.
-    Raises NotRecorded, InputError."""
+    """Map each claim to its devices when it was first reserved for the pod after the cycle; empty if it never was.
+
+    Raises NotRecorded, InputError.
+    """
     recording = recording_of(run)
     others, before = recording.tables["others"], recording.before_cycle(cycle.number)
     written = _of_kind(others, "ResourceClaim") & (others["at"] > before) & (others["object"] >= 0)
@@ -38,7 +40,7 @@ def given_after(run: Run, cycle: Cycle, pod: PodInfo) -> dict[str, list[Given]]:
 
 
 def devices_then(run: Run, node: Node, moment: int) -> list[PoolThen]:
-    """The devices of a node at a moment. Raises NotRecorded, InputError."""
+    """Return the devices of a node at a timepoint. Raises NotRecorded, InputError."""
     slices = [obj for obj in _then(run, "ResourceSlice", moment) if isinstance(obj, ResourceSlice)]
     if not slices:
         return []
@@ -47,7 +49,7 @@ def devices_then(run: Run, node: Node, moment: int) -> list[PoolThen]:
 
 
 def _then(run: Run, kind: str, moment: int) -> Iterator[Object]:
-    """The objects of a kind as they were at a moment."""
+    """Yield the objects of a kind at a timepoint."""
     others = recording_of(run).tables["others"]
     rows = np.flatnonzero(_of_kind(others, kind) & (others["at"] <= moment)).tolist()
     last = {others.at("key", row): int(others["object"][row]) for row in rows}
@@ -59,6 +61,6 @@ def _then(run: Run, kind: str, moment: int) -> Iterator[Object]:
 
 
 def _of_kind(others: Table, kind: str) -> npt.NDArray[np.bool_]:
-    """Rows of a kind, whose name each block of a recording has for itself."""
+    """Return which rows are of a kind. Each block of a recording has its own entry for the kind's name."""
     numbers = [number for number, name in enumerate(others.texts["kind"]) if name == kind]
     return np.isin(others["kind"], numbers)

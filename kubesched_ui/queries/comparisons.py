@@ -1,4 +1,4 @@
-"""Two stored runs compared; a few comparisons are kept."""
+"""Comparison of two stored runs, with a small cache."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 
-KEPT = 4  # comparisons of finished runs
+KEPT = 4  # cached comparisons of finished runs
 
 _kept: OrderedDict[tuple[str, str], Comparison] = OrderedDict()
 _lock = threading.Lock()
 
 
 def comparison_of(a: Run, b: Run) -> Comparison:
-    """The two runs, as far as they have come. Raises NotRecorded, InputError."""
+    """Compare the two runs as far as they have progressed. Raises NotRecorded, InputError."""
     key = key_of(a), key_of(b)
     with _lock:
         if key in _kept:
@@ -55,19 +55,20 @@ def comparison_of(a: Run, b: Run) -> Comparison:
 
 
 def partners_of(a: Run, b: Run) -> tuple[list[int], int | None]:
-    """Which cycle of `a` is which of `b`, and where they part then. Raises NotRecorded, InputError."""
+    """Return the partner of each cycle of `a` in `b`, and the first cycle that differs. Raises NotRecorded,
+    InputError."""
     comparison = comparison_of(a, b)
     return partners(comparison.a, comparison.b)
 
 
 def side_of(run: Run) -> Side:
-    """A run as one side of a comparison. Raises NotRecorded, InputError."""
+    """Return a run as one side of a comparison. Raises NotRecorded, InputError."""
     settings, usual = run_settings(run)
     return Side(settings, usual, recording_of(run), facts_from(blocks_of(run, FACTS_PART)), reader(run), fetcher(run))
 
 
 def run_settings(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The run's settings by path, and what those of its configuration are if nothing is said."""
+    """Return the run's settings by path, and the defaults of those that its configuration determines."""
     told = asdict(settings_of(run))
     text = told.pop("config")
     found: dict[str, Any] = {"scenario": run.scenario.name, **told}
@@ -82,7 +83,7 @@ def run_settings(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @lru_cache(maxsize=32)
 def meaning(config: str, release: str, unknown: Any) -> dict[str, Any]:
-    """What a configuration means by path; its text where it cannot be read."""
+    """Return an effective configuration by path, or its text if it is invalid."""
     try:
         page = get_release(release)
         loaded = load(config or None, page, unknown=unknown)
@@ -92,7 +93,7 @@ def meaning(config: str, release: str, unknown: Any) -> dict[str, Any]:
 
 
 def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:
-    """Reads cycles of the run, with the nodes in the order of their rows."""
+    """Return a function that reads cycles of the run with the nodes in row order."""
     lists: dict[int, list[str]] = {}
 
     def read(numbers: Sequence[int]) -> dict[int, Cycle]:
@@ -111,7 +112,8 @@ def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, Cycle]]:
 
 
 def fetcher(run: Run) -> Fetch:
-    """Reads objects of the run: all blocks at the first question, each opened when one of its objects is asked for."""
+    """Return a function that reads objects of the run. It loads all blocks at the first call and decodes each on first
+    use."""
     objects: list[tuple[str, bytes] | None] = []
     blocks: list[tuple[int, int, bytes | memoryview]] = []
 
@@ -130,15 +132,17 @@ def fetcher(run: Run) -> Fetch:
     return fetch
 
 
-# ---- which difference did it
+# ---- cause of a difference
 
 _causing = threading.Lock()
 
 
 def cause(a: Run, b: Run, pod: str) -> Cause:
-    """The smallest set of differences that makes a pod's outcome b's, found by running: one question at a time. Raises
-    NotRecorded, InputError, PoolBusy."""
-    # What is changed before the first cycle of a fork is recorded with what it began with.
+    """Find the smallest set of differences that causes the pod's outcome in b, by replaying runs.
+
+    Only one search runs at a time. Raises NotRecorded, InputError, PoolBusy.
+    """
+    # The recording of a fork's initial objects includes changes made before its first cycle.
     anew = any(stage["at"] == 1 for run in (a, b) for stage in run.stages)
     inputs = inputs_of(a, anew), inputs_of(b, anew)
     if not _causing.acquire(blocking=False):
@@ -150,8 +154,10 @@ def cause(a: Run, b: Run, pod: str) -> Cause:
 
 
 def inputs_of(run: Run, anew: bool = False) -> Inputs:
-    """What a run was made of; a fork of its first ancestor and all that was changed on the way. `anew`: the objects are
-    made of the scenario again, instead of being taken from the recording. Raises NotRecorded, InputError."""
+    """Return the inputs of a run. For a fork, these are its first ancestor's inputs and all changes since.
+
+    With `anew`, the objects come from the scenario instead of the recording. Raises NotRecorded, InputError.
+    """
     if run.active:
         raise InputError("cause", "", f"run {run.pk} is still running")
     first = fork_create.beginning_of(run) if run.is_fork else run

@@ -1,4 +1,4 @@
-"""The pod groups of a stored run: what became of each, in a sentence, and of its members."""
+"""Pod groups of a stored run: the result of each in a sentence, and of its members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GANG = "GangScheduling"
 
 
 def sentence_of(run: Run, group: GroupCycle) -> str:
-    """The group's verdict, with what keeps its first member out that fits nowhere. Raises InputError."""
+    """Return the group's result with the obstacle of its first member without a feasible node. Raises InputError."""
     told = group.told
     out = next((member for member in told["members"] if not member["fits"]), None)
     row = run.cycles.filter(number=out["cycle"]).first() if out is not None and not out["preempts"] else None
@@ -28,7 +28,7 @@ def sentence_of(run: Run, group: GroupCycle) -> str:
 
 
 def what_keeps_out(run: Run, row: Cycle, domain: str = "") -> str:
-    """`lacks 2 cpu on every node`: why a member fits nowhere; "" if that was not for the nodes. Raises InputError."""
+    """Return why a member fits nowhere, such as `lacks 2 cpu on every node`. Raises InputError."""
     row.run = run
     trace, nodes = cycle_rows.trace_of(row), row.nodes
     if trace.prefilter is not None:
@@ -46,7 +46,7 @@ def what_keeps_out(run: Run, row: Cycle, domain: str = "") -> str:
 
 
 def note_of(run: Run, row: Cycle) -> str:
-    """What is to be said of remedies for a member of a group: they are tried for the pod alone; "" for other pods."""
+    """Return a remark on suggested fixes for a group member, which are tried for the pod alone; "" for other pods."""
     row.run = run
     trace = cycle_rows.trace_of(row)
     if trace.preenqueue is not None and trace.preenqueue.plugin == GANG:
@@ -65,7 +65,7 @@ def note_of(run: Run, row: Cycle) -> str:
 
 
 def group_of(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | None) -> GroupCycle | None:
-    """The group's cycle that a member's cycle is part of; of a pod that was held back, its group's last one."""
+    """Return the group cycle that a member's cycle belongs to; for a pod held in PreEnqueue, its group's last one."""
     if trace.group:
         return run.group_cycles.filter(first__lte=row.number, last__gte=row.number).first()
     named = ((pod or {}).get("spec") or {}).get("schedulingGroup") or {}
@@ -75,7 +75,7 @@ def group_of(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | N
 
 
 def group_at(run: Run, namespace: str, name: str, cycle: int | None = None) -> GroupCycle | None:
-    """The group's last cycle, or the one with a member's cycle of this number."""
+    """Return the group's last cycle, or the one that contains the member's cycle with this number."""
     found = run.group_cycles.filter(namespace=namespace, name=name)
     if cycle is not None:
         found = found.filter(first__lte=cycle, last__gte=cycle)
@@ -83,7 +83,7 @@ def group_at(run: Run, namespace: str, name: str, cycle: int | None = None) -> G
 
 
 def detail(run: Run, group: GroupCycle) -> dict[str, Any]:
-    """All of a group's cycle, with its sentence. Raises InputError."""
+    """Return all data of a group's cycle, with its sentence. Raises InputError."""
     told = dict(group.told)
     told.pop("next_start_index", None)
     cycles = list(run.group_cycles.filter(namespace=group.namespace, name=group.name).values_list("first", "last"))
@@ -97,7 +97,7 @@ def detail(run: Run, group: GroupCycle) -> dict[str, Any]:
 
 
 def in_short(run: Run, group: GroupCycle) -> dict[str, Any]:
-    """A group as lists have it."""
+    """Return a group as an entry of lists."""
     told = group.told
     try:
         sentence = sentence_of(run, group)

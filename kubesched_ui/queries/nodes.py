@@ -1,4 +1,4 @@
-"""A node at a moment of a run, and what happened to it, from what was recorded."""
+"""A node at a timepoint of a run, and its history, from the recording."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from scheduler_core.debugger.recording import Recording
 from scheduler_core.debugger.timepoints import Asked
 from scheduler_core.errors import InputError
 
-STEPS = 300  # of a curve
+STEPS = 300  # columns of a curve
 
 
 class There(NamedTuple):
-    """A pod on the node; `requests` as the scheduler counts."""
+    """A pod on the node; `requests` as the scheduler counts them."""
 
     key: str
     requests: dict[str, int]
 
 
 class Curve(NamedTuple):
-    """How full the node was over the run: `path` of an SVG of STEPS by 100, the share's extremes in percent."""
+    """Utilisation of the node over the run: an SVG `path` of STEPS by 100, and the lowest and highest share in
+    percent."""
 
     path: str
     lowest: float
@@ -41,7 +42,7 @@ class Curve(NamedTuple):
 
 
 class Fullness(NamedTuple):
-    """A resource at the run's beginning and at the moment, and between if that was recorded."""
+    """Use of a resource at the beginning of the run, at the timepoint, and, if recorded, in between."""
 
     before: Use
     then: Use
@@ -50,9 +51,12 @@ class Fullness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeThen:
-    """`line`: the node at the moment, or as it was last known; `there`: whether it is. `first`, `now`: the pods on it
-    when the run began and at the moment. `pools`: of its devices. `t`: the moment's virtual second; `cursor`: its place
-    in the curves, in percent."""
+    """A node at a timepoint.
+
+    `line`: the node then, or its last known state; `there`: whether it exists then. `first`, `now`: the pods on it at
+    the beginning of the run and at the timepoint. `pools`: its device pools. `t`: virtual second of the timepoint;
+    `cursor`: its position in the curves, in percent.
+    """
 
     line: NodeLine
     there: bool
@@ -67,11 +71,11 @@ class NodeThen:
 
 
 class WrongMoment(InputError):
-    """An address asks for a moment that there is not."""
+    """Raised if a URL names a timepoint that does not exist."""
 
 
 def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Asked, int]:
-    """What an address asks for, as it says and as the recording counts. Raises WrongMoment."""
+    """Return the timepoint of a URL, as given and as the recording's number. Raises WrongMoment."""
     found: dict[str, Any] = {}
     try:
         for key in ("cycle", "t", "seq"):
@@ -86,8 +90,10 @@ def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Asked, int]
 
 
 def node_then(run: Run, name: str, query: Mapping[str, str]) -> NodeThen | None:
-    """The node at the moment that an address asks for by cycle, t or seq, else at the end; None if the run never had
-    it. Raises NotRecorded, WrongMoment, InputError."""
+    """Return the node at the timepoint given by cycle, t or seq in a URL, by default the end.
+
+    Return None if the node never existed in the run. Raises NotRecorded, WrongMoment, InputError.
+    """
     recording = recording_of(run)
     history = history_of(recording, name)
     if history is None or not history.versions:
@@ -127,7 +133,7 @@ def _object(run: Run, recording: Recording, row: int) -> Node:
 
 
 def _resources(line: NodeLine, history: NodeHistory) -> Iterable[str]:
-    """cpu, memory, pods, then extended resources; others where somebody asked for them."""
+    """Return cpu, memory and pods, then extended resources, then other requested resources."""
     extended = sorted(resource for resource in line.allocatable if "/" in resource)
     return dict.fromkeys(["cpu", "memory", "pods", *extended, *sorted(history.requested)])
 
@@ -140,18 +146,18 @@ def _pods(state: State, name: str) -> list[There]:
 
 
 def _axis(recording: Recording, in_time: bool, moments: Int64) -> list[float]:
-    """The virtual second of each moment, or in one pass the cycle."""
+    """Return the virtual second of each timepoint; in a single pass, the timepoint itself."""
     if in_time:
         return [recording.time_of(moment) for moment in moments.tolist()]
     return [float(moment) for moment in moments.tolist()]
 
 
 def _curve(axis: list[float], end: float, amounts: Int64 | None, allocatable: int) -> Curve:
-    """A step line; of the changes within a step the fullest is drawn."""
+    """Return a step line. It shows the highest of several changes in a column."""
     if amounts is None:
         return Curve(f"M0 100H{STEPS}", 0.0, 0.0)
     shares = [percent(amount, allocatable) for amount in amounts.tolist()]
-    steps: dict[int, tuple[float, float]] = {}  # column -> the fullest in it, the last
+    steps: dict[int, tuple[float, float]] = {}  # column -> the highest share in it, the last share
     for at, share in zip(axis, shares, strict=True):
         column = min(STEPS - 1, int(STEPS * at / end)) if end else 0
         steps[column] = max(steps.get(column, (0.0, 0.0))[0], share), share

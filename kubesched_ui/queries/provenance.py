@@ -1,4 +1,7 @@
-"""Where a number of a stored run comes from. Clusters take long to make: the last few are kept, and go to the cycle."""
+"""Explanations of numbers in stored runs.
+
+Restoring a cluster takes long, so the last few are cached and moved to the requested cycle.
+"""
 
 from __future__ import annotations
 
@@ -20,37 +23,41 @@ from scheduler_core.debugger.time_travel import Rewound
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
 
-KEPT = 2  # clusters; one of 5,000 nodes and 10,000 pods takes some 100 MB
+KEPT = 2  # cached clusters; one of 5,000 nodes and 10,000 pods takes about 100 MB
 
 _kept: OrderedDict[str, Rewound] = OrderedDict()
-_last: dict[str, tuple[int, Provenance]] = {}  # the cycle that a cluster is at, and what can be asked there
-_lock = threading.Lock()  # of the clusters, too: they move, and plugins remember what they were asked
+_last: dict[str, tuple[int, Provenance]] = {}  # the cycle that a cluster is at, with its explanations
+_lock = threading.Lock()  # also guards the clusters: they are moved, and plugins keep state
 
 
 def tell(run: Run, cycle: Cycle, question: Question) -> Tree:
-    """The tree of a number of one cycle of the run. Raises NotRecorded, InputError, NotThere."""
+    """Return the explanation tree of a number of one cycle. Raises NotRecorded, InputError, NotThere."""
     with _lock:
         return _provenance(run, cycle).tell(question)
 
 
 def trials_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str, Any]:
-    """The trials of preemption in one cycle, those on a node made again, as docs/debugger.md has it. Raises
-    NotRecorded, InputError, NotThere."""
+    """Return the preemption dry runs of one cycle, as in docs/debugger.md; those on one node are repeated.
+
+    Raises NotRecorded, InputError, NotThere.
+    """
     with _lock:
         found = _provenance(run, cycle)
         return {"cycle": cycle.number} | Trials(found.framework, found.pod, found.trace).told(node, page)
 
 
 def claims_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str, Any]:
-    """The claims of the pod of one cycle, and the devices of a node one by one, as docs/debugger.md has it. Raises
-    NotRecorded, InputError, NotThere."""
+    """Return the claims of one cycle's pod and the devices of a node, as in docs/debugger.md.
+
+    Raises NotRecorded, InputError, NotThere.
+    """
     with _lock:
         found = _provenance(run, cycle)
         return {"cycle": cycle.number} | Claims(found.framework, found.pod, found.trace).told(node, page)
 
 
 def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: int | None = None) -> Cycle:
-    """The cycle of a pod's attempt, or that of this number; the pod's last one without both. Raises Http404."""
+    """Return the cycle of a pod's attempt or with this number; by default the pod's last one. Raises Http404."""
     known = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("-number")
     asked = {"attempt": attempt, "number": number}
     found = known.filter(**{field: value for field, value in asked.items() if value is not None}).first()
@@ -83,7 +90,7 @@ def _rewound(run: Run, key: str) -> Rewound:
 
 
 def forget() -> None:
-    """Lets go of what is kept."""
+    """Clear the caches."""
     with _lock:
         _kept.clear()
         _last.clear()

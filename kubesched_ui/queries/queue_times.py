@@ -1,4 +1,4 @@
-"""Where the times of a pod in the queue of a stored run in time come from."""
+"""Explanations of a pod's times in the queue of a stored run in virtual time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of, leftover_seconds
 from scheduler_core.releases import Release, get_release
 
-# What a sentence about a cause is about, where there is an object to look at.
+# Event types whose causes refer to a pod that can be displayed.
 ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")
 
 
 def tell(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | None, until: bool) -> Tree:
-    """The tree of a move's time; without a move that of when the cycle began. Raises InputError, NotThere."""
+    """Explain the time of a move, or without a move the beginning of the cycle. Raises InputError, NotThere."""
     if not run.in_time:
         raise NotThere(
             "point", "", "queue is only for runs in virtual time; this is a single-pass run, in which pods do not wait"
@@ -38,7 +38,7 @@ def tell(run: Run, cycle: Cycle | None, namespace: str, name: str, move: int | N
 
 
 def ends(run: Run, namespace: str, name: str) -> dict[int, float]:
-    """Event of a move of the pod -> until when it stays there at the latest. Raises InputError."""
+    """Map the event of each move of the pod to the latest second at which it leaves that state. Raises InputError."""
     return _of(run, namespace, name, with_causes=False).ends()
 
 
@@ -51,7 +51,7 @@ def _of(run: Run, namespace: str, name: str, with_causes: bool = True) -> QueueT
 
 
 def _finished(run: Run, cycle: Cycle) -> int:
-    """The event by which a cycle ended."""
+    """Return the event with which a cycle ended."""
     pod = f"{cycle.namespace}/{cycle.name}"
     groups = list(pod_timeline.cycles(list(pod_timeline.events_of(run, pod))))
     numbers = _numbers(run, cycle.namespace, cycle.name)
@@ -67,12 +67,14 @@ def _numbers(run: Run, namespace: str, name: str) -> list[int]:
     return list(rows.order_by("number").values_list("number", flat=True))
 
 
-# ---- the pod's way
+# ---- timeline of the pod
 
 
 def way(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int, Cause]) -> Iterator[Move | Failed]:
-    """A pod's moves and failed attempts. `cycles`: the numbers of its cycles. `events`: all that are about it.
-    `causes`: event -> what it was."""
+    """Yield a pod's moves and failed attempts.
+
+    `cycles`: the numbers of its cycles. `events`: all its events. `causes`: event -> its cause.
+    """
     numbers = iter(cycles)
     number, group = 0, list[Event]()
     for event in events:
@@ -100,7 +102,7 @@ def _failed(event: Event, cycle: int, plugins: Sequence[str]) -> Failed:
 
 
 def _cause(run: Run, pod: str, event: Event) -> Cause:
-    """`pod`: whose moves these are; the cycles of others are looked up."""
+    """Return the cause of a move of `pod`. For a cycle of another pod, look up its number."""
     data, source, cycle = event["data"], None, 0
     namespace, _, name = event["pod"].partition("/")
     if event["type"] == "node.changed" and data["change"] != "deleted":
@@ -114,7 +116,7 @@ def _cause(run: Run, pod: str, event: Event) -> Cause:
     return Cause(sentence(event), event["seq"], source, cycle)
 
 
-# ---- the rules of its queue
+# ---- rules of the queue
 
 
 def _rules(run: Run) -> Rules:
@@ -130,7 +132,7 @@ def _rules(run: Run) -> Rules:
 
 
 def rules(release: Release, configuration: Configuration, woken_by: Callable[[Failed, str], list[str]]) -> Rules:
-    """How the queue of a release works with a configuration. `woken_by`: as of Rules."""
+    """Return the queue's rules for a release and a configuration. `woken_by`: as for Rules."""
 
     def argument(path: str, value: int) -> Tree:
         return Tree(value=value, op="argument", path=path, unit="s", default=path not in configuration.given)
@@ -148,7 +150,7 @@ def rules(release: Release, configuration: Configuration, woken_by: Callable[[Fa
 
 
 def _rejected(run_id: int, number: int) -> tuple[str, Sequence[str]]:
-    """(the profile, the plugins that rejected the pod) of a cycle."""
+    """Return (profile, plugins that rejected the pod) of a cycle."""
     trace = CycleTrace.decode(bytes(Cycle.objects.get(run=run_id, number=number).trace))
     return trace.profile, trace.unschedulable_plugins
 
@@ -159,6 +161,6 @@ def _hints(run: Run) -> Hints:
 
 @lru_cache(maxsize=4)
 def _hints_of(release: str, config: str, run_id: int) -> Hints:
-    """Which plugins of the run's profiles want to hear of what."""
+    """Return the events that the plugins of the run's profiles registered."""
     made: Any = maker(Run.objects.get(pk=run_id))([])
     return Hints(made.scheduler.profiles, get_release(release))

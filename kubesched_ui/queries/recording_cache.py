@@ -1,4 +1,4 @@
-"""The recordings of runs, read from the database; a few are kept decoded."""
+"""The recordings of runs, read from the database, with a cache of decoded ones."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from kubesched_ui.offload.routes import LARGE
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, objects_from
 
-KEPT_BYTES = 200_000_000  # of decoded recordings; the one that was asked for last is kept whatever its size
-KEPT_BYTES_WEB = 40_000_000  # in a web process that has others beside it: of small runs, where decoding is quick
-TEXT_FACTOR = 3  # names and labels take about so much more than the columns that index them
+KEPT_BYTES = 200_000_000  # of decoded recordings; the latest is cached regardless of its size
+KEPT_BYTES_WEB = 40_000_000  # in the web process, which only decodes small runs itself
+TEXT_FACTOR = 3  # estimated size with names and labels, relative to the columns alone
 
 _kept: OrderedDict[str, Recording] = OrderedDict()
 _lock = threading.Lock()
 
 
 class NotRecorded(Exception):
-    """There is nothing to ask: a sentence that says why."""
+    """Raised if there is nothing to query. The message is a sentence with the reason."""
 
 
 def key_of(run: Run) -> str:
-    """Names what is recorded of a run so far; another when there is more."""
+    """Return a key of the run's current recording; it changes when more is recorded."""
     return f"{run.pk}/{run.created_at.timestamp()}/{run.last_seq}/{run.state}"
 
 
 def recording_of(run: Run) -> Recording:
-    """The run's moves. Raises NotRecorded, also in the web process for a run that is too large for it; InputError."""
+    """Return the run's moves.
+
+    Raises NotRecorded, in the web process also if the run is too large for it. Raises InputError.
+    """
     if settings.BESIDE and run.cycles_done > LARGE:
         raise NotRecorded(f"Run {run.pk} is too large to do this automatically; open the page to request it.")
     key = key_of(run)
@@ -50,7 +53,7 @@ def recording_of(run: Run) -> Recording:
 
 
 def blocks_of(run: Run, part: str) -> list[bytes]:
-    """The stored blocks of a part, in order. Raises NotRecorded for a run that has no opening."""
+    """Return the stored blocks of a part in order. Raises NotRecorded if the run has no opening block."""
     rows = RecordingBlock.objects.filter(run=run, part=part).order_by("first").values_list("first", "data")
     blocks = [(first, bytes(data)) for first, data in rows]
     if part == MOVES_PART and (not blocks or blocks[0][0] != 0):
@@ -64,26 +67,28 @@ def is_asked(run: Run) -> bool:
 
 
 def why_not(run: Run) -> str:
-    """Why a run has no recording."""
+    """Return why a run has no recording."""
     if run.active and not run.last_seq:
         return f"Run {run.pk} has not started yet. Try again in a few seconds."
     return f"Run {run.pk} has no recording. Run it again."
 
 
 def parts_to_search(run: Run) -> dict[str, list[bytes]]:
-    """What a search needs. Raises NotRecorded."""
+    """Return the parts of the recording that a search needs. Raises NotRecorded."""
     return {MOVES_PART: blocks_of(run, MOVES_PART), FACTS_PART: blocks_of(run, FACTS_PART)}
 
 
 def object_at(run: Run, kind: str, key: str, moment: int) -> dict[str, Any] | None:
-    """An object as it was after a moment, None if it was not there. `key`: namespace/name, or name. Raises
-    NotRecorded."""
+    """Return an object after a timepoint, None if it does not exist then. `key`: namespace/name, or name.
+
+    Raises NotRecorded.
+    """
     found = (at for at in objects_at(recording_of(run), moment) if (at.kind, at.key) == (kind, key))
     return next((written(at, lambda number: stored_object(run, number)) for at in found), None)
 
 
 def stored_object(run: Run, number: int) -> tuple[str, bytes]:
-    """(kind, JSON) of the object of that number."""
+    """Return (kind, JSON) of the object with this number."""
     row = RecordingBlock.objects.filter(run=run, part=OBJECTS_PART, first__lte=number).order_by("-first").first()
     assert row is not None, f"object {number} of run {run.pk} is not stored"
     return objects_from(bytes(row.data))[number - row.first]

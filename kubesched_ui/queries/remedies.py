@@ -1,4 +1,4 @@
-"""What would have to change, asked of a stored run: its cluster is rewound, answers are remembered for a while."""
+"""Suggested fixes for stored runs, computed on the restored cluster and cached."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 
-KEPT = 100  # answers
-KEPT_CLUSTERS = 2  # as large ones take a hundred megabytes
+KEPT = 100  # cached answers
+KEPT_CLUSTERS = 2  # a large cluster takes a hundred megabytes
 
-_lock = threading.Lock()  # one search at a time: it works in a cluster that is kept
+_lock = threading.Lock()  # one search at a time, since searches modify a cached cluster
 _clusters: OrderedDict[tuple[str, int], Simulation] = OrderedDict()
 _answers: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 
 def cycle_of(run: Run, namespace: str, name: str, attempt: int | None) -> Cycle:
-    """A pod's attempt, the last one if none is said. Raises Http404."""
+    """Return a pod's attempt, by default the last one. Raises Http404."""
     rows = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("-number")
     row = rows.first() if attempt is None else rows.filter(attempt=attempt).first()
     if row is None:
@@ -46,13 +46,13 @@ def cycle_of(run: Run, namespace: str, name: str, attempt: int | None) -> Cycle:
 
 
 def remedies_of(run: Run, row: Cycle) -> list[Remedy]:
-    """What would let the pod in. Raises NotRecorded, InputError."""
+    """Return fixes that make the pod fit. Raises NotRecorded, InputError."""
     pod = f"{row.namespace}/{row.name}"
     return _remembered((key_of(run), row.number), lambda: remedies(_before(run, row), pod, attempt=row.attempt))
 
 
 def winning_of(run: Run, row: Cycle, node: str) -> Winning:
-    """What would have the pod go to a node. Raises NotRecorded, InputError."""
+    """Return fixes that place the pod on a node. Raises NotRecorded, InputError."""
     pod = f"{row.namespace}/{row.name}"
 
     def ask() -> Winning:
@@ -62,13 +62,13 @@ def winning_of(run: Run, row: Cycle, node: str) -> Winning:
 
 
 def together_of(run: Run) -> Together:
-    """What all pods that are pending at the end lack together. Raises NotRecorded, InputError."""
+    """Return what all pods that are pending at the end lack. Raises NotRecorded, InputError."""
     recording = recording_of(run)
     return _remembered((key_of(run), "together"), lambda: together(_at(run, recording.end, 0)))
 
 
 def explained(run: Run, row: Cycle) -> Answer:
-    """The explanation with the cluster of that moment at hand. Raises NotRecorded, InputError."""
+    """Return the explanation of a cycle, computed with the restored cluster. Raises NotRecorded, InputError."""
 
     def ask() -> Answer:
         simulation = _before(run, row)
@@ -97,7 +97,7 @@ def _at(run: Run, moment: int, start_index: int) -> Simulation:
 
 
 def maker(run: Run) -> Callable[..., Simulation]:
-    """`Simulation` with the run's settings. Raises InputError."""
+    """Return `Simulation` with the run's settings. Raises InputError."""
     return partial(
         Simulation,
         release=run.release,
@@ -110,7 +110,7 @@ def maker(run: Run) -> Callable[..., Simulation]:
 
 
 def configuration_of(run: Run) -> Configuration:
-    """What the run was started with. Raises InputError."""
+    """Return the run's initial configuration. Raises InputError."""
     return load(run.config or None, get_release(run.release), unknown=unknown_of(run))
 
 
@@ -120,7 +120,7 @@ def _remembered(key: tuple[Any, ...], ask: Callable[[], Any]) -> Any:
             try:
                 answer = ask()
             except Exception:
-                _clusters.clear()  # whatever state it left the cluster in
+                _clusters.clear()  # the search may have left a cluster modified
                 raise
             while len(_answers) >= KEPT:
                 _answers.popitem(last=False)

@@ -12,7 +12,7 @@ from kubesched_ui.queries import search_worker
 from kubesched_ui.queries.recording_cache import key_of, parts_to_search
 from scheduler_core.debugger.search import WrongExpression
 
-SECONDS = 2.0  # for the evaluation; the pool stops one that does not notice
+SECONDS = 2.0  # for the evaluation; the pool stops a worker that ignores the limit
 LOAD_SECONDS = 20.0  # for decoding a recording
 
 TOO_LONG = f"was stopped after {SECONDS:g} s; use a simpler expression"

@@ -1,4 +1,4 @@
-"""The part of a search that runs in a worker process. It imports nothing of Django."""
+"""The part of a search that runs in a worker process. It does not import Django."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recording, facts_from
 from scheduler_core.debugger.search import Search
 
-MAX_RECORDINGS = 2  # in the cache
+MAX_RECORDINGS = 2  # cached recordings
 
 _recordings: dict[str, tuple[Recording, Facts]] = {}
 

@@ -1,4 +1,4 @@
-"""What reasons leave out: how much a cycle's pod asked for and nodes had when it began, and which taint they have."""
+"""Details that reasons omit: the pod's requests, the free quantities of nodes before a cycle, and their taints."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from scheduler_core.releases import get_release
 
 
 def room_of(run: Run, row: Cycle, trace: CycleTrace) -> Room | None:
-    """The nodes before a cycle; None if none of them lacks anything or has a taint that its release does not name, or
-    if that was not recorded. Raises InputError."""
+    """Return the nodes' headroom before a cycle.
+
+    Return None if no reason needs it (no resource is short, and no taint is unnamed by the release), or if it was not
+    recorded. Raises InputError.
+    """
     promised = [
         node
         for number, status in trace.nominated.items()
@@ -51,7 +54,7 @@ def _tolerations(run: Run, recording: Recording, moment: int, pod: str) -> Seque
 
 
 def reasons_on(run: Run, history: NodeHistory, row: Cycle, trace: CycleTrace, at: int) -> list[str]:
-    """Why a node, the one of row `at` in the cycle, refused the pod, with its numbers. Raises NotRecorded."""
+    """Return why the node of row `at` in the cycle rejected the pod, with quantities. Raises NotRecorded."""
     status = trace.status_at(at)
     if status is None or status.plugin not in TOLD:
         return list(status.reasons) if status else []

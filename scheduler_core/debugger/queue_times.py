@@ -84,7 +84,7 @@ class Rules:
 
 @dataclass(slots=True)
 class _Known:
-    """What the queue knows of the pod at a move.
+    """The queue's knowledge of the pod at a move.
 
     `since` is when the pod arrived or last failed. `kept`, used where failures are forgotten, are the failures that
     still count; the backoff began at the last of them. `last` is the previous move.

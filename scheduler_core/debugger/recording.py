@@ -99,7 +99,7 @@ class Block(NamedTuple):
 
 @dataclass(slots=True)
 class Known:
-    """What the recorder knows of the pod with a certain key.
+    """The recorder's knowledge of the pod with a certain key.
 
     `stored` is the pod's row as it exists in the cluster, and `placed` its row as it counts on a node; both are -1 if
     there is none. They differ while a pod is updated during its binding. `shown` and `said` are what was written last.

@@ -44,7 +44,7 @@ def rewind(
     """Restore the run after a timepoint (`Recording.before_cycle` returns the one before a cycle).
 
     `fetch`: number of an object -> (kind, JSON). `release`: the run's release. `pods`: pending pods that the simulation
-    tries if it runs, in order; None for all. `waiting`: pending pods to load besides nominated ones; None for all.
+    tries if it runs, in order; None for all. `waiting`: pending pods to load, with nominated ones; None for all.
     `start_index`: the node at which the next cycle starts, from its trace. `state`: the state at the timepoint, if it
     exists already. Pods that Permit held or whose binding was in progress count on their nodes. Raises InputError.
     """

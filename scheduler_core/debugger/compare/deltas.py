@@ -21,7 +21,7 @@ LISTS = ("timeline", "arrivals")  # parts of a scenario's spec that are compared
 
 @dataclass(frozen=True)
 class Unit:
-    """A difference. `kind`: release, setting, config, object, change or scenario."""
+    """One difference. `kind`: release, setting, config, object, change or scenario."""
 
     kind: str
     path: str

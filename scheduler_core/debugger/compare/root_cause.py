@@ -26,8 +26,11 @@ NOT_EVEN_ALL = "the differences that can be applied do not give the second run's
 
 @dataclass
 class Cause:
-    """`units`: the smallest set that was found, None if none was. `minimal`: no smaller one does, each was run.
-    `settled`: of runs in time, the second of the pod's last attempt in both."""
+    """A cause.
+
+    `units`: the smallest set found, None if there is none. `minimal`: all smaller sets were run and do not suffice.
+    `settled`: in virtual time, the second of the pod's last attempt in each run.
+    """
 
     a: Outcome
     b: Outcome

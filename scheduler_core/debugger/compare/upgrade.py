@@ -213,7 +213,7 @@ def _change(a: Fate | None, b: Fate | None, of_a: Refusals, of_b: Refusals) -> s
 
 @dataclass
 class _Search:
-    """Plays a with some of the differences. `known`: what came of it, by the numbers of the units."""
+    """Replays a with some of the differences. `known`: outcomes by the indexes of the applied units."""
 
     a: Inputs
     b: Inputs
