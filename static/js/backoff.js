@@ -1,17 +1,17 @@
 // @ts-check
-// A socket was cut off: whether to come back, after how long, and what to say meanwhile.
+// Decides after a websocket closes whether and when to reconnect, and what to show in the meantime.
 
 const FIRST = 250;
-const CROWDED = 4000; // too many are there: their pages come back later than those of a server that was restarted
+const CROWDED = 4000; // the server has too many connections: wait longer than after a restart
 const LONGEST = 30000;
 
 /**
- * What follows the close of a run's socket (docs/websocket.md).
+ * Return what to do after a run's socket closes (docs/websocket.md).
  * @param {number} code
- * @param {string} said what the server said before, or ""
- * @param {number} tries how often in a row it was tried in vain before
- * @param {number} dice 0 to 1: a thousand pages that were cut off together must not come back together
- * @returns {{wait: number | null, says: string}} milliseconds, null where it is over; "" where there is nothing to say
+ * @param {string} said the server's last message, or ""
+ * @param {number} tries number of failed attempts in a row
+ * @param {number} dice random number from 0 to 1, so that many pages do not reconnect at the same time
+ * @returns {{wait: number | null, says: string}} milliseconds, null for no reconnection; message to show, or ""
  */
 export function afterClose(code, said, tries, dice) {
   if (code === 1000) return { wait: null, says: "" };
@@ -19,7 +19,7 @@ export function afterClose(code, said, tries, dice) {
     return { wait: null, says: said || "This run cannot be followed any longer. Reload the page." };
   const crowded = code === 1013;
   const wait = Math.min(LONGEST, (crowded ? CROWDED : FIRST) * 2 ** Math.min(tries, 20)) * (0.5 + dice / 2);
-  if (!tries && !crowded) return { wait, says: "" }; // most often it is back at once
+  if (!tries && !crowded) return { wait, says: "" }; // the first attempt usually succeeds at once
   const seconds = Math.max(1, Math.round(wait / 1000));
   return { wait, says: `${because(code, said)} Trying again in ${seconds} s; nothing is lost.` };
 }

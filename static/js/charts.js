@@ -1,7 +1,8 @@
-// Draws <div class="chart" data-chart="id"> with Plotly (data-library), once the page is there and the chart comes into
-// view; that library is large, so the figures (data-source) come with it and not with the page.
+// Draws <div class="chart" data-chart="id"> with Plotly (data-library) after the page has loaded and when the chart
+// becomes visible. Plotly is large, so the data (data-source) is fetched together with it and is not part of the
+// page.
 
-const drawn = new Map(); // holder -> how to show it anew
+const drawn = new Map(); // element -> function that redraws it
 const loaded = new Promise((resolve) => {
   if (document.readyState === "complete") resolve();
   else addEventListener("load", resolve, { once: true });
@@ -35,7 +36,7 @@ function themed(layout) {
   return themedLayout;
 }
 
-// What holds for a whole column is sent once; Plotly wants it for every row.
+// Values of a whole column are sent once; Plotly needs them for every row.
 function spread({ columns = {}, ...trace }) {
   for (const [key, values] of Object.entries(columns)) trace[key] = trace.z.map(() => values);
   return trace;
@@ -73,7 +74,7 @@ async function drawWithPlotly(holder) {
   }
 }
 
-// A mark that carries an address (customdata "/runs/...") is a link.
+// A mark with an address (customdata "/runs/...") is a link.
 function follow(point) {
   const address = [point.customdata]
     .flat()
@@ -96,7 +97,7 @@ export function drawCharts(root) {
   for (const holder of root.querySelectorAll("[data-chart]")) seen.observe(holder);
 }
 
-// Shows a chart anew if it was shown: its figures have changed.
+// Redraws a chart that was drawn before, because its data has changed.
 export function redraw(holder) {
   drawn.get(holder)?.();
 }

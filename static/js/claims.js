@@ -1,4 +1,4 @@
-// The devices that a pod's claims find, on a node that is chosen: its name is in the address (`node`).
+// Shows the devices that a pod's claims find on the selected node, which the URL contains (`node`).
 import { loadParts, reload } from "./lazy_load.js";
 
 const box = () => document.getElementById("claims");
@@ -19,7 +19,7 @@ function choose(node) {
   open({ node });
 }
 
-// Called when the panel of Filter is shown: what takes the server longer is fetched only then.
+// Call this when the Filter panel becomes visible: the slow section is fetched only then.
 export async function showClaims() {
   if (!box()) return;
   await loadParts(box().parentElement);
@@ -32,7 +32,7 @@ document.addEventListener("click", (event) => {
   const node = event.target.closest("[data-claims-of]");
   const page = event.target.closest("[data-claims-page]");
   if (!node && !page) return;
-  if (!box()?.dataset.load) return; // a page of its own
+  if (!box()?.dataset.load) return; // the section has a page of its own
   event.preventDefault();
   if (node) choose(node.dataset.claimsOf);
   else open({ page: page.dataset.claimsPage });

@@ -1,11 +1,11 @@
-// Waits for runs under way, showing how far they are; then the comparison is there.
+// Shows the progress of active runs, then reloads to show the comparison.
 const numbers = document.getElementById("waiting").dataset.runs.trim().split(/\s+/);
 
 async function look() {
   let waiting = false;
   for (const number of numbers) {
     const response = await fetch(`/api/runs/${number}`);
-    if (!response.ok) return location.reload(); // deleted meanwhile
+    if (!response.ok) return location.reload(); // the run was deleted
     const run = await response.json();
     if (run.state === "queued" || run.state === "running") waiting = true;
     const bar = document.getElementById(`progress-${number}`);

@@ -1,4 +1,4 @@
-// Elements made from names and text: whatever the text says, it stays text.
+// Creates elements from names and text. Text is never parsed as HTML.
 const NS = "http://www.w3.org/2000/svg";
 
 export function svg(tag, attributes = {}, text = "") {

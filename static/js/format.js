@@ -1,9 +1,9 @@
 // @ts-check
-// Numbers as pages say them.
+// Number formats of pages.
 const number = new Intl.NumberFormat("en");
 
 /**
- * "1 node", "1,200 nodes".
+ * Format a count with its noun: "1 node", "1,200 nodes".
  * @param {number} count
  * @param {string} one
  */

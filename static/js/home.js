@@ -1,4 +1,4 @@
-// The first page: who has begun the course is shown where to go on. The course is asked for only then.
+// Home page: shows users who have started the course how to continue. The course is fetched only for them.
 import { KEY, kept, summary } from "./lesson_progress.js";
 
 const card = document.getElementById("learn-on");
@@ -19,4 +19,4 @@ async function goOn() {
   card.querySelector("[data-progress]").textContent = `${said}. Next: ${lesson.textContent.trim()}.`;
 }
 
-if (text) goOn().catch(() => {}); // then the link leads to the course
+if (text) goOn().catch(() => {}); // on failure, the link still leads to the course

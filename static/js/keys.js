@@ -1,7 +1,7 @@
-// Keys of a page: single ones, while nobody types and no dialog is open. `?` shows the list in <dialog id="keys">.
-// What scrolls a page (up, down, space, page up, page down, home, end) is never taken.
+// Keyboard shortcuts: single keys, while no text field has the focus and no dialog is open. `?` shows the list in
+// <dialog id="keys">. Keys that scroll the page (up, down, space, page up, page down, home, end) are never used.
 const TYPED = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
-const SCROLLED = ".nodelist, pre, .scroll, .track"; // arrows move what is in them
+const SCROLLED = ".nodelist, pre, .scroll, .track"; // arrow keys scroll or move inside these elements
 
 const keys = {};
 

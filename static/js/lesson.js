@@ -1,19 +1,19 @@
-// Lessons: an answer is checked without leaving the page, and what is done is remembered in this browser alone.
+// Lessons: checks answers without reloading the page, and stores the progress only in this browser.
 import { done, finished, KEY, kept, note, summary } from "./lesson_progress.js";
 import { beginWalks } from "./object_flow.js";
 
-const REVEALED = "kubesched.revealed"; // the steps whose answers were shown, kept alike
+const REVEALED = "kubesched.revealed"; // the steps whose answers were revealed, in the same format
 const remembered = () => kept(KEY);
 
 function remember(text, key = KEY) {
   try {
     localStorage.setItem(key, text);
   } catch {
-    // then it is not kept
+    // storage is unavailable, so the progress is not stored
   }
 }
 
-// ---- a lesson
+// ---- one lesson
 
 function showDone() {
   const lesson = document.getElementById("lesson");
@@ -45,7 +45,7 @@ async function send(form, button) {
     const response = await fetch(form.action, { method: "POST", body, headers: { "X-Requested-With": "fetch" } });
     fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("lesson");
   } catch {
-    // the form is sent as any other
+    // submit the form normally instead
   }
   if (!fresh) {
     form.submit();

@@ -1,9 +1,9 @@
 // @ts-check
-// What somebody has done of the course, as text that a browser keeps: {"01-name": [2, 3]}, the steps answered rightly.
+// The progress in the course as text in browser storage: {"01-name": [2, 3]}, the steps answered correctly.
 
 export const KEY = "kubesched.lessons";
 
-/** What the browser keeps under a key; null where there is nothing or it keeps nothing. @param {string} key */
+/** Return the stored text, or null if there is none or storage is unavailable. @param {string} key */
 export function kept(key) {
   try {
     return localStorage.getItem(key);
@@ -22,25 +22,35 @@ function read(text) {
   }
 }
 
-/** The steps of a lesson that are done. @param {string | null} text @param {string} lesson @returns {number[]} */
+/** Return the completed steps of a lesson. @param {string | null} text @param {string} lesson @returns {number[]} */
 export function done(text, lesson) {
   const found = read(text)[lesson];
   return Array.isArray(found) ? found.filter((step) => Number.isInteger(step)) : [];
 }
 
-/** The text with one step more. @param {string | null} text @param {string} lesson @param {number} step */
+/**
+ * Return the text with one more completed step.
+ * @param {string | null} text
+ * @param {string} lesson
+ * @param {number} step
+ */
 export function note(text, lesson, step) {
   const steps = new Set([...done(text, lesson), step]);
   return JSON.stringify({ ...read(text), [lesson]: [...steps].sort((a, b) => a - b) });
 }
 
-/** Whether all questions are answered. @param {string | null} text @param {string} lesson @param {number} questions */
+/**
+ * Whether all questions of a lesson are answered.
+ * @param {string | null} text
+ * @param {string} lesson
+ * @param {number} questions
+ */
 export function finished(text, lesson, questions) {
   return questions > 0 && done(text, lesson).length >= questions;
 }
 
 /**
- * What to say of the whole course, and the first lesson that is not finished.
+ * Return a summary of the course, and the first unfinished lesson.
  * @param {string | null} text @param {{name: string, questions: number}[]} lessons
  * @returns {{text: string, next: string}}
  */

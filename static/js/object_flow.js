@@ -1,5 +1,6 @@
-// The walk of objects from the API server to cache and queue (parts/lesson_object_flow.html): a step at a time, or played.
-const PACE = 1400; // milliseconds of a step that is played
+// Animates objects moving from the API server to cache and queue (parts/lesson_object_flow.html), step by step or
+// played.
+const PACE = 1400; // milliseconds per step during playback
 
 let timer = 0;
 
@@ -66,7 +67,7 @@ document.addEventListener("click", (event) => {
   if (button.dataset.walkPlay !== undefined) play(walk, button.getAttribute("aria-pressed") !== "true");
 });
 
-// An object that is opened in the list is the one that walks.
+// Opening an object in the list selects it for the animation.
 document.addEventListener(
   "toggle",
   (event) => {

@@ -1,4 +1,4 @@
-// What every page may use: theme switch, copy buttons, parts that are exchanged in place.
+// Shared by all pages: theme switch, copy buttons, parts that are updated in place.
 
 import { swapParts } from "./partial_update.js";
 import { tellOfScrolling } from "./scroll.js";
@@ -11,7 +11,7 @@ function switchTheme() {
   try {
     localStorage.setItem("theme", next);
   } catch {
-    /* not remembered, but switched */
+    /* the choice is not stored, but the theme is switched */
   }
   document.dispatchEvent(new Event("themechange"));
 }
@@ -37,7 +37,7 @@ function copyText(button) {
   });
 }
 
-// What cannot be undone is asked for once more, in a dialog of ours; then the button does what it would have done.
+// Asks for confirmation of irreversible actions in a dialog, then triggers the button.
 function ask(button, event) {
   const dialog = document.getElementById("confirm");
   if (dialog.asked === button) return;
@@ -48,7 +48,7 @@ function ask(button, event) {
   dialog.returnValue = "";
   dialog.onclose = () => {
     if (dialog.returnValue !== "yes") return;
-    dialog.asked = again(button); // what it stood in may have been made anew meanwhile
+    dialog.asked = again(button); // the part with the button may have been replaced in the meantime
     dialog.asked?.click();
     dialog.asked = null;
   };

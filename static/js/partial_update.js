@@ -1,7 +1,8 @@
-// Links and forms inside [data-swap="#part"] fetch their page and exchange only that part, keeping place and focus.
-// Without scripts they are ordinary links and forms.
+// Links and forms inside [data-swap="#part"] fetch their page and replace only that part. Scroll position and focus
+// are preserved. Without JavaScript they are ordinary links and forms.
 let latest = 0;
-let shown = location.pathname + location.search; // what the page shows; a step within it (#...) exchanges nothing
+// address of the shown page; a change of the fragment (#...) replaces nothing
+let shown = location.pathname + location.search;
 
 export async function swap(url, selector, { push = true } = {}) {
   const mine = ++latest;

@@ -1,4 +1,4 @@
-// The pod page: steps through extension points with arrow keys, follows a live run, lists thousands of nodes quickly.
+// Pod page: moves through extension points with arrow keys, follows a live run, and shows thousands of nodes quickly.
 import { showClaims } from "./claims.js";
 import { onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
@@ -19,7 +19,7 @@ const POINTS = [
   "bind",
   "postbind",
 ];
-// Points of a number whose tree is open (provenance.js) are told in these panels.
+// Points of provenance trees (provenance.js) -> the panel that contains them.
 const PANELS = { raw: "score", normalized: "score", weighted: "score", total: "score", preemption: "postfilter" };
 let list = null;
 let first = document.getElementById("pod").dataset.point;
@@ -59,8 +59,8 @@ function step(by) {
   if (next) open(next);
 }
 
-// Keys of this page (parts/pod_keys.html lists them). Those that scroll a page are left alone.
-let turning = Promise.resolve(); // keys that are pressed quickly wait for each other
+// Keyboard shortcuts of this page (parts/pod_keys.html lists them). Keys that scroll the page are not used.
+let turning = Promise.resolve(); // quick key presses are handled one after another
 const turns = (way) => () => {
   turning = turning.then(() => {
     const link = document.querySelector(`[data-way="${way}"]`);
@@ -69,7 +69,7 @@ const turns = (way) => () => {
     return visit(link.href);
   });
 };
-// Another cycle of the run, whosever it is, at the same step.
+// Goes to another cycle of the run, of any pod, at the same extension point.
 function toCycle(number) {
   const { cycle, cycles } = document.getElementById("pod").dataset;
   const wanted = Math.max(1, Math.min(Number(cycles), number));
@@ -82,7 +82,8 @@ function toCycle(number) {
 }
 const cycleBy = (by) => () => toCycle(Number(document.getElementById("pod").dataset.cycle) + by);
 
-// The plugins of the panel that is shown, one at a time, then those of the next point; of preemption, its trials.
+// Selects the next plugin of the visible panel, then those of the next point. For preemption, selects the next
+// dry-run step.
 function pluginBy(by) {
   if (current() === "postfilter" && trialBy(by)) return;
   const heads = () => [...document.querySelectorAll(`#point-${current()} th[data-plugin]`)];
@@ -121,7 +122,7 @@ goTo.addEventListener("close", () => {
   if (goTo.returnValue === "go" && Number.isInteger(wanted)) toCycle(wanted);
 });
 
-// The chosen attempt in the middle of its strip, however many there are.
+// Centres the selected attempt in its strip.
 function showAttempt() {
   const chosen = document.querySelector("#attempts ol [aria-current]");
   const strip = chosen?.closest("ol");
@@ -131,7 +132,7 @@ function showAttempt() {
 const attemptIn = (address) => ["cycle", "attempt"].map((key) => new URL(address).searchParams.get(key)).join("/");
 let shown = attemptIn(location);
 
-// Another attempt comes into the same place of the page. Its address can be shared; going back leads here again.
+// Replaces the shown attempt. Its URL can be shared, and Back returns to the previous attempt.
 async function visit(address, push = true) {
   const response = await fetch(address, { headers: { "X-Requested-With": "fetch" } });
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("pod");
@@ -142,13 +143,13 @@ async function visit(address, push = true) {
   const way = document.activeElement?.closest("[data-way]")?.dataset.way;
   if (push) history.pushState({ own: true }, "", address);
   shown = attemptIn(address);
-  const story = document.getElementById("way"); // of all attempts
+  const story = document.getElementById("way"); // the timeline covers all attempts
   if (story) fresh.querySelector("#way")?.replaceWith(story);
   place(fresh);
   document.querySelector(`[data-way="${way}"]`)?.focus({ preventScroll: true });
 }
 
-// Links to other attempts and pods take along the point, the plugin and the moment that are shown.
+// Links to other attempts and pods keep the shown point, plugin and timepoint.
 function takeAlong(link) {
   const here = new URL(location.href).searchParams;
   const address = new URL(link.href);
@@ -203,7 +204,8 @@ addEventListener("popstate", () => {
   choosePlugin(query.get("plugin") || "", false);
 });
 
-// A plugin chosen in the matrix or among the scores: its column and the lines of the pod's YAML that it reads.
+// Selects a plugin in the matrix or the score table: highlights its column and the lines of the pod's YAML that it
+// reads.
 function choosePlugin(name, push = true) {
   const heads = [...document.querySelectorAll(`#point-${current()} th[data-plugin]`)];
   const again = heads.find((head) => head.dataset.plugin === name)?.hasAttribute("aria-current");
@@ -230,7 +232,7 @@ function choosePlugin(name, push = true) {
   }
 }
 
-// Pointing at a line of the YAML shows which plugins read it.
+// Clicking a line of the YAML selects the plugin that reads it.
 document.addEventListener("click", (event) => {
   const line = event.target.closest(".yaml [data-plugins]");
   const shown =
@@ -255,7 +257,7 @@ function setUp() {
   showAttempt();
 }
 
-// The page as the server made it anew.
+// Inserts the updated page from the server.
 function place(fresh) {
   const wanted = current();
   document.getElementById("pod").replaceWith(fresh);
@@ -265,7 +267,7 @@ function place(fresh) {
   open(wanted && new URL(location.href).searchParams.has("point") ? wanted : first, false);
 }
 
-// Live: the stepper lights up as the pod's events come in; when its cycle is done the page fills itself.
+// Live updates: the stepper highlights points as events arrive; when the cycle ends, the page is updated.
 async function reload() {
   const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("pod");

@@ -1,3 +1,3 @@
-// A page that is being made: asks for it again. A Refresh header would not where the address has a part behind "#":
-// browsers take that for a way within the page.
+// Reloads until the page is ready. A Refresh header would not work for a URL with a fragment ("#"): browsers treat it
+// as navigation within the page.
 setTimeout(() => location.reload(), 1000);

@@ -1,13 +1,13 @@
-// Present mode: keys and swipes follow the page's own links; each slide comes from the server, the next one not before.
+// Presentation mode: keys and swipes follow the links of the page. Each slide is fetched only when it is shown.
 import { onKeys } from "./keys.js";
 
-const FAR = 60; // pixels of a swipe
+const FAR = 60; // minimum length of a swipe in pixels
 
 const go = (name) => () => document.getElementById(`go-${name}`)?.click();
 onKeys({
   ArrowRight: go("after"),
   ArrowLeft: go("before"),
-  PageDown: go("after"), // what clickers send
+  PageDown: go("after"), // sent by presentation remotes
   PageUp: go("before"),
   n: go("cycle-after"),
   p: go("cycle-before"),
@@ -32,7 +32,7 @@ document.addEventListener("touchend", (event) => {
   go(dx < 0 ? "after" : "before")();
 });
 
-// Readers hear the heading and what stands below it; the step of the rail that is shown stays in view.
+// Announces the heading and the text below it to screen readers, and keeps the current step of the rail visible.
 function tell() {
   const slide = document.querySelector(".slide");
   if (!slide) return;

@@ -1,4 +1,4 @@
-// Where a number comes from: a click on it opens its tree, sentence first. The tree in hand is in the address.
+// Provenance dialog: a click on a number opens its tree, with a sentence first. The URL contains the open tree.
 import { el } from "./dom.js";
 
 const panel = document.getElementById("from");
@@ -35,16 +35,16 @@ const SIGNS = {
   less_equal: "≤",
   contains: "contains",
 };
-const SMALL = 80; // values of a tree that is shown whole; of larger ones the first levels are open
+const SMALL = 80; // trees with up to this many values are fully expanded; of larger ones, only the first levels
 const OPEN_LEVELS = 3;
 
 const page = () => document.getElementById("pod").dataset;
 const asking = () => JSON.parse(document.getElementById("asking")?.textContent ?? "{}");
-const KEYS = ["point", "plugin", "node", "move", "until"]; // the last two of times in the queue
+const KEYS = ["point", "plugin", "node", "move", "until"]; // the last two are used for queue times
 const focusOf = (address) => Object.fromEntries(KEYS.map((key) => [key, address.searchParams.get(key) ?? ""]));
 const given = (focus) => Object.fromEntries(Object.entries(focus).filter(([, value]) => value));
 
-// ---- values as a person reads them
+// ---- formatting of values
 
 function amount(value, unit) {
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -99,7 +99,7 @@ function links(tree) {
   return found;
 }
 
-// A value, what it is, how it was computed; for an operation its arguments below.
+// Returns a row: the value, its label and how it was computed. Arguments of an operation are listed below it.
 function row(tree) {
   const value = el("b", {
     class: "value",
@@ -124,7 +124,7 @@ function branch(tree, depth) {
   return el("li", {}, below);
 }
 
-// ---- asking
+// ---- requests
 
 let latest = 0;
 
@@ -170,7 +170,7 @@ function fill({ point, plugin = "", node = "" }) {
   elements.node.value = node;
 }
 
-// ---- opening, closing, the address
+// ---- open, close, URL
 
 const isFocus = ({ point, plugin, node, move }) =>
   (point === "queue" && move !== "") ||
@@ -204,12 +204,12 @@ document.addEventListener("click", (event) => {
   const more = event.target.closest("#from-told [data-page]");
   if (more) ask(focusOf(new URL(location.href)), Number(more.dataset.page));
 });
-// What a value on the page asks for.
+// Returns the focus that a value on the page requests.
 function wanted({ dataset: { from: point, plugin = "", node = asking().node, move = "", until = "" } }) {
   return point === "queue" ? { point, move, until } : { point, plugin, node };
 }
 
-// The first question about a cycle has the server rebuild the cluster: it may begin when a hand comes near.
+// The first request about a cycle makes the server rebuild the cluster, so it is sent when the pointer comes near.
 let near = "";
 document.addEventListener("pointerover", (event) => {
   const from = event.target.closest("[data-from]");

@@ -20,10 +20,10 @@ function showProgress(done, planned) {
   if (of && total) of.textContent = `/ ${number.format(total)}`;
 }
 
-// Tokens of forms differ each time; who is on a button stays on it.
+// CSRF tokens differ in every response and are ignored. A button that did not change keeps the focus.
 const plain = (element) => element.innerHTML.replace(/(csrfmiddlewaretoken" value=")[^"]*/g, "$1");
 
-// Exchanges what the server renders, part by part: nothing that the person holds (search, focus, scroll) is touched.
+// Updates the parts that the server renders. The user's search, focus and scroll position are preserved.
 async function refresh() {
   const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -76,7 +76,7 @@ function live() {
   pace();
 }
 
-// Presenting begins at the cycle that the map is at.
+// Presentation starts at the cycle that the map shows.
 const there = document.querySelector("[data-present]");
 there.addEventListener("click", () => {
   const at = new URL(location.href).searchParams;

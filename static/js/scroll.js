@@ -1,4 +1,4 @@
-// Tables that are wider than their place: they fade where there is more (data-beyond), and the keyboard can scroll them.
+// Wide tables: fades the edges where there is more content (data-beyond), and makes them scrollable by keyboard.
 function tell(box) {
   const over = box.scrollWidth - box.clientWidth;
   const more = [];
@@ -23,7 +23,7 @@ function watch(root) {
   }
 }
 
-// Tells of every scrolling box, also of those that come later.
+// Marks every scrollable box, including those added later.
 export function tellOfScrolling() {
   watch(document);
   document.addEventListener("scroll", ({ target }) => target.matches?.(".scroll") && tell(target), true);

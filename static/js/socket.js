@@ -12,7 +12,7 @@ function showState(text) {
 // Opens `path` with the query that `query()` returns at each attempt, and calls `onMessage` with each message.
 // `onMessage` returns true when nothing more is to come. Calls `onEnd` once, when the socket is not opened again.
 export function connect(path, { query = () => ({}), onMessage, onEnd }) {
-  let tries = 0; // in a row, without a message
+  let tries = 0; // attempts in a row without a message
   let over = false;
 
   function end() {
@@ -28,7 +28,7 @@ export function connect(path, { query = () => ({}), onMessage, onEnd }) {
     const socket = new WebSocket(address);
     let said = "";
     function settle() {
-      if (socket.readyState !== WebSocket.OPEN) return; // accepted, then refused
+      if (socket.readyState !== WebSocket.OPEN) return; // the server accepted and then rejected the connection
       tries = 0;
       showState("");
     }
@@ -45,7 +45,7 @@ export function connect(path, { query = () => ({}), onMessage, onEnd }) {
     socket.onclose = ({ code }) => {
       if (over) return;
       const { wait, says } = afterClose(code, said, tries, Math.random());
-      if (says || wait !== null) showState(says); // the page of a room has shown why it is over
+      if (says || wait !== null) showState(says); // a live-class page already shows why the class is over
       if (wait === null) {
         end();
         return;
@@ -57,7 +57,7 @@ export function connect(path, { query = () => ({}), onMessage, onEnd }) {
   open();
 }
 
-// The events of a pod and of its run after `since`, each once and in order, until the run is over.
+// Calls `onEvents` with the events of a pod and of its run after `since`, once and in order, until the run ends.
 export function followPod(path, pod, since, { onEvents, onEnd }) {
   let seen = since;
   connect(path, {

@@ -1,4 +1,4 @@
-// The form that starts a run: shows the fields of the chosen kind of pods, and searches the list of bound pods.
+// Form that starts a run: shows the fields for the selected kind of pods, and searches the list of bound pods.
 const form = document.getElementById("startform");
 
 function showFields() {
@@ -37,7 +37,7 @@ function pickList() {
   tell();
 }
 
-// How long the run would take and wait, asked anew when that may have changed.
+// Shows the expected duration and waiting time of the run, updated after relevant changes.
 function tellExpected() {
   const place = form.querySelector("#expected");
   let last = place.textContent;
@@ -58,7 +58,7 @@ function tellExpected() {
   for (const id of ["#pick-all", "#pick-none"]) form.querySelector(id).addEventListener("click", ask);
 }
 
-// After a mistake: its field in the middle of the view and focused, whatever it is folded into.
+// After an error: opens and focuses the invalid field, and scrolls it to the middle of the view.
 function showMistake() {
   const field = form.querySelector("[aria-invalid]");
   if (!field) return;

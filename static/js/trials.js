@@ -1,5 +1,5 @@
-// The trials of preemption on a node, stepped through: all pods of lower priority are removed, then each is put back.
-// Node and step are in the address (`node`, `trial`), so that reloading and going back lead to the same picture.
+// Steps through the preemption dry run on a node: all pods of lower priority are removed, then each is reprieved. The
+// URL contains node and step (`node`, `trial`), so reload and Back show the same state.
 import { loadParts, reload } from "./lazy_load.js";
 
 const box = () => document.getElementById("trials");
@@ -14,7 +14,7 @@ function note(changes, push) {
   history[push ? "pushState" : "replaceState"]({ own: true }, "", address);
 }
 
-// What the node is like after this step.
+// Shows the node after this step.
 function show(number) {
   for (const step of steps()) {
     const now = Number(step.dataset.trial) === number;
@@ -41,7 +41,7 @@ async function open(node, trial) {
   show(number);
 }
 
-// The next or previous step, then those of the next node that was tried; false if there is none.
+// Goes to the next or previous step, then to those of the next node. Returns false if there is none.
 export function trialBy(by) {
   const all = steps();
   if (!all.length) return false;
@@ -61,7 +61,7 @@ function choose(number) {
   show(number);
 }
 
-// Called when the panel of preemption is shown: what takes the server longer is fetched only then.
+// Call this when the preemption panel becomes visible: the slow section is fetched only then.
 export async function showTrials() {
   if (!box()) return;
   await loadParts(box().parentElement);

@@ -1,9 +1,9 @@
-// Waits for an upgrade preview: bars move, steps come as they are known.
+// Shows the progress of an upgrade preview, and each step as soon as it is computed.
 const page = document.getElementById("preview");
 const address = `/api/upgrades/${page.dataset.upgrade}?steps=false`;
 let known = document.querySelectorAll("[data-part=steps] > section").length;
 
-// What the server renders, part by part.
+// Updates the parts that the server renders.
 async function refresh() {
   const response = await fetch(location.href, { headers: { "X-Requested-With": "fetch" } });
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -22,7 +22,7 @@ function move(id, done, total) {
 
 async function look() {
   const response = await fetch(address);
-  if (!response.ok) return location.reload(); // deleted meanwhile
+  if (!response.ok) return location.reload(); // the preview was deleted
   const told = await response.json();
   for (const run of told.runs) move(`run-${run.run}`, run.done, run.total);
   move("causes", told.done, told.planned);

@@ -1,4 +1,4 @@
-// The drop zone: files dropped anywhere on the page, chosen, or text pasted, all go through the same form.
+// Drop zone: files dropped anywhere on the page, selected files and pasted text are sent with the same form.
 const zone = document.querySelector(".drop");
 const input = zone.querySelector("input[type=file]");
 const status = zone.querySelector("[role=status]");
@@ -42,7 +42,7 @@ zone.addEventListener("submit", (event) => {
   upload();
 });
 
-/** Sends the files, says how far that and the reading are, and goes to the scenario or says what is wrong. */
+/** Send the files, show the progress of upload and parsing, then open the scenario or show the error. */
 function upload() {
   const token = [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, "0"))
@@ -95,7 +95,7 @@ function say(what, done, size, objects) {
 
 const megabytes = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(1);
 
-/** What was answered says why: a page, or the server before anybody looked at it. @param {XMLHttpRequest} request */
+/** Show the reason from the response: an error page or JSON. @param {XMLHttpRequest} request */
 function refuse(request) {
   const sentence = request.getResponseHeader("Content-Type")?.includes("json");
   const page = new DOMParser().parseFromString(sentence ? "" : request.responseText, "text/html");

@@ -1,14 +1,14 @@
 // @ts-check
-// An answer that is on its way: kept by the browser until the server has said that it counts.
+// Pending answers: the browser keeps an answer until the server confirms it.
 
 const FIRST = 400;
 const LONGEST = 8000;
 
 /**
- * How long to wait before an answer is sent again; null where the server has said yes or no.
- * @param {number} status of the answer, 0 where none came
- * @param {number} tries how often it was sent
- * @param {number} dice 0 to 1
+ * Return how long to wait before the answer is sent again, or null if the server accepted or rejected it.
+ * @param {number} status HTTP status, 0 without a response
+ * @param {number} tries number of attempts
+ * @param {number} dice random number from 0 to 1
  * @returns {number | null} milliseconds
  */
 export function again(status, tries, dice) {

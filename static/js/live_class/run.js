@@ -1,4 +1,4 @@
-// A room on a run: shows what the class looks at; where somebody teaches, links in it lead the class along.
+// Live class on a run: shows the shared page. For the teacher, links in the page navigate for the whole class.
 import { link, remember, say, show } from "./socket.js";
 import { count, lead, teach } from "./teacher_common.js";
 
@@ -20,7 +20,7 @@ function move(state) {
 }
 
 function heard({ room: state, counts, over }) {
-  if (over && teaches) location.reload(); // the page of a room that is closed
+  if (over && teaches) location.reload(); // show the page of the closed class
   if (over) document.querySelector("[data-link]").textContent = over;
   if (state) move(state);
   if (counts) count(room, counts);
@@ -33,7 +33,8 @@ room.querySelector(".room-run").addEventListener("click", (event) => {
   if (address.pathname === location.pathname) return;
   event.preventDefault();
   if (teaches) lead(room, address.pathname + address.search);
-  else if (room.querySelector("[data-open]")) open(to.href, "_blank", "noopener"); // the room stays where the class is
+  // open in a new tab; this page keeps following the class
+  else if (room.querySelector("[data-open]")) open(to.href, "_blank", "noopener");
 });
 
 remember(room);

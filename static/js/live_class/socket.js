@@ -1,23 +1,25 @@
-// What the pages of rooms share: the websocket of a room, and the parts that the server renders.
+// Shared by live-class pages: the websocket, and the parts that the server renders.
 import { connect } from "../socket.js";
 
-// `known()`: the version that the page shows; `heard(message)`: for each.
+// `known()`: version that the page shows; `heard(message)`: called for each message.
 export function link(path, { known, heard }) {
   connect(path, { query: () => ({ version: known() }), onMessage: (message) => void heard(message) });
 }
 
-const made = new WeakMap(); // a place of a part -> what it was given last, as the browser writes it
+const made = new WeakMap(); // placeholder of a part -> its last HTML, as serialised by the browser
 
-// What is in the places of the parts already, so that the same is not put there again: who reads it keeps their place.
+// Records the current content of the parts, so that equal content is not replaced and screen readers keep their
+// position.
 export function remember(room) {
   for (const place of room.querySelectorAll("[data-part]")) {
     const copy = place.cloneNode(true);
-    for (const inner of copy.querySelectorAll("[data-part]")) inner.replaceChildren(); // a part of its own
+    // an inner placeholder is a part of its own
+    for (const inner of copy.querySelectorAll("[data-part]")) inner.replaceChildren();
     made.set(place, copy.innerHTML.trim());
   }
 }
 
-// Shows the parts that the server made. A part may have places for those after it.
+// Shows the parts that the server rendered. A part may contain placeholders of later parts.
 export function show(room, parts) {
   for (const [part, html] of Object.entries(parts)) {
     const place = room.querySelector(`[data-part="${part}"]`);
@@ -32,7 +34,7 @@ export function show(room, parts) {
   }
 }
 
-// What a person has opened, and the button that has the focus, if they are there again.
+// Returns a function that restores opened details and the focused button, if they still exist.
 function kept(place) {
   const opened = new Map([...place.querySelectorAll("details[data-kept]")].map((one) => [one.dataset.kept, one.open]));
   const at = place.contains(document.activeElement) ? document.activeElement : null;
@@ -46,7 +48,7 @@ function kept(place) {
   };
 }
 
-// What the server made, and escaped.
+// Inserts HTML that the server rendered and escaped.
 export function fill(place, html) {
   place.replaceChildren(...parsed(html).childNodes);
 }
@@ -55,7 +57,7 @@ function parsed(html) {
   return new DOMParser().parseFromString(html, "text/html").body;
 }
 
-// Says where the class is, for who does not see it.
+// Announces the position of the class to screen readers.
 export function say(room, text) {
   const place = room.querySelector("[data-live]");
   if (place && place.textContent.trim() !== text) place.textContent = text;

@@ -1,4 +1,5 @@
-// A student's page of a room: follows the class, wanders back, sends an answer until it counts.
+// Student page of a live class: follows the class, shows earlier steps, and resends an answer until the server
+// confirms it.
 
 import { again, keyOf } from "./outbox.js";
 import { fill, link, say, show } from "./socket.js";
@@ -12,12 +13,12 @@ let shown = {
   revealed: room.hasAttribute("data-revealed"),
   asks: !form.hidden,
 };
-let at = Number(room.dataset.class); // where the class is
-let told = null; // of one's own answer, as it came last
-let newest = null; // what the class sees, as it came last
+let at = Number(room.dataset.class); // current step of the class
+let told = null; // last received HTML about the student's own answer
+let newest = null; // last received state of the class
 let wanders = room.hasAttribute("data-wanders");
 
-// ---- what is shown
+// ---- display
 
 function steps(last) {
   const nav = room.querySelector("[data-steps]");
@@ -69,7 +70,7 @@ function lock(yes) {
 function own({ step, mine, answered }) {
   if (step !== shown.step) return;
   const place = document.getElementById("mine");
-  if (told !== mine) fill(place, mine); // the same is not announced again
+  if (told !== mine) fill(place, mine); // equal text is not announced again
   told = mine;
   lock(answered || Boolean(shown.revealed));
   if (answered) forget(step);
@@ -80,7 +81,7 @@ function problem(text) {
   form.querySelector("[data-problem]").textContent = text;
 }
 
-// ---- the class
+// ---- updates of the class
 
 function heard({ room: state, mine, over }) {
   if (over) {
@@ -96,7 +97,7 @@ function heard({ room: state, mine, over }) {
     else {
       steps(at);
       where();
-      look(shown.step); // it may have been revealed
+      look(shown.step); // its answer may have been revealed
     }
   }
   if (mine) own(mine);
@@ -130,13 +131,13 @@ room.addEventListener("click", (event) => {
   else back();
 });
 
-// ---- an answer
+// ---- answers
 
 function pending(step) {
   try {
     return sessionStorage.getItem(keyOf(code, step));
   } catch {
-    return null; // a browser may keep nothing
+    return null; // storage may be unavailable
   }
 }
 
@@ -144,7 +145,7 @@ function forget(step) {
   try {
     sessionStorage.removeItem(keyOf(code, step));
   } catch {
-    // then it was not kept
+    // then nothing was stored
   }
 }
 
@@ -162,7 +163,7 @@ async function send(step, body = pending(step)) {
       status = response.status;
       told = await response.json();
     } catch {
-      // nobody there, or an answer that is none
+      // no response, or an invalid one
     }
     const wait = again(status, tries, Math.random());
     if (wait === null) {
@@ -184,7 +185,7 @@ form.addEventListener("submit", (event) => {
   try {
     sessionStorage.setItem(keyOf(code, shown.step), body);
   } catch {
-    // then a reload loses it
+    // then a reload loses the answer
   }
   send(shown.step, body);
 });

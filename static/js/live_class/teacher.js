@@ -1,4 +1,4 @@
-// The teacher's page of a room: moves the class, shows the answers as they come.
+// Teacher page of a live class on a lesson: controls the class and shows the answers as they arrive.
 import { link, say, show } from "./socket.js";
 import { count, teach } from "./teacher_common.js";
 
@@ -28,7 +28,7 @@ function move(state) {
 function heard({ room: state, counts, over }) {
   if (state) move(state);
   if (counts) count(room, counts);
-  if (over) location.reload(); // the page of a room that is closed
+  if (over) location.reload(); // show the page of the closed class
 }
 
 teach(room, steps);

@@ -1,5 +1,5 @@
-// What a teacher's pages of rooms have in common: what is pressed is sent without leaving the page, arrow keys press
-// Back and Next, and it is said who is there.
+// Shared by teacher pages: sends actions without leaving the page, maps arrow keys to Back and Next, and shows the
+// students.
 import { say, show } from "./socket.js";
 
 const forms = [...document.querySelectorAll("form[data-moves]")];
@@ -15,14 +15,14 @@ export async function send(room, body) {
   }
 }
 
-// What a form sends; also of a button elsewhere in the page that belongs to it.
+// Returns the data of a form, including a button outside the form that belongs to it.
 function sent(form, button) {
   const body = new URLSearchParams(new FormData(form));
   if (button?.name) body.set(button.name, button.value);
   return body;
 }
 
-// `keys`: the buttons for the arrow keys left and right.
+// `keys`: the buttons for the left and right arrow keys.
 export function teach(room, keys) {
   for (const form of forms) {
     form.addEventListener("submit", (event) => {
@@ -31,14 +31,15 @@ export function teach(room, keys) {
     });
   }
   document.addEventListener("keydown", (event) => {
-    const elsewhere = event.target.closest("input, select, textarea, summary, .scroll, dialog"); // which need them
+    // these elements use the keys themselves
+    const elsewhere = event.target.closest("input, select, textarea, summary, .scroll, dialog");
     if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const button = { ArrowLeft: keys[0], ArrowRight: keys[1] }[event.key];
     if (button && !button.disabled) button.click();
   });
 }
 
-// The same form for an address of the run that was pressed in the page.
+// Shows another page of the run to the class, after a click on its link.
 export function lead(room, address) {
   const body = new URLSearchParams(new FormData(forms[0]));
   body.set("address", address);

@@ -1,9 +1,9 @@
-// Where the pictures of a run in time have their numbers from: overviews, and stretches that are kept for a while.
+// Fetches the data of the charts over virtual time: overviews, and time windows, which are cached.
 
 import { Stretch } from "./time_window.js";
 
-const BINS = 960; // parts of the time that an overview is asked for
-const KEPT = 16; // stretches
+const BINS = 960; // number of time intervals in an overview
+const KEPT = 16; // cached windows
 
 export class Source {
   constructor(base) {
@@ -28,12 +28,12 @@ export class Source {
     return this.get(`/moment?t=${t}&since=${since}`);
   }
 
-  // The stretch around a moment if it is here.
+  // Returns the cached window around a second, if any.
   have(t) {
     return this.stretches.find((stretch) => stretch.holds(t));
   }
 
-  // The stretch around a moment, fetched if it is not here; asked for once.
+  // Returns the window around a second, fetched if it is not cached. Concurrent requests share one fetch.
   async stretch(t) {
     const here = this.have(t);
     if (here) return here;
@@ -46,7 +46,7 @@ export class Source {
     return this.have(t) ?? found;
   }
 
-  // The run goes on: what was its last stretch is not all of it any more.
+  // The run has continued, so the cached last window is incomplete.
   forgetEnd() {
     const end = Math.max(0, ...this.stretches.map(({ to }) => to));
     this.stretches = this.stretches.filter(({ to }) => to < end);

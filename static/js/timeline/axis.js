@@ -1,30 +1,30 @@
 // @ts-check
-// The axis that slider, lanes, track and cursor share: a part of the run's time, or all of it.
+// The time axis shared by slider, queue rows, event track and cursor: all of the run's time or a part of it.
 
-const SHORTEST = 1; // seconds that can be seen at once
+const SHORTEST = 1; // shortest visible duration in seconds
 
 /**
- * From second `from` to second `to` of a run that has come to second `until`.
+ * A range of virtual time in seconds, of a run that has reached `until`.
  * @typedef {{ from: number, to: number, until: number }} Axis
  */
 
-/** The whole run. @param {number} until @returns {Axis} */
+/** Return the axis of the whole run. @param {number} until @returns {Axis} */
 export const whole = (until) => ({ from: 0, to: until, until });
 
 /** @param {Axis} axis */
 export const isWhole = ({ from, to, until }) => from <= 0 && to >= until;
 
-/** Where a moment lies: 0 at the left edge, 1 at the right one. @param {Axis} axis @param {number} t */
+/** Return the position of a second: 0 is the left edge, 1 the right edge. @param {Axis} axis @param {number} t */
 export const placeOf = ({ from, to }, t) => (t - from) / (to - from || 1);
 
-/** The moment at a place, not beyond the edges. @param {Axis} axis @param {number} place */
+/** Return the second at a position, limited to the edges. @param {Axis} axis @param {number} place */
 export const momentAt = ({ from, to }, place) => from + Math.min(1, Math.max(0, place)) * (to - from);
 
 /**
- * A part that is `factor` times as long, with `t` where it was.
+ * Return a range `factor` times as long, in which `t` keeps its position.
  * @param {Axis} axis
  * @param {number} t
- * @param {number} factor below 1 to see more of less
+ * @param {number} factor below 1 to zoom in
  */
 export function zoomed(axis, t, factor) {
   const length = Math.min(axis.until, Math.max(SHORTEST, (axis.to - axis.from) * factor));
@@ -32,14 +32,23 @@ export function zoomed(axis, t, factor) {
   return within(from, length, axis.until);
 }
 
-/** The same length of time with `t` in it: as it is if it holds `t`, else turned to it as a page is. @param {Axis} axis @param {number} t */
+/**
+ * Return a range of the same length that contains `t`: the same one, or the next page.
+ * @param {Axis} axis
+ * @param {number} t
+ */
 export function showing(axis, t) {
   if (t >= axis.from && t <= axis.to) return axis;
   const length = axis.to - axis.from;
   return within(t < axis.from ? t - length * 0.9 : t - length * 0.1, length, axis.until);
 }
 
-/** The axis once the run has come further: the whole stays the whole. @param {Axis} axis @param {number} until @returns {Axis} */
+/**
+ * Return the axis after the run has advanced. The whole range stays whole.
+ * @param {Axis} axis
+ * @param {number} until
+ * @returns {Axis}
+ */
 export const grown = (axis, until) => (isWhole(axis) ? whole(until) : { ...axis, until });
 
 /** @param {number} from @param {number} length @param {number} until @returns {Axis} */

@@ -1,10 +1,7 @@
 // @ts-check
-// The virtual clock: how its moments and lengths are written, the marks of its axis, how fast it is played.
+// The virtual clock: formats of times and durations, axis ticks, playback speed.
 
-/**
- * A moment: 12.3 s, 2:09.8, 1:02:09.
- * @param {number} t seconds since the run began
- */
+/** Format a time: 12.3 s, 2:09.8, 1:02:09. @param {number} t seconds since the run began */
 export function clock(t) {
   if (round(t) < 60) return `${round(t)} s`;
   const tenths = Math.round(t * 10);
@@ -15,10 +12,7 @@ export function clock(t) {
   return `${Math.floor(whole / 3600)}:${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
 }
 
-/**
- * A length of time: 0 s, 1.25 s, 3 min 20 s, 2 h 5 min.
- * @param {number} seconds
- */
+/** Format a duration: 0 s, 1.25 s, 3 min 20 s, 2 h 5 min. @param {number} seconds */
 export function span(seconds) {
   if (round(seconds) < 60) return `${round(seconds)} s`;
   const whole = Math.round(seconds);
@@ -38,7 +32,7 @@ const STEPS = [
 ];
 
 /**
- * Marks of a time axis: at most about `count` of them, at round numbers, in order.
+ * Return the ticks of a time axis: round numbers in order, at most about `count`.
  * @param {number} from seconds
  * @param {number} to seconds
  * @param {number} count
@@ -50,19 +44,19 @@ export function ticks(from, to, count) {
   return found;
 }
 
-/** Virtual seconds a second. */
+/** Playback speeds in virtual seconds per second. */
 export const SPEEDS = [1, 5, 20, 60, 300, 1200, 3600, 14400];
 
 /**
- * The speed at which a run is over within a minute, or the highest.
- * @param {number} until the run's length in seconds
+ * Return the lowest speed at which the run plays within a minute, or the highest speed.
+ * @param {number} until duration of the run in seconds
  */
 export const speedFor = (until) => SPEEDS.find((speed) => speed >= until / 60) ?? /** @type {number} */ (SPEEDS.at(-1));
 
 /**
- * Where the clock is after a frame. A frame that came late (the page was hidden) counts for a quarter of a second.
+ * Return the time after a frame. A late frame (hidden page) counts as a quarter of a second.
  * @param {number} t seconds
- * @param {number} passed milliseconds on the wall since the last frame
+ * @param {number} passed real milliseconds since the last frame
  * @param {number} speed
  */
 export const advanced = (t, passed, speed) => t + (Math.min(passed, 250) / 1000) * speed;

@@ -1,8 +1,8 @@
-// What the pictures of virtual time share: the patterns of the lanes.
+// Shared by the charts over virtual time: fill patterns of the queues and shapes of event marks.
 import { svg } from "../dom.js";
 import { drawnAs } from "./labels.js";
 
-// One pattern a lane, so that colour is not the only difference. Marks of a pattern: paths in a tile of 8 by 8.
+// One pattern per queue, so that colour is not the only difference. Each is an SVG path in an 8 by 8 tile.
 const MARKS = {
   backoff: "M-2 2l4-4M0 8l8-8M6 10l4-4",
   unschedulable: "M0 0l8 8M0 8l8-8",
@@ -40,14 +40,14 @@ export function patterns() {
   return defs;
 }
 
-// The pattern of a lane as a small box, for legends and tables.
+// Returns a small sample of a queue's pattern, for legends and tables.
 export function swatch(lane) {
   const box = svg("svg", { width: 16, height: 12, class: "swatch", "aria-hidden": "true" });
   box.append(svg("rect", { width: 16, height: 12, rx: 2, fill: `url(#lane-${drawnAs(lane)})` }));
   return box;
 }
 
-// One shape a kind of mark, in a box from -6 to 6.
+// One shape per kind of mark, in a box from -6 to 6.
 const SHAPES = {
   step: "M-4 6V-6L5 -2.5L-4 1",
   created: "M0 -5.5L5.5 4.5H-5.5Z",

@@ -1,4 +1,4 @@
-// What happened at a moment, in order: each with what led to it, pods and nodes as links.
+// The list of events at a timepoint, in order, with their causes and links to pods and nodes.
 
 import { el } from "../dom.js";
 import { clock } from "./clock.js";
@@ -20,7 +20,7 @@ export class Told {
     const mine = {};
     this.asked = mine;
     const found = await this.source.moment(t);
-    if (mine !== this.asked) return; // another moment was chosen meanwhile
+    if (mine !== this.asked) return; // another timepoint was selected in the meantime
     this.at = t;
     const when = `What happened at ${clock(found.t)}`;
     const last = exact(found.t) < exact(t) && clock(found.t) !== clock(t);
@@ -56,7 +56,7 @@ export class Told {
     return line;
   }
 
-  // What moved a pod; a click tells where the time comes from.
+  // Label of the event that moved a pod; a click opens the provenance of its time.
   label(text, seq, pod, t) {
     if (!pod) return el("span", { class: "chip", text });
     const href = `${podAddress(this.pods, pod, t)}&point=queue&move=${seq}`;

@@ -1,11 +1,8 @@
 // @ts-check
-// The track of events: marks that would touch are drawn as one, and say how many they are.
+// The event track: marks that would overlap are merged and show their number.
 import { clock } from "./clock.js";
 
-/**
- * What each kind of mark means, one and many.
- * @type {Record<string, [one: string, many: string]>}
- */
+/** Meaning of each kind of mark, singular and plural. @type {Record<string, [one: string, many: string]>} */
 export const KINDS = {
   step: ["step of the scenario", "steps of the scenario"],
   created: ["node came", "nodes came"],
@@ -28,21 +25,22 @@ export const KINDS = {
 const number = new Intl.NumberFormat("en");
 
 /**
- * Marks of one kind that are close together, as the API has them: `t` of the first, `to` of the last.
+ * Nearby marks of one kind, as the API returns them: `t` of the first, `to` of the last.
  * @typedef {{ kind: string, t: number, to: number, count: number, texts: string[] }} Mark
  */
 
 /**
- * Marks that are drawn as one: from `left` to `right` in pixels. `kinds`: kind -> how many, the most first.
+ * Marks drawn as one, from `left` to `right` in pixels. `kinds`: kind -> number, most frequent first.
  * @typedef {{ left: number, right: number, t: number, to: number, count: number, kinds: [string, number][],
  *   texts: string[] }} Cluster
  */
 
 /**
+ * Merge marks that would overlap.
  * @param {Mark[]} marks
- * @param {(t: number) => number} x where a moment lies, in pixels
- * @param {number} room that a mark takes, in pixels
- * @returns {Cluster[]} from left to right; none touches the next
+ * @param {(t: number) => number} x position of a second in pixels
+ * @param {number} room width of a mark in pixels
+ * @returns {Cluster[]} from left to right, without overlaps
  */
 export function clusters(marks, x, room) {
   /** @type {{ left: number, right: number, marks: Mark[] }[]} */
@@ -73,7 +71,7 @@ function together(marks) {
   };
 }
 
-/** The latest mark until `t`; null for none. @param {Mark[]} marks @param {number} t */
+/** Return the latest mark until `t`, or null. @param {Mark[]} marks @param {number} t */
 export function latest(marks, t) {
   /** @type {Mark | null} */
   let found = null;
@@ -82,7 +80,7 @@ export function latest(marks, t) {
 }
 
 /**
- * What marks say: the only one what happened, several how many of what and the first few.
+ * Describe marks: the event of a single one, or the counts and the first few events of several.
  * @param {{ t: number, to: number, count: number, texts: string[], kind?: string, kinds?: [string, number][] }} marks
  */
 export function wordsOf({ t, to, count, texts, kind, kinds = [[kind ?? "", count]] }) {
@@ -93,7 +91,7 @@ export function wordsOf({ t, to, count, texts, kind, kinds = [[kind ?? "", count
   return `${when}: ${counts.join(", ")}: ${texts.slice(0, 3).join("; ")}${more}`;
 }
 
-/** A count where there is little room: 87, 1.2k, 31k. @param {number} count */
+/** Format a count in little space: 87, 1.2k, 31k. @param {number} count */
 export function brief(count) {
   if (count < 1000) return String(count);
   return count < 9950 ? `${(count / 1000).toFixed(1)}k` : `${Math.round(count / 1000)}k`;

@@ -1,11 +1,11 @@
-// The track of events above the lanes: a row a kind of thing that happens, a mark where it did, the latest in words.
+// The event track above the queue rows: a row per category, a mark per event, and the latest event as text.
 
 import { el, svg } from "../dom.js";
 import { markShape } from "./drawing.js";
 import { brief, clusters, KINDS, latest, wordsOf } from "./event_track.js";
 
 const HEIGHT = 22;
-const ROOM = 15; // pixels that a mark takes
+const ROOM = 15; // width of a mark in pixels
 const NAMES = {
   scenario: "What the scenario did",
   nodes: "Nodes that came, went or changed",
@@ -15,7 +15,7 @@ const NAMES = {
 };
 
 export class TrackRows {
-  // `go`: called with the moment of a mark that was chosen.
+  // `go`: called with the time of a selected mark.
   constructor(box, go) {
     this.place = box.querySelector(".track-rows");
     this.legend = box.querySelector("[data-legend]");
@@ -24,7 +24,7 @@ export class TrackRows {
     this.t = 0;
   }
 
-  // Draws the marks of each row that ever has some over the axis. `x`: where a moment lies, in pixels.
+  // Draws the marks of each row that has had any. `x`: position of a second in pixels.
   draw(track, x, width) {
     for (const { row: name, marks } of track) {
       if (!marks.length && !this.rows.has(name)) continue;
@@ -90,7 +90,7 @@ export class TrackRows {
     return mark;
   }
 
-  // From mark to mark by arrows; Enter and Space go to its moment.
+  // Arrow keys move between marks; Enter and Space go to the time of a mark.
   key(event, mark, choose) {
     const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
     if (event.altKey || event.ctrlKey || event.metaKey) return;
@@ -108,7 +108,7 @@ export class TrackRows {
     }
   }
 
-  // Says of each row what happened last until `t`.
+  // Shows for each row the last event until `t`.
   tell(t) {
     this.t = t;
     for (const row of this.rows.values()) this.tellOf(row);

@@ -1,7 +1,7 @@
 // @ts-check
-// How lanes, pods and events are called in the pictures of virtual time.
+// Labels of queues, pods and events in the charts over virtual time.
 
-/** What each lane means. @type {Record<string, string>} */
+/** Meaning of each queue. @type {Record<string, string>} */
 export const LANES = {
   active: "in activeQ, to be tried next",
   popped: "being tried",
@@ -16,16 +16,16 @@ export const LANES = {
 /** @param {string | null | undefined} lane */
 export const nameOf = (lane) => (lane === "popped" ? "in a cycle" : lane || "new");
 
-/** The lane that is drawn for one that is too short to be seen. @param {string} lane */
+/** Return the queue to draw: the state "popped" is too short to be visible. @param {string} lane */
 export const drawnAs = (lane) => (lane === "popped" ? "active" : lane);
 
-/** "shop/front-1" is called "front-1". @param {string} key */
+/** Return the name without the namespace: "front-1" for "shop/front-1". @param {string} key */
 export const nameIn = (key) => key.slice(key.indexOf("/") + 1);
 
 /**
- * A long name without its middle: names of a kind differ at their end.
+ * Shorten a long name in the middle, because similar names differ at their ends.
  * @param {string} name
- * @param {number} size at most so many characters
+ * @param {number} size maximum number of characters
  */
 export function shortened(name, size = 28) {
   if (name.length <= size) return name;
@@ -34,7 +34,7 @@ export function shortened(name, size = 28) {
 }
 
 /**
- * The address of a pod's page, at a moment if one is given.
+ * Return the address of a pod's page, optionally at a time.
  * @param {string} base "/runs/7/pods/"
  * @param {string} key "namespace/name"
  * @param {number} [t] seconds
@@ -45,7 +45,7 @@ export function podAddress(base, key, t) {
 }
 
 /**
- * The address of a node's page, at a moment if one is given.
+ * Return the address of a node's page, optionally at a time.
  * @param {string} base "/runs/7/nodes/"
  * @param {string} name
  * @param {number} [t] seconds
@@ -53,10 +53,10 @@ export function podAddress(base, key, t) {
 export const nodeAddress = (base, name, t) =>
   `${base}${encodeURIComponent(name)}/${t === undefined ? "" : `?t=${exact(t)}`}`;
 
-/** A moment as addresses hold it: as exact as it is recorded. @param {number} t seconds */
+/** Round a time to the precision of the recording, for URLs. @param {number} t seconds */
 export const exact = (t) => Number(t.toFixed(6));
 
-/** Outcome of an attempt: its colour and its words. @type {Record<string, [tone: string, words: string]>} */
+/** Outcome of an attempt: tone and text. @type {Record<string, [tone: string, words: string]>} */
 export const RESULTS = {
   scheduled: ["ok", "✓ placed"],
   unschedulable: ["bad", "✕ no node"],

@@ -1,5 +1,6 @@
 // @ts-check
-// The story of a pod in virtual time: its stays, what woke it, whom it displaced, in what order all of it happened.
+// The history of a pod in virtual time: its stays in queues, what woke it, which pods it displaced, and the order of
+// events.
 import { clock, span } from "./clock.js";
 import { nameIn, nameOf, RESULTS, shortened } from "./labels.js";
 
@@ -15,21 +16,21 @@ import { nameIn, nameOf, RESULTS, shortened } from "./labels.js";
  */
 
 /**
- * What the API answers at /api/runs/N/pods/.../history.
+ * Response of /api/runs/N/pods/.../history.
  * @typedef {object} History
  * @property {Move[]} moves
  * @property {Attempt[]} attempts
  * @property {Happening[]} [happened]
  * @property {Wait[]} [critical_path]
- * @property {(Displaced | string)[]} [preempted] whom the pod displaced
+ * @property {(Displaced | string)[]} [preempted] pods that this pod displaced
  * @property {Displaced | Displaced[] | null} [preempted_by]
  */
 
 /**
- * Stretches of time in one lane each. What had no lane before (it was there when the run began) was bound.
+ * Return the time ranges in each queue. A pod without an earlier queue existed when the run began and was bound.
  * @param {Move[]} moves
  * @param {Happening[]} happened
- * @param {number} until how far the run has come, in seconds
+ * @param {number} until time that the run has reached, in seconds
  * @returns {Stay[]}
  */
 export function staysOf(moves, happened, until) {
@@ -48,7 +49,7 @@ export function staysOf(moves, happened, until) {
 }
 
 /**
- * The part in which the pod waited, with a little of what follows: [from, to] in seconds.
+ * Return the range in which the pod waited, and a little of what follows: [from, to] in seconds.
  * @param {Stay[]} stays
  * @param {number} begin
  * @param {number} end
@@ -60,7 +61,7 @@ export function waitedOf(stays, begin, end) {
 }
 
 /**
- * What woke the pod, and who displaced it; the latter first, then in order of time.
+ * Return what woke the pod and which pods displaced it: displacements first, then by time.
  * @param {Move[]} moves
  * @param {Displaced[]} by
  */
@@ -90,7 +91,7 @@ function because({ t, event, cause }) {
 }
 
 /**
- * moment -> whom the pod displaced then. One whose moment is not told left at the first attempt that found no node.
+ * Return time -> pods displaced then. A victim without a time is assigned to the first attempt that failed.
  * @param {(Displaced | string)[]} preempted
  * @param {Attempt[]} attempts
  * @param {number} begin
@@ -111,18 +112,18 @@ export function displacements(preempted, attempts, begin) {
 export const evictionOf = ({ pod, node }) => `${pod} was evicted${node ? ` from ${node}` : ""} for this pod`;
 
 /**
- * What an attempt came to once Permit and binding were over: colour and words.
+ * Return tone and text of the result of an attempt after Permit and binding.
  * @param {Attempt} attempt
  * @returns {[tone: string, words: string]}
  */
 export const outcomeOf = ({ came_to, result }) => RESULTS[came_to || result] ?? ["", came_to || result];
 
-/** "placed on n1". @param {Attempt} attempt */
+/** Return the result as text: "placed on n1". @param {Attempt} attempt */
 export const resultOf = (attempt) =>
   `${outcomeOf(attempt)[1].replace(/^\S+ /, "")}${attempt.node ? ` on ${attempt.node}` : ""}`;
 
 /**
- * Attempts, moves and what befell the pod outside of the queue, in the order in which they happened.
+ * Return attempts, moves and events outside the queue, in order.
  * @param {History} history
  * @returns {{ t: number, seq: number, move?: Move, attempt?: Attempt, event?: Happening }[]}
  */
@@ -135,13 +136,13 @@ export function rowsOf({ moves, attempts, happened = [] }) {
   return rows.sort((a, b) => a.t - b.t || a.seq - b.seq);
 }
 
-/** The waits that took time. @param {History} history */
+/** Return the waits that took time. @param {History} history */
 export const waitsOf = ({ critical_path = [] }) => critical_path.filter(({ from_t, to_t }) => to_t > from_t);
 
 /** @param {Wait} wait */
 const length = ({ from_t, to_t }) => to_t - from_t;
 
-/** Where the time went, in a sentence or two. @param {History} history */
+/** Summarise in a sentence or two where the time went. @param {History} history */
 export function summaryOf(history) {
   const { moves, attempts, happened = [] } = history;
   const waits = waitsOf(history);

@@ -1,4 +1,4 @@
-// The way of a pod through virtual time: a picture of its lanes, and tables of all that happened to it.
+// The timeline of a pod in virtual time: a chart of its queues, and tables of its events.
 
 import { exact } from "./labels.js";
 import { WayPicture } from "./pod_timeline_chart.js";
@@ -22,7 +22,7 @@ class Way {
     this.picture.draw(this.t);
   }
 
-  // Whole life, or the part in which it waited, where that is shorter.
+  // Offers the whole lifetime, or only the part in which the pod waited if that is shorter.
   chooseRange() {
     const choice = this.box.querySelector("[data-range]");
     if (!this.picture.partial()) return;
@@ -41,7 +41,7 @@ class Way {
     press(choice.querySelector(`[data-part="${this.picture.by.length ? "whole" : "waited"}"]`));
   }
 
-  // The moment in the address: a line in the picture, its rows in the table.
+  // Marks the time in the URL: a line in the chart and its rows in the table.
   mark() {
     let first = null;
     for (const row of this.box.querySelectorAll("[data-at]")) {

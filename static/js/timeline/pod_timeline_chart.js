@@ -1,4 +1,4 @@
-// The picture of a pod's way: its lanes as a bar, above it what woke it, below it its attempts and whom it displaced.
+// The chart of a pod's timeline: a bar of its queues, what woke it above, attempts and displaced pods below.
 
 import { el, svg } from "../dom.js";
 import { clock, span, ticks } from "./clock.js";
@@ -8,7 +8,7 @@ import { displacements, evictionOf, outcomeOf, resultOf, staysOf, waitedOf, waki
 
 const BAR = { y: 74, height: 28 };
 const VICTIMS = 6;
-const LINE = 18; // between names
+const LINE = 18; // line height of names
 
 export const attemptAddress = ({ number, t }) => `?attempt=${number}&t=${exact(t)}`;
 
@@ -29,7 +29,7 @@ export class WayPicture {
     this.legend(box.querySelector("[data-legend]"));
   }
 
-  // Whether the pod waited in a part of its life only.
+  // Whether the pod waited in only a part of its lifetime.
   partial() {
     return this.waited[1] < this.end && this.waited[1] > this.waited[0];
   }
@@ -88,7 +88,7 @@ export class WayPicture {
     return parts;
   }
 
-  // What woke the pod, and who displaced it: a label above, an arrow down. Labels that find no room leave their arrow.
+  // What woke or displaced the pod: a label above with an arrow. If labels would overlap, only the arrow is drawn.
   causes() {
     const levels = [[], [], []];
     const parts = [];
@@ -110,7 +110,7 @@ export class WayPicture {
     return parts;
   }
 
-  // A label; a link where it names another pod.
+  // Returns a label, as a link if it names another pod.
   name(text, place, pod, t, title) {
     const label = svg("text", { ...place, class: "who" }, text);
     label.append(svg("title", {}, title));
@@ -120,7 +120,7 @@ export class WayPicture {
     return link;
   }
 
-  // Whom the pod displaced: arrows from the attempt down to each name, on the side where there is room.
+  // The displaced pods: arrows from the attempt to each name, on the side with more space.
   victims() {
     const parts = [];
     const start = BAR.y + BAR.height + 20;
@@ -150,7 +150,7 @@ export class WayPicture {
     return { parts, height: height ? height + 22 : 0 };
   }
 
-  // A circle an attempt; a dot where circles would touch.
+  // A circle per attempt; a dot where circles would touch.
   markers() {
     let before = -Infinity;
     const y = BAR.y + BAR.height + 11;

@@ -1,4 +1,4 @@
-// The tables of a pod's way: where its time went, and every attempt and move with its reason.
+// The tables of a pod's timeline: where its time went, and every attempt and move with its cause.
 
 import { el } from "../dom.js";
 import { clock, span } from "./clock.js";
@@ -36,7 +36,7 @@ function waitRow({ where, from_t, to_t, waiting_for }) {
 const time = (t) =>
   el("th", { scope: "row", class: "num" }, el("a", { href: `?t=${exact(t)}`, "data-t": t, text: clock(t) }));
 
-// What opens the tree of a move's time, or of the end of the stay that it began (provenance.js).
+// Button that opens the provenance of a move's time, or of the end of the stay that it began (provenance.js).
 const whence = (seq, text, label, until = false) =>
   el("button", {
     type: "button",
@@ -87,7 +87,7 @@ class Writer {
     return el("tr", { "data-at": t }, time(t), what, why);
   }
 
-  // What the server says of a cause, with the pod in it as a link.
+  // Returns the text of a cause, with its pod as a link.
   told({ pod, text }, t) {
     if (!pod || pod === this.own || !text.includes(pod)) return [text];
     const at = text.indexOf(pod);

@@ -1,4 +1,4 @@
-// The rows of the queue over virtual time: a lane's size at every moment, and the pods in it at the chosen one.
+// The queue rows over virtual time: the size of each queue, and its pods at the selected time.
 
 import { el, svg } from "../dom.js";
 import { clock, ticks } from "./clock.js";
@@ -7,7 +7,7 @@ import { LANES, podAddress, shortened } from "./labels.js";
 
 const CHIPS = 24;
 const HEIGHT = 40;
-const EMPTY = 12; // of a lane that has nobody in all the time that is shown
+const EMPTY = 12; // height of a queue that is empty in the whole visible range
 const number = new Intl.NumberFormat("en");
 
 export class LaneRows {
@@ -27,7 +27,7 @@ export class LaneRows {
     place.append(el("div", { class: "lane axis" }, el("span"), this.axis, el("span")));
   }
 
-  // Draws the size of every lane over the axis.
+  // Draws the size of every queue over the axis.
   draw(sizes, axis, width) {
     for (const row of this.rows) {
       const most = Math.max(...sizes[row.index]);
@@ -47,7 +47,7 @@ export class LaneRows {
     this.axis.replaceChildren(...marks);
   }
 
-  // Shows who is where. `recent`: lane -> pods that came into it just now. Returns the lanes' sizes in words.
+  // Shows the pods of each queue. `recent`: queue -> pods that entered it just now. Returns the queue sizes as text.
   show(stretch, state, recent, t) {
     const moved = new Set([...recent.values()].flatMap((pods) => [...pods]));
     const newest = stretch.newest(state, CHIPS);
@@ -94,7 +94,7 @@ function made(lane, index) {
   return { lane, index, label, count, most, picture, chips, more, shown: "" };
 }
 
-// The path around the sizes of a lane, from left to right in steps.
+// Returns the step path of a queue's size, from left to right.
 function outline(sizes, most, width) {
   const y = (size) => (HEIGHT - 3 - ((HEIGHT - 6) * size) / (most || 1)).toFixed(1);
   let line = `M0 ${HEIGHT - 3}`;

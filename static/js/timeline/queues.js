@@ -1,4 +1,4 @@
-// A run over virtual time: one axis for slider, track of events and lanes, one cursor, and a player that moves it.
+// A run over virtual time: slider, event track and queue rows on one axis, one cursor, and a player that moves it.
 
 import { el } from "../dom.js";
 import { Source } from "./api.js";
@@ -13,7 +13,7 @@ const number = new Intl.NumberFormat("en");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const FRAME = 33; // milliseconds
 const CALM_FRAME = 700;
-const SETTLED = 160; // milliseconds until what happened is told and the moment is in the address
+const SETTLED = 160; // delay in milliseconds before the event list and the URL are updated
 const ZOOM = 4;
 
 class Player {
@@ -26,7 +26,7 @@ class Player {
     this.source = new Source(box.dataset.src);
     this.axis = null;
     this.t = remembered();
-    this.following = this.t === null; // a run that goes on is followed until the person moves
+    this.following = this.t === null; // an active run is followed until the user moves the cursor
     this.playing = false;
     this.steps = Promise.resolve();
   }
@@ -65,7 +65,7 @@ class Player {
     new ResizeObserver(() => this.seen && this.draw(this.seen)).observe(this.rows.axis);
   }
 
-  // Draws lanes and track as wide as there is room, on the axis.
+  // Draws queue rows and event track at the available width.
   draw(seen) {
     this.seen = seen;
     const place = this.rows.axis.getBoundingClientRect();
@@ -89,7 +89,7 @@ class Player {
     this.line.style.transform = `translateX(${x}px)`;
   }
 
-  // Another part of the time, or all of it: the pictures follow when their numbers have come.
+  // Changes the visible range. The charts follow when their data has arrived.
   async look(axis) {
     if (axis.from === this.axis.from && axis.to === this.axis.to) return;
     this.axis = axis;
@@ -97,14 +97,14 @@ class Player {
     if (axis === this.axis) this.draw(seen);
   }
 
-  // What a person does: from here on a run that goes on is not followed.
+  // Moves the cursor for the user. An active run is no longer followed, unless the cursor is at its end.
   move(t) {
     this.play(false);
     this.following = this.box.dataset.live && t >= this.axis.until;
     this.go(t);
   }
 
-  // The map shows another moment.
+  // The map shows another timepoint.
   seek(t) {
     this.play(false);
     this.following = false;
@@ -118,7 +118,7 @@ class Player {
     this.slider.value = this.t;
     this.cursor();
     this.show();
-    if (keep) document.dispatchEvent(new CustomEvent("moment", { detail: { t: this.t } })); // the map shows it, too
+    if (keep) document.dispatchEvent(new CustomEvent("moment", { detail: { t: this.t } })); // the map follows
     clearTimeout(this.settled);
     if (this.playing) return;
     this.settled = setTimeout(() => {
@@ -137,14 +137,14 @@ class Player {
       return;
     }
     const state = stretch.at(this.t);
-    // While it plays, what moved stays marked for half a second on the wall.
+    // During playback, moved pods stay highlighted for half a second of real time.
     const recent = stretch.recent(this.t, this.playing ? Number(this.speed.value) * 0.5 : 0);
     const sizes = this.rows.show(stretch, state, recent, this.t);
     this.slider.setAttribute("aria-valuetext", `${clock(this.t)}: ${sizes.join(", ") || "no pods yet"}`);
     if (this.playing && placeOf(stretch, this.t) > 0.6) this.reach(stretch.to);
   }
 
-  // Has the stretch around a moment come, one at a time; then shows where the cursor is by then.
+  // Fetches the window around a second, one at a time, then shows the cursor's position.
   reach(t) {
     if (this.reaching || this.source.have(t)) return;
     this.reaching = true;
@@ -179,7 +179,7 @@ class Player {
       if (!this.playing) return;
       const passed = now - before;
       if (!this.source.have(this.t))
-        before = now; // the clock waits for what it is to show
+        before = now; // wait until the data is loaded
       else if (passed >= (calm.matches ? CALM_FRAME : FRAME)) {
         before = now;
         const speed = Number(this.speed.value);
@@ -191,7 +191,7 @@ class Player {
     requestAnimationFrame(frame);
   }
 
-  // From moment to moment; one step waits for the one before.
+  // Steps from event to event. Each step waits for the previous one.
   step(by) {
     this.play(false);
     this.steps = this.steps.then(async () => {
@@ -206,7 +206,7 @@ class Player {
     this.steps = this.steps.catch((error) => this.fail(error));
   }
 
-  // The last moment before a stretch begins.
+  // Returns the last event time before a window.
   async last(begin) {
     const stretch = await this.source.stretch(Math.max(0, begin - 1e-6));
     return stretch.before(begin) ?? stretch.from;
@@ -264,7 +264,7 @@ class Player {
   listenToPointer() {
     const rows = this.box.querySelector(".lane-rows");
     rows.addEventListener("focusin", (event) => {
-      if (event.target !== this.slider) this.play(false); // chips hold still for whoever reaches for one
+      if (event.target !== this.slider) this.play(false); // stop playback, so that the focused chip does not move away
     });
     const scrub = ({ clientX }) => {
       const { left, width } = this.rows.axis.getBoundingClientRect();
@@ -283,7 +283,7 @@ class Player {
   }
 }
 
-// Where a pointer leads to need not be more exact than that.
+// Pointer positions are rounded to milliseconds.
 const rounded = (t) => Math.round(t * 1000) / 1000;
 
 const box = document.getElementById("lanes");

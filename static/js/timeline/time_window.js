@@ -1,27 +1,28 @@
 // @ts-check
-// A stretch of a run in time: which pod is in which lane, at any moment of it.
+// A window of a run in virtual time: the queue of each pod at any time in it.
 
-const KEPT_EVERY = 4096; // moves between two kept states: going to any moment replays at most so many
-const SAME = 1e-9; // seconds; moments that are closer are one
+const KEPT_EVERY = 4096; // moves between two stored states; reaching any time replays at most this many
+const SAME = 1e-9; // seconds; times that differ by less are equal
 
 /**
- * What the API answers at /api/runs/N/lanes/stretch.
+ * Response of /api/runs/N/lanes/stretch.
  * @typedef {object} Answer
  * @property {number} from seconds
- * @property {number} to seconds: where the next stretch begins, or how far the run has come
+ * @property {number} to seconds: start of the next window, or the time that the run has reached
  * @property {string[]} lanes
- * @property {string[]} pods "namespace/name" of those that move here, and of the others the newest of each lane
- * @property {number[]} counts size of each lane when it begins, of all pods
- * @property {number[][]} there of each lane, which of `pods` are in it then; who came last is last
+ * @property {string[]} pods "namespace/name" of pods that move in this window, and the newest other pods of each queue
+ * @property {number[]} counts size of each queue at the start, of all pods
+ * @property {number[][]} there per queue: indexes into `pods` of those in it at the start, newest last
  * @property {{ t: number[], pod: number[], lane: number[], seq: number[] }} moves columns
- * @property {number[]} moments when something happens, in order
+ * @property {number[]} moments times of events, in order
  */
 
 /**
+ * State of the queues.
  * @typedef {object} State
- * @property {Int8Array} lane per pod: its lane, -1 before it has one
- * @property {Int32Array} last per pod: its latest move; negative for one before the stretch
- * @property {Int32Array} counts per lane: its pods
+ * @property {Int8Array} lane per pod: its queue, -1 before it has one
+ * @property {Int32Array} last per pod: its latest move, negative if before the window
+ * @property {Int32Array} counts per queue: number of pods
  */
 
 export class Stretch {
@@ -44,7 +45,7 @@ export class Stretch {
     there.forEach((inside, lane) => {
       inside.forEach((pod, place) => {
         state.lane[pod] = lane;
-        state.last[pod] = place - inside.length; // the newest of a lane is -1
+        state.last[pod] = place - inside.length; // the newest pod of a queue has -1
       });
     });
     /** @type {State[]} */
@@ -56,7 +57,7 @@ export class Stretch {
     if (!this.kept.length) this.kept.push(state);
   }
 
-  /** Whether the moment is one of this stretch; the end of the last one is. @param {number} t */
+  /** Whether the window contains the time. Only the last window includes its end. @param {number} t */
   holds(t) {
     return t >= this.from - SAME && (t < this.to - SAME || (t <= this.to + SAME && this.moments.at(-1) === this.to));
   }
@@ -74,12 +75,12 @@ export class Stretch {
     state.last[pod] = index;
   }
 
-  /** How many moves of this stretch have happened by t. @param {number} t seconds */
+  /** Return the number of moves until t. @param {number} t seconds */
   done(t) {
     return upper(this.moves.t, t);
   }
 
-  /** Who is where at t, and how many moves have led there. @param {number} t seconds */
+  /** Return the queue of each pod at t, and the number of moves until then. @param {number} t seconds */
   at(t) {
     const done = this.done(t);
     const nearest = Math.min(this.kept.length - 1, Math.floor(done / KEPT_EVERY));
@@ -89,7 +90,7 @@ export class Stretch {
   }
 
   /**
-   * The newest pods of each lane, newest first, at most `most` a lane.
+   * Return the newest pods of each queue, newest first, at most `most` per queue.
    * @param {State & { done: number }} state
    * @param {number} most
    */
@@ -112,7 +113,7 @@ export class Stretch {
   }
 
   /**
-   * lane -> pods that came into it at the last moment until `t`, and within so many seconds before that.
+   * Return queue -> pods that entered it at the last event until `t`, and within the given seconds before it.
    * @param {number} t
    * @param {number} seconds
    */
@@ -129,25 +130,25 @@ export class Stretch {
     return found;
   }
 
-  /** The moment before; null if that is not of this stretch. @param {number} t */
+  /** Return the previous event time, or null if it is outside the window. @param {number} t */
   before(t) {
     return this.moments[lower(this.moments, t) - 1] ?? null;
   }
 
-  /** The moment after: the last one leads to the next stretch. @param {number} t */
+  /** Return the next event time. After the last one, return the start of the next window. @param {number} t */
   after(t) {
     return this.moments[upper(this.moments, t)] ?? this.to;
   }
 }
 
-/** How many of the sorted numbers are at most `t`. @param {number[]} sorted @param {number} t */
+/** Return how many of the sorted numbers are at most `t`. @param {number[]} sorted @param {number} t */
 const upper = (sorted, t) => count(sorted, (value) => value <= t + SAME);
 
-/** How many of the sorted numbers are below `t`. @param {number[]} sorted @param {number} t */
+/** Return how many of the sorted numbers are below `t`. @param {number[]} sorted @param {number} t */
 const lower = (sorted, t) => count(sorted, (value) => value < t - SAME);
 
 /**
- * How many numbers from the beginning on fulfil what those of the beginning alone fulfil.
+ * Return how many numbers at the start satisfy `early`, which must hold for a prefix only.
  * @param {number[]} sorted
  * @param {(value: number) => boolean} early
  */

@@ -1,4 +1,4 @@
-// The moment that is shown is in the address, so that a link leads to it.
+// The URL contains the shown time, so that it can be shared.
 import { exact } from "./labels.js";
 
 export function remember(t) {
