@@ -1,26 +1,26 @@
-// What the server says of the text: one question at a time, the latest counts; changes go one after the other.
-const LATER = 250; // milliseconds after the last key
-const LONG = 1000; // milliseconds after which an answer is said to be under way
-// Of all texts of this page the newest counts, for the server too.
+// Requests of the scenario editor. Of several analyses only the latest counts; changes are sent one after another.
+const LATER = 250; // delay in milliseconds after the last key
+const LONG = 1000; // milliseconds after which a pending answer is indicated
+// Identifies the page, so that the server analyses only its newest text.
 const PAGE = `${Date.now()}-${Math.random().toString(36).slice(2)}`;
 
 export class Asking {
-  // `places`: addresses by name; `heard`: called with each reading and the text that it is of; `failed`: with a sentence;
-  // `waits`: when an answer takes a while.
+  // `places`: URLs by name. `heard`: called with each analysis and its text. `failed`: called with an error message.
+  // `waits`: called when an answer is slow.
   constructor({ places, token, heard, failed, waits }) {
     Object.assign(this, { places, token, heard, failed, waits });
     this.timer = 0;
-    this.under = null; // the question under way
-    this.line = Promise.resolve(); // of changes
+    this.under = null; // AbortController of the pending analysis
+    this.line = Promise.resolve(); // queue of changes
   }
 
-  // Asks soon what `text()` holds then.
+  // Analyses `text()` after a short delay.
   soon(text) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.read(text()).catch(() => {}), LATER);
   }
 
-  // Asks at once. Rejects if a later question comes before the answer.
+  // Analyses a text at once. Rejects if a later analysis starts before the answer arrives.
   async read(text) {
     clearTimeout(this.timer);
     this.under?.abort();
@@ -43,7 +43,7 @@ export class Asking {
     }
   }
 
-  // Does something after all that was begun before.
+  // Runs a function after all earlier changes.
   next(doing) {
     const done = this.line.then(doing);
     this.line = done.catch(() => {});

@@ -1,10 +1,10 @@
-// Ctrl-Space in the editor: what may stand at the cursor, by Kubernetes' schema and the scheduler's configuration API.
+// Completion in the editor (Ctrl-Space), from the Kubernetes schema and the scheduler configuration API.
 /* global CodeMirror */
 import { offers } from "./hints.js";
 
-let table = null; // asked for once
+let table = null; // promise of the schema, fetched once
 
-// `release`: whose plugins are offered.
+// `release`: the release whose plugins are offered.
 export async function complete(cm, address, release) {
   table ??= fetch(address).then((response) => response.json());
   let schema;

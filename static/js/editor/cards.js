@@ -1,9 +1,10 @@
-// A card for each thing of the outline: a line that says what it is, and its form, made when it is opened.
+// A card for each entry of the outline: a summary line, and a form that is created when the card is opened.
 import { el } from "../dom.js";
 import { button } from "./fields.js";
 
 export class Card {
-  // `says`: shown closed; `make()`: the elements of its form; `acts`: [{name, label, do}] buttons below.
+  // `says`: sentences about constraints, by path; `make()`: the elements of the form; `acts`: [{name, label, do}]
+  // buttons below.
   constructor(what) {
     this.name = el("strong");
     this.told = el("span", { class: "muted" });
@@ -30,7 +31,7 @@ export class Card {
     if (this.details.open) this.fill();
   }
 
-  // The form anew, if what it shows is another; what is being typed, the focus and what is open stay.
+  // Rebuilds the form if its data has changed. Typed text, focus and open sections are preserved.
   fill() {
     if (this.filled !== this.signature) {
       this.filled = this.signature;
@@ -89,7 +90,7 @@ export class Card {
   }
 }
 
-// What is being typed goes on in another field: it is told as if it had been typed there.
+// Moves typed text to the field that replaces the old one, and reports it as a change when the field loses the focus.
 function carry(field, typed) {
   field.value = typed;
   let told = false;

@@ -1,4 +1,4 @@
-// What keeps a pod from nodes or draws it to them: each constraint a form, with the sentence that says what it means.
+// Scheduling constraints of a pod: each has a form, with a sentence that explains it.
 import { el } from "../dom.js";
 import { button, fields } from "./fields.js";
 import { ZONE } from "./node_groups.js";
@@ -58,7 +58,8 @@ const mine = (labels) => ({ matchLabels: Object.keys(labels).length ? labels : {
 const term = (labels) => ({ topologyKey: "kubernetes.io/hostname", labelSelector: mine(labels) });
 const condition = () => ({ matchExpressions: [{ key: "disk", operator: "In", values: ["ssd"] }] });
 
-// `at`: in the pod's spec; `list`: each element is one. `fresh(labels)`: what one begins as, for a pod with these labels.
+// `at`: path in the pod spec. `list`: each element is one constraint. `fresh(labels)`: initial value for a pod with
+// these labels.
 export const CONSTRAINTS = [
   {
     name: "Only nodes with labels",
@@ -189,7 +190,7 @@ export const CONSTRAINTS = [
   },
 ];
 
-// Every constraint that a pod has: {kind, path in its spec}.
+// Returns every constraint of a pod: {kind, path in its spec}.
 export function found(spec) {
   return CONSTRAINTS.flatMap((kind) => {
     const held = get(spec, kind.at);
@@ -200,7 +201,7 @@ export function found(spec) {
   });
 }
 
-// The field of all constraints of a pod whose spec stands at `spec`. `labels`: where its labels stand.
+// Returns the field with all constraints of a pod. `spec`, `labels`: paths of its spec and its labels.
 export function constraints(spec, labels) {
   return {
     as: "own",

@@ -1,4 +1,4 @@
-// What is wrong with the text, in words below it: each leads to its line, and does what is proposed.
+// The list of problems below the text. Each entry links to its line and offers a fix if there is one.
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 
@@ -35,13 +35,13 @@ export class Wrong {
     this.list.replaceChildren(...rows);
   }
 
-  // Why nothing is known of the text.
+  // Shows why the text could not be analysed.
   say(why) {
     this.show([], 0);
     this.list.append(el("li", { class: "error", text: why }));
   }
 
-  // To the next one, from the first on.
+  // Goes to the next problem, starting with the first.
   next() {
     if (!this.problems.length) return;
     this.at = (this.at + 1) % this.problems.length;
@@ -49,7 +49,7 @@ export class Wrong {
     this.editor.show(line, column);
   }
 
-  // The word that was meant, in the place of the one that stands there: a key, the value behind it, or an element.
+  // Replaces a word by the intended one: a key, the value after it, or a list element.
   fix({ line, column, end, fix, value }) {
     const { cm } = this.editor;
     const behind = VALUE.exec(cm.getLine(line).slice(end));

@@ -1,19 +1,20 @@
-// What is being composed survives a reload in this browser, and which tries were made of it.
+// Keeps the edited text, and the scenarios of earlier test runs, in browser storage, so that a reload does not lose
+// them.
 const KEY = "kubesched.composer";
-const MOST = 20; // tries that are remembered
+const MOST = 20; // number of remembered test runs
 
 export class Drafts {
-  // `key`: of what was opened, "" for what begins empty.
+  // `key`: identifies what was opened, "" for an empty editor.
   constructor(key) {
     this.key = `${KEY}.${key}`;
   }
 
-  // {text, tries, from} or nothing.
+  // {text, tries, from}, or {} if nothing is stored.
   get kept() {
     try {
       return JSON.parse(localStorage.getItem(this.key)) ?? {};
     } catch {
-      return {}; // a browser may keep nothing
+      return {}; // storage may be unavailable
     }
   }
 
@@ -21,7 +22,7 @@ export class Drafts {
     try {
       localStorage.setItem(this.key, JSON.stringify({ ...this.kept, ...more }));
     } catch {
-      // then it is not kept
+      // then nothing is stored
     }
   }
 

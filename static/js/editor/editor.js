@@ -1,13 +1,13 @@
-// The text under a person's hands: CodeMirror, its marks, and the lines that forms change. Undo takes back both.
+// The text editor: CodeMirror with problem marks and the edits of forms. Undo reverts both typed and form edits.
 /* global CodeMirror */
 import { complete } from "./autocomplete.js";
 
 export class Editor {
-  // `changed`: called after each change; `run`: by Ctrl-Enter; `fields`: the address of Kubernetes' schema; `find`,
-  // `goto`: by Ctrl-F and Ctrl-G.
+  // `changed`: called after each change. `run`: called by Ctrl-Enter. `fields`: URL of the Kubernetes schema. `find`,
+  // `goto`: called by Ctrl-F and Ctrl-G.
   constructor(area, { changed, run, fields, find, goto }) {
     this.marks = [];
-    this.release = ""; // whose plugins are completed
+    this.release = ""; // release whose plugins are offered
     const { keyMap } = globalThis.CodeMirror;
     const find_key = keyMap.default === keyMap.macDefault ? "Cmd-F" : "Ctrl-F";
     const cm = globalThis.CodeMirror.fromTextArea(area, {
@@ -15,7 +15,7 @@ export class Editor {
       lineNumbers: true,
       tabSize: 2,
       indentWithTabs: false,
-      inputStyle: "contenteditable", // what it scrolls is then what has the focus, for screen readers too
+      inputStyle: "contenteditable", // the scrolling element then has the focus, also for screen readers
       gutters: ["CodeMirror-linenumbers", "composer-marks"],
       viewportMargin: 60,
       theme: "tokens",
@@ -50,7 +50,7 @@ export class Editor {
     this.cm.clearHistory();
   }
 
-  // Tab indents until Esc was pressed; then it goes on to what is next, as everywhere.
+  // Tab indents until Esc is pressed; then it moves the focus as usual.
   leave(cm) {
     cm.setOption("extraKeys", { ...cm.getOption("extraKeys"), Tab: false, "Shift-Tab": false });
   }
@@ -62,12 +62,12 @@ export class Editor {
     this.cm.setOption("extraKeys", keys);
   }
 
-  // The lines that the server gave for a change: one step of the history.
+  // Inserts the changed lines from the server as one undo step.
   put({ first, last, lines }) {
     const { cm } = this;
     const text = lines.join("\n");
     cm.operation(() => {
-      cm.changeGeneration(true); // a step of its own
+      cm.changeGeneration(true); // starts a new undo step
       if (last < first) {
         const from = { line: first, ch: 0 };
         if (first > cm.lastLine()) cm.replaceRange(`\n${text}`, { line: cm.lastLine() }, undefined, "+form");
@@ -83,7 +83,7 @@ export class Editor {
     });
   }
 
-  // What is wrong, at its lines. `problems`: as the server tells them.
+  // Marks problems at their lines. `problems`: as the server returns them.
   mark(problems) {
     const { cm } = this;
     cm.operation(() => {
@@ -107,7 +107,7 @@ export class Editor {
     });
   }
 
-  // To a line, in the middle of the view.
+  // Goes to a line and scrolls it into view.
   show(line, column = 0) {
     const { cm } = this;
     cm.focus();

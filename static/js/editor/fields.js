@@ -1,4 +1,4 @@
-// Fields of forms: each shows what stands at a path of an object and says what it is to be.
+// Form fields: each shows the value at a path of an object and reports changes of it.
 import { el } from "../dom.js";
 import { empty, get, number, words } from "./values.js";
 
@@ -11,7 +11,7 @@ function button(text, attributes, pressed) {
   return made;
 }
 
-// An input with its label; `put` is called with what was typed, as text.
+// Returns a text input with its label. `put` is called with the typed text.
 function typed(spec, at, value, put, attributes = {}) {
   const id = `f-${++ids}`;
   const input = el("input", {
@@ -83,7 +83,7 @@ const KINDS = {
   own: (spec, at, value, put, whole) => spec.make(at, value, put, whole),
 };
 
-// The elements of some fields. `base`: where in the object they stand; `put(path, value)`: what is to be changed.
+// Returns the elements of fields. `base`: path of their object; `put(path, value)`: reports a change.
 export function fields(specs, base, whole, put) {
   return specs
     .filter((spec) => !spec.when || spec.when(get(whole, base)))
@@ -93,7 +93,7 @@ export function fields(specs, base, whole, put) {
     });
 }
 
-// Names and values, a row each, and an empty one for what is to come.
+// Names and values, one pair per row, with an empty row for a new pair.
 function pairs(spec, at, value, put) {
   const box = el("fieldset", { class: "field wide pairs" }, el("legend", { text: spec.label }));
   const there = Object.entries(value && typeof value === "object" && !Array.isArray(value) ? value : {});
@@ -135,7 +135,7 @@ function input(at, value, label, from, placeholder) {
   return made;
 }
 
-// A list of things with fields of their own. `fresh()`: what one more begins as.
+// A list of objects with their own fields. `fresh()`: initial value of a new element.
 function cards(spec, at, value, put, whole) {
   const list = Array.isArray(value) ? value : [];
   const boxes = list.map((item, index) => {

@@ -1,5 +1,5 @@
 // @ts-check
-// What may stand at a place of a text, by the indentation of the lines before it.
+// Completion proposals for a position of a YAML text, from the indentation of the preceding lines.
 
 /**
  * @typedef {Record<string, Record<string, string[]>>} Plugins API version -> plugin -> extension points
@@ -16,7 +16,7 @@ const OURS = ["apiVersion", "kind", "metadata", "spec"];
 const OPENS = /^[[{]|^[A-Z]/;
 
 /**
- * What may be typed at a place: {word: what stands before the cursor of it, list}.
+ * Return what can be typed at a position. `word`: the part before the cursor.
  * @param {string[]} lines @param {number} line @param {number} column @param {Schema} schema
  * @param {string} release of the scheduler; "" for the newest
  * @returns {{ word: string, list: Offer[] }}
@@ -50,7 +50,7 @@ const bare = (text) => ({ text, held: "", about: "" });
 /** @typedef {{ path: string[], places: Place[], own: number }} Way */
 /** @typedef {{ lines: string[], kind: string, api: string, schema: Schema, release: string }} Of */
 
-/** What may stand behind a key. @param {string} key @param {Way} way @param {Of} of @returns {Offer[]} */
+/** Return the values that can follow a key. @param {string} key @param {Way} way @param {Of} of @returns {Offer[]} */
 function values(key, way, of) {
   const { schema, kind } = of;
   const type = typeAt(way, of);
@@ -69,13 +69,18 @@ function versions(kind, of) {
   return found.length ? found : [...new Set(Object.values(schema.kinds).flatMap((one) => Object.keys(one)))];
 }
 
-/** What the release has. @param {Of} of @returns {Plugins} */
+/** Return the plugins of the release. @param {Of} of @returns {Plugins} */
 function releaseOf({ schema, release }) {
   const releases = schema.scheduler?.releases ?? {};
   return releases[release] ?? Object.values(releases).at(-1) ?? {};
 }
 
-/** Names of plugins that may stand in a list, or have arguments. @param {string} type @param {string[]} path @param {Of} of */
+/**
+ * Return the plugin names that a list may contain, or that accept arguments.
+ * @param {string} type
+ * @param {string[]} path
+ * @param {Of} of
+ */
 function plugins(type, path, of) {
   const there = releaseOf(of);
   const all = there[of.api] ?? Object.values(there)[0] ?? {};
@@ -85,13 +90,13 @@ function plugins(type, path, of) {
   return which === "disabled" ? ['"*"', ...names] : names;
 }
 
-/** The type of a plugin's arguments. @param {string} plugin @param {Of} of */
+/** Return the type of a plugin's arguments. @param {string} plugin @param {Of} of */
 function argsOf(plugin, { schema, api }) {
   const args = schema.scheduler?.args ?? {};
   return (args[api] ?? Object.values(args)[0])?.[plugin] ?? "";
 }
 
-/** A type in words. @param {string} held */
+/** Describe a type in words. @param {string} held */
 export function spelled(held) {
   if (held.startsWith("[")) return `list of ${held.slice(1, -1)}`;
   if (held.startsWith("{")) return `map to ${held.slice(1, -1)}`;
@@ -99,7 +104,8 @@ export function spelled(held) {
 }
 
 /**
- * The keys that a place stands under, outermost first, where they are, and the indentation of its object.
+ * Return the keys above a position, outermost first, their positions, and the number of leading keys that belong to
+ * the list of objects.
  * @param {string[]} lines @param {number} line @param {number} column of what is typed
  * @returns {Way}
  */
@@ -118,7 +124,7 @@ export function pathAt(lines, line, column) {
     if (indent < inner) {
       path.unshift(found[2]);
       places.unshift({ line: at, column: indent });
-      inner = dashed ? lines[at].search(/\S/) + 1 : indent; // the list itself may stand right below its key
+      inner = dashed ? lines[at].search(/\S/) + 1 : indent; // a list may have the same indentation as its key
     }
   }
   const objects = path.lastIndexOf("objects");
@@ -127,7 +133,12 @@ export function pathAt(lines, line, column) {
   return { path: path.slice(from), places: places.slice(from), own: from };
 }
 
-/** The kind of the object that a line belongs to. @param {string[]} lines @param {number} line @param {number} own */
+/**
+ * Return the kind of the object that contains a line.
+ * @param {string[]} lines
+ * @param {number} line
+ * @param {number} own
+ */
 function kindAt(lines, line, own) {
   const kinds = /^(\s*(?:- +)?)kind:\s*["']?([\w.]+)/;
   for (let at = line; at >= 0; at -= 1) {
@@ -143,7 +154,7 @@ function kindAt(lines, line, own) {
   return "";
 }
 
-/** The apiVersion of the document that a line belongs to. @param {string[]} lines @param {number} line */
+/** Return the apiVersion of the document that contains a line. @param {string[]} lines @param {number} line */
 function apiAt(lines, line) {
   const own = lines.findLastIndex((text, at) => at <= line && text.startsWith("---"));
   for (let at = own + 1; at < lines.length && !lines[at].startsWith("---"); at += 1) {
@@ -153,7 +164,7 @@ function apiAt(lines, line) {
   return "";
 }
 
-/** The type of what stands at a place. @param {Way} way @param {Of} of */
+/** Return the type at a position. @param {Way} way @param {Of} of */
 function typeAt({ path, places }, of) {
   const { kind, api, schema, lines } = of;
   let type = schema.kinds[kind]?.[api] ?? Object.values(schema.kinds[kind] ?? {})[0] ?? "";
@@ -167,7 +178,7 @@ function typeAt({ path, places }, of) {
   return type;
 }
 
-/** The keys that stand beside a place, and what stands behind each. @param {string[]} lines @param {Place} place */
+/** Return the sibling keys of a position with their values. @param {string[]} lines @param {Place} place */
 function beside(lines, { line, column }) {
   /** @type {Map<string, string>} */
   const found = new Map();

@@ -1,4 +1,4 @@
-// The kinds of objects that forms make and change: what one begins as, its fields, what is said of it in a line.
+// The object kinds that have forms: initial values, fields, and a summary line.
 
 import { CONSTRAINTS, constraints, found } from "./constraints.js";
 import { ZONE } from "./node_groups.js";
@@ -49,7 +49,7 @@ const CONTAINERS = {
   ],
 };
 const under = (path, spec) => ({ ...spec, path: [...path, ...spec.path] });
-// The fields of pods whose spec and metadata stand at these paths.
+// Returns the fields of pods whose spec and metadata are at these paths.
 export const pod = (spec, metadata) => [
   { as: "labels", path: [...metadata, "labels"], label: "Labels of the pods", from: "pod-labels" },
   under(spec, CONTAINERS),
@@ -81,7 +81,7 @@ const ofSpec = (value, spec) => {
 };
 const ofWorkload = (value) => `${count(get(value, ["spec", "replicas"]) ?? 1, "replica")}${ofSpec(value, SPEC)}`;
 
-// kind -> {fresh(name), name: what the first one is called, fields, says(value), group: the heading it comes under}
+// kind -> {fresh(name), name: default name of the first object, fields, says(value): summary, group: heading}
 export const KINDS = {
   Deployment: {
     group: "Workloads and pods",

@@ -1,4 +1,4 @@
-// The composer: text and forms that follow each other. See docs/editor.md.
+// The scenario editor: text and forms stay in sync. See docs/editor.md.
 
 import { counted } from "../format.js";
 import { onKeys } from "../keys.js";
@@ -16,7 +16,7 @@ const box = document.getElementById("composer");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const drafts = new Drafts(box.dataset.key);
 const area = document.getElementById("text");
-const sent = area.value; // by the server
+const sent = area.value; // the text from the server
 const kept = drafts.kept;
 if (typeof kept.text === "string" && (!sent || kept.from === sent)) area.value = kept.text;
 
@@ -44,7 +44,7 @@ const finding = new Finding(part("find"), editor);
 const wrong = new Wrong(part("problems"), editor);
 const picture = new Picture(part("map"), (name) => outline.open("Node", name));
 const outline = new Outline(part("outline"), { change, lines: ({ lines }) => editor.show(lines[0]) });
-let latest = null; // {reading, text}
+let latest = null; // latest analysis: {reading, text}
 
 // ---- text
 
@@ -87,7 +87,8 @@ function showHistory() {
 
 // ---- forms
 
-// Changes the text by what `make()` gives, once the forms show what the text holds. One after the other.
+// Changes the text by the changes that `make()` returns, after the forms are up to date. Changes run one after
+// another.
 function change(make) {
   return asking
     .next(async () => {
@@ -97,7 +98,7 @@ function change(make) {
         const changes = make();
         if (!changes.length) return;
         const { edit } = await asking.send("change", { text, changes });
-        if (editor.text !== text) continue; // somebody typed meanwhile
+        if (editor.text !== text) continue; // the text was edited in the meantime
         if (edit) editor.put(edit);
         await asking.read(editor.text);
         return;
@@ -106,7 +107,7 @@ function change(make) {
     .catch((error) => error.name === "AbortError" || refuse(error.message));
 }
 
-// Whether the forms show a text: they do not if another one came meanwhile.
+// Updates the forms to a text. Returns false if a newer text replaced it.
 async function caughtUp(text) {
   try {
     await asking.read(text);
@@ -117,7 +118,7 @@ async function caughtUp(text) {
   }
 }
 
-// ---- what a person does
+// ---- user actions
 
 async function go(place) {
   refuse("");
@@ -141,7 +142,7 @@ const doing = {
   undo: () => editor.undo(),
   redo: () => editor.redo(),
   find: () => finding.open(),
-  anew: () => editor.cm.setValue(sent), // which undo takes back
+  anew: () => editor.cm.setValue(sent), // undo reverts it
 };
 const file = part("file");
 file.addEventListener("change", async () => {

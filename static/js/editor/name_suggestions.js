@@ -1,4 +1,4 @@
-// The names that forms propose: of what the text holds.
+// Name suggestions of forms, from the content of the text.
 import { el } from "../dom.js";
 import { get } from "./values.js";
 
@@ -8,9 +8,9 @@ const ALWAYS = {
   "priority-classes": ["system-cluster-critical", "system-node-critical"],
   "access-modes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"],
 };
-const MOST = 200; // proposals of a kind
+const MOST = 200; // suggestions per list
 
-// {nodes, pods, deployments: names; datalists: elements that inputs name as their list}
+// Returns {nodes, pods, deployments: names, datalists: elements for the inputs' `list` attributes}.
 export function listed(things) {
   const of = (kind) => things.filter((thing) => thing.kind === kind && thing.name).map(({ name }) => name);
   const keys = (kind, path) =>

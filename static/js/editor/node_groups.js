@@ -1,5 +1,5 @@
 // @ts-check
-// Nodes that are alike but for their names and zones are one group: n-1 to n-6 over three zones.
+// Groups nodes that differ only in names and zones: n-1 to n-6 in three zones.
 import { get, same, set } from "./values.js";
 
 export const ZONE = "topology.kubernetes.io/zone";
@@ -11,7 +11,11 @@ const NUMBERED = /^(.*?)(\d+)$/;
  * @typedef {{ stem: string, things: number[], values: any[], zones: string[] }} Group `things`: numbers of the nodes
  */
 
-/** A node without what tells it from its like. @param {any} value @param {string} stem */
+/**
+ * Return a node without what distinguishes it from the other nodes of its group.
+ * @param {any} value
+ * @param {string} stem
+ */
 function shape(value, stem) {
   const labels = { ...get(value, ["metadata", "labels"]) };
   delete labels[ZONE];
@@ -19,10 +23,10 @@ function shape(value, stem) {
   return { stem, value: { ...value, metadata: { ...value.metadata, name: "", labels } } };
 }
 
-/** What a name begins with, before its number. @param {string} name */
+/** Return the name without its trailing number. @param {string} name */
 export const stemOf = (name) => NUMBERED.exec(name)?.[1] ?? name;
 
-/** The groups of the nodes among some things. @param {Thing[]} things @returns {Group[]} */
+/** Return the groups of the nodes. @param {Thing[]} things @returns {Group[]} */
 export function groups(things) {
   /** @type {(Group & { shape: any })[]} */
   const found = [];
@@ -42,7 +46,7 @@ export function groups(things) {
   return found.map(({ shape: _, ...group }) => group);
 }
 
-/** A node like another, of another name and zone. @param {any} model @param {string} name @param {string} zone */
+/** Return a copy of a node with another name and zone. @param {any} model @param {string} name @param {string} zone */
 function like(model, name, zone) {
   let value = set(model, ["metadata", "name"], name);
   value = set(value, ["metadata", "labels", ZONE], zone || undefined);
@@ -51,9 +55,11 @@ function like(model, name, zone) {
 }
 
 /**
- * The changes that make a group one of `count` nodes named `stem`1, `stem`2 ..., in turn in `zones`.
- * Those that are there keep their names unless the stem is another; `taken`: names of all other nodes.
- * @param {Group} group @param {{ count?: number, stem?: string, zones?: string[] }} wanted @param {string[]} taken
+ * Return the changes that resize a group to `count` nodes named `stem`1, `stem`2 ..., distributed over `zones`.
+ * Existing nodes keep their names unless the stem changes. `taken`: names of all other nodes.
+ * @param {Group} group
+ * @param {{ count?: number, stem?: string, zones?: string[] }} wanted
+ * @param {string[]} taken
  */
 export function resized(group, { count = group.values.length, stem = group.stem, zones }, taken) {
   const used = new Set(taken);
@@ -81,7 +87,7 @@ export function resized(group, { count = group.values.length, stem = group.stem,
   return changes;
 }
 
-/** What names of other nodes may begin with: `n-` as `m-` or `n2-`. @param {string} stem @param {string[]} names */
+/** Return an unused name prefix: for `n-`, `n-` or `n2-`. @param {string} stem @param {string[]} names */
 export function unusedStem(stem, names) {
   const stems = new Set(names.map(stemOf));
   const bare = stem.replace(/\d*-?$/, "") || "n";
@@ -91,17 +97,21 @@ export function unusedStem(stem, names) {
   }
 }
 
-/** The changes that add a group like another. @param {Group} group @param {string} stem of their names */
+/** Return the changes that add a copy of a group. @param {Group} group @param {string} stem prefix of the new names */
 export const copied = (group, stem) =>
   group.values.map((value, at) => ({
     add: like(value, `${stem}${at + 1}`, get(value, ["metadata", "labels", ZONE]) ?? ""),
     after: group.things.at(-1),
   }));
 
-/** The changes that do the same to each node of a group. @param {Group} group @param {(value: any) => any} edit */
+/**
+ * Return the changes that apply the same edit to each node of a group.
+ * @param {Group} group
+ * @param {(value: any) => any} edit
+ */
 export const edited = (group, edit) => group.things.map((thing, at) => ({ thing, value: edit(group.values[at]) }));
 
-/** A group in words: `n-1 to n-6`. @param {Group} group */
+/** Return the title of a group: `n-1 to n-6`. @param {Group} group */
 export function title(group) {
   const names = group.values.map((value) => value.metadata?.name ?? "");
   return names.length > 1 ? `${names[0]} to ${names.at(-1)}` : names[0];

@@ -1,11 +1,11 @@
-// The form of a group of nodes: how many, how large, in which zones, with which labels and taints.
+// The form of a node group: number, size, zones, labels and taints.
 
 import { EFFECTS } from "./constraints.js";
 import { fields } from "./fields.js";
 import { edited, resized, ZONE } from "./node_groups.js";
 import { get, set } from "./values.js";
 
-// [name, CPUs, memory], as clouds sell them.
+// [name, CPUs, memory], common sizes of cloud providers.
 export const SIZES = [
   ["small", "2", "4Gi"],
   ["general", "2", "8Gi"],
@@ -48,7 +48,8 @@ const TAINTS = {
   ],
 };
 
-// The elements; `change(make)`: changes the text by what `make(group)` gives; `taken`: names of all other nodes.
+// Returns the form's elements. `change(make)`: applies the changes of `make(group)` to the text. `taken`: names of
+// all other nodes.
 export function nodeFields(group, taken, change) {
   const model = group.values[0];
   const size = (wanted) => change((now) => resized(now, wanted, taken));
@@ -63,7 +64,7 @@ export function nodeFields(group, taken, change) {
     delete labels["kubernetes.io/hostname"];
     return labels;
   };
-  // What is no field of a node, as an object for the fields above it.
+  // Values that are not fields of a node, as an object for the form fields.
   const shown = {
     count: group.values.length,
     stem: group.values.length > 1 ? group.stem : model.metadata?.name,
@@ -122,7 +123,7 @@ export function nodeFields(group, taken, change) {
   ];
 }
 
-// A group in a line: `6 nodes in 3 zones, 4 CPUs, 16Gi`.
+// Summarises a group: `6 nodes in 3 zones, 4 CPUs, 16Gi`.
 export function says(group) {
   const has = get(group.values[0], HERE) ?? {};
   const zones = group.zones.length > 1 ? ` in ${group.zones.length} zones` : "";

@@ -1,4 +1,4 @@
-// Everything that the text holds, as forms: what the scenario says, nodes, workloads and pods, and all the rest.
+// Outline of the text as forms: the scenario, nodes, workloads, pods and all other objects.
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { Card } from "./cards.js";
@@ -16,12 +16,12 @@ const HEADINGS = [NODES, ...new Set(Object.values(KINDS).map(({ group }) => grou
 const COMMON = ["Nodes", "Deployment", "Pod"];
 
 export class Outline {
-  // `change(make)`: changes the text by what `make()` gives once the forms show what the text holds; `lines(thing)`:
-  // shows an object in the editor.
+  // `change(make)`: applies the changes of `make()` to the text after the forms are up to date. `lines(thing)`: shows
+  // an object in the editor.
   constructor(box, { change, lines }) {
     Object.assign(this, { box, change, lines });
     this.cards = new Map();
-    this.wanted = ""; // the card that is to be opened when it is there
+    this.wanted = ""; // key of the card to open when it exists
     this.lists = el("div", { hidden: "" });
     this.about = this.fixed("about");
     this.plan = this.fixed("plan");
@@ -239,12 +239,12 @@ export class Outline {
     };
   }
 
-  // Whether a card, by its place in what is made of it, is still there.
+  // Whether the card of an entry still exists.
   here({ card }) {
     return card && this.cards.get(card.key) === card;
   }
 
-  // Another one like it, whose labels are its own where they were the name.
+  // Duplicates an object. Labels that equal its name are renamed too.
   duplicate({ kind, name, namespace, value }, number) {
     const there = this.reading.things.filter((one) => one.kind === kind).map((one) => one.name);
     const now = unused(name, there);

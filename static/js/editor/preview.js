@@ -1,4 +1,4 @@
-// The map of what is composed: nodes, and the pods that say on which node they are.
+// Map of the edited cluster: nodes, and the pods with a nodeName.
 
 import { counted } from "../format.js";
 import { World } from "../map/cluster_model.js";
@@ -7,7 +7,7 @@ import { Legend } from "../map/legend.js";
 import { View } from "../map/view.js";
 
 export class Picture {
-  // `chosen`: called with the name of a node.
+  // `chosen`: called with the name of a selected node.
   constructor(box, chosen) {
     this.box = box;
     this.view = new View(box.querySelector("[data-canvas]"), (name) => {

@@ -1,4 +1,4 @@
-// The form of a scenario: its name, what to look for, and what happens when.
+// Form of the scenario: name, description and timeline.
 import { el } from "../dom.js";
 import { EFFECTS } from "./constraints.js";
 import { button, fields } from "./fields.js";
@@ -25,7 +25,7 @@ const taint = [
 ];
 const first = (names) => names.nodes[0] ?? "n-1";
 
-// operation -> {name, fresh(names): what it begins as, fields}
+// operation -> {name, fresh(names): initial value, fields}
 const OPERATIONS = {
   taint: {
     name: "taint a node",
@@ -72,7 +72,7 @@ const OPERATIONS = {
   },
 };
 
-// The form of an object that comes in time.
+// Returns the form of an object that the timeline creates or replaces.
 function created(at, value, put, whole) {
   const kind = value?.kind ?? "Node";
   const box = el("div", { class: "field wide fields" });
@@ -94,7 +94,7 @@ const NODE = [
 
 export const operationOf = (entry) => Object.keys(OPERATIONS).find((name) => entry?.[name] !== undefined) ?? "taint";
 
-// What happens, in a line.
+// Summarises a timeline entry.
 export function says(entry) {
   const operation = operationOf(entry);
   const held = entry?.[operation];
@@ -102,7 +102,7 @@ export function says(entry) {
   return `at ${entry?.at ?? "?"}: ${OPERATIONS[operation].name} ${what}`;
 }
 
-// The fields of what happens when. `names`: what there is, see outline.js.
+// Field of the timeline. `names`: names in the text, see outline.js.
 export const timeline = (names) => ({
   as: "own",
   path: ["spec", "timeline"],
@@ -134,13 +134,13 @@ export const timeline = (names) => ({
   },
 });
 
-// A while after the last one.
+// Returns a default time for a new entry, after the last one.
 function later(list) {
   const last = list.at(-1)?.at;
   return Number.isFinite(last) ? last + 30 : 30;
 }
 
-// Pods that come by a pattern.
+// Field of pods that arrive by a pattern.
 export const ARRIVALS = {
   as: "cards",
   path: ["spec", "arrivals"],

@@ -1,4 +1,4 @@
-// The form of the scheduler's configuration: presets, what scores and how much, how many nodes are looked at.
+// Form of the scheduler configuration: presets, score weights, percentage of nodes to score.
 import { el } from "../dom.js";
 import { fields } from "./fields.js";
 import { set } from "./values.js";
@@ -27,7 +27,7 @@ const SHAPE = {
   ],
 };
 
-// name -> the configuration that it stands for; undefined for none.
+// name -> configuration of the preset; undefined for the default.
 const PRESETS = {
   "as the release has it": undefined,
   "fullest node first (MostAllocated)": config(strategy({ type: "MostAllocated" })),
@@ -44,9 +44,10 @@ export function saysScheduler(held) {
   return known ? known[0] : "a configuration of its own";
 }
 
-let chosen = ""; // the profile whose weights are shown, by its schedulerName
+let chosen = ""; // schedulerName of the profile whose weights are shown
 
-// `effective`: {profiles: [{name, score: [{name, weight, usual}]}], appends} or null; `put(configuration)`.
+// `effective`: {profiles: [{name, score: [{name, weight, usual}]}], appends} or null. `put(configuration)`: reports a
+// change.
 export function scheduler(held, effective, put) {
   const names = Object.keys(PRESETS);
   const now = saysScheduler(held);
@@ -80,7 +81,7 @@ export function scheduler(held, effective, put) {
   return made;
 }
 
-// What scores in a profile, and how much; which profile, if there are several.
+// Returns the score weights of a profile, and a choice of the profile if there are several.
 function weights(whole, { profiles, appends }, put) {
   const at = Math.max(
     0,

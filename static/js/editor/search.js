@@ -1,14 +1,14 @@
 // @ts-check
-// Where words stand in a text, and which line somebody means.
+// Text search and line numbers for the search panel.
 
-export const MOST = 10_000; // matches that are looked at
+export const MOST = 10_000; // maximum number of matches
 
 /** @typedef {{ line: number, from: number, to: number }} Match columns, from 0 */
 
-/** What finds the words in a line, whatever the case of their letters. @param {string} words @returns {RegExp} */
+/** Return a case-insensitive pattern for the words. @param {string} words @returns {RegExp} */
 export const pattern = (words) => new RegExp(words.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
 
-/** All matches, the first first, at most MOST. @param {string[]} lines @param {string} words @returns {Match[]} */
+/** Return all matches in order, at most MOST. @param {string[]} lines @param {string} words @returns {Match[]} */
 export function matches(lines, words) {
   /** @type {Match[]} */
   const found = [];
@@ -23,8 +23,12 @@ export function matches(lines, words) {
   return found;
 }
 
-/** The first match that does not begin before a place, from the beginning again behind the last; -1 if there is none.
- * @param {Match[]} found @param {{ line: number, ch: number }} place */
+/**
+ * Return the index of the first match at or after a position, the first match if there is none, or -1 without
+ * matches.
+ * @param {Match[]} found
+ * @param {{ line: number, ch: number }} place
+ */
 export function from(found, { line, ch }) {
   if (!found.length) return -1;
   return Math.max(
@@ -33,13 +37,17 @@ export function from(found, { line, ch }) {
   );
 }
 
-/** The line that a text names, from 0, of so many; -1 for none. @param {string} text @param {number} many */
+/**
+ * Parse a line number. Return the line, counted from 0 and limited to the text, or -1.
+ * @param {string} text
+ * @param {number} many
+ */
 export function lineOf(text, many) {
   const found = /^\s*:?(\d{1,9})\s*$/.exec(text);
   return found ? Math.min(Math.max(Number(found[1]), 1), many) - 1 : -1;
 }
 
-/** Which of the matches one is at, in words. @param {number} at @param {number} many */
+/** Describe the position among the matches. @param {number} at @param {number} many */
 export function told(at, many) {
   if (!many) return "nothing found";
   const all = many < MOST ? many.toLocaleString("en") : `${MOST.toLocaleString("en")} or more`;

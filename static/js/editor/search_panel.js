@@ -1,4 +1,4 @@
-// Find in the editor, and go to a line: the browser's own search sees only the lines around the view.
+// Search and go to line in the editor. The browser's own search finds only the rendered lines.
 import { from, lineOf, matches, pattern, told } from "./search.js";
 
 export class Finding {
@@ -17,7 +17,7 @@ export class Finding {
     });
   }
 
-  // With what is selected, if that is within a line. `field`: words or line.
+  // Opens the panel, with the selected text if it is on one line. `field`: words or line.
   open(field = "words") {
     const { cm } = this.editor;
     const selected = cm.getSelection();
@@ -29,7 +29,7 @@ export class Finding {
     this.look();
   }
 
-  // Back to the text, where the match is selected.
+  // Closes the panel and returns to the text with the match selected.
   close() {
     this.box.hidden = true;
     this.show(-1);
@@ -42,10 +42,10 @@ export class Finding {
     else if (event.key !== "Enter" || event.target.matches("button")) return;
     else if (event.target === this.line) this.toLine();
     else this.go(event.shiftKey ? -1 : 1);
-    event.preventDefault(); // the form around is not sent
+    event.preventDefault(); // do not submit the surrounding form
   }
 
-  // The text has changed, or what is looked for.
+  // Searches again after a change of the text or the search words.
   look() {
     const { cm } = this.editor;
     this.found = matches(cm.getValue().split("\n"), this.words.value);
@@ -90,7 +90,7 @@ export class Finding {
     this.said.textContent = this.words.value ? told(this.at, this.found.length) : "";
   }
 
-  // All matches that are in view.
+  // Highlights all matches in view.
   paint(words) {
     const { cm } = this.editor;
     if (this.overlay) cm.removeOverlay(this.overlay);

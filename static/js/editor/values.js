@@ -1,9 +1,9 @@
 // @ts-check
-// Values of objects, changed without touching what they were; what becomes empty goes.
+// Immutable edits of objects. Values that become empty are removed.
 
 /** @typedef {(string | number)[]} Path */
 
-/** @param {any} value @param {Path} path @returns {any} undefined where there is nothing */
+/** Return the value at a path. @param {any} value @param {Path} path @returns {any} undefined if there is none */
 export function get(value, path) {
   let held = value;
   for (const step of path) {
@@ -13,13 +13,16 @@ export function get(value, path) {
   return held;
 }
 
-/** Nothing that would have to be written. @param {any} value */
+/** Whether a value is missing or empty. @param {any} value */
 export const empty = (value) =>
   value === undefined || value === null || (typeof value === "object" && !Object.keys(value).length);
 
 /**
- * The same with something else at a path; undefined takes it away, with what holds nothing then.
- * @param {any} value @param {Path} path @param {any} now @returns {any}
+ * Return a copy with another value at a path. Undefined removes the value, and its parents if they become empty.
+ * @param {any} value
+ * @param {Path} path
+ * @param {any} now
+ * @returns {any}
  */
 export function set(value, path, now) {
   if (!path.length) return now;
@@ -36,7 +39,12 @@ export function set(value, path, now) {
   return held;
 }
 
-/** Whether two values are the same, whatever the order of their members. @param {any} a @param {any} b @returns {boolean} */
+/**
+ * Whether two values are equal, regardless of the order of members.
+ * @param {any} a
+ * @param {any} b
+ * @returns {boolean}
+ */
 export function same(a, b) {
   if (a === b) return true;
   if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return false;
@@ -46,8 +54,9 @@ export function same(a, b) {
 }
 
 /**
- * A name that is not taken: the same one, or with the next number behind it.
- * @param {string} name @param {Iterable<string>} taken
+ * Return an unused name: the same one, or with the next free number.
+ * @param {string} name
+ * @param {Iterable<string>} taken
  */
 export function unused(name, taken) {
   const there = new Set(taken);
@@ -57,12 +66,12 @@ export function unused(name, taken) {
   for (let number = from + 1; ; number += 1) if (!there.has(`${stem}-${number}`)) return `${stem}-${number}`;
 }
 
-/** A number where a text is one, else the text; undefined for nothing. @param {string} text */
+/** Parse a number. Return other text unchanged, and undefined for empty text. @param {string} text */
 export function number(text) {
   const bare = text.trim();
   if (!bare) return undefined;
   return /^-?\d{1,15}$/.test(bare) ? Number(bare) : bare;
 }
 
-/** Texts between commas or blanks. @param {string} text @returns {string[]} */
+/** Split text at commas and whitespace. @param {string} text @returns {string[]} */
 export const words = (text) => text.split(/[\s,]+/).filter(Boolean);

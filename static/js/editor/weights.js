@@ -1,12 +1,12 @@
 // @ts-check
-// Weights of what scores, in a scheduler's configuration.
+// Score weights in a scheduler configuration.
 import { get, set } from "./values.js";
 
 /**
- * The configuration with another weight of a plugin in a profile; undefined: that of the release. All else stays as it
- * is, where it is.
- * @param {any} config @param {number} profile its place @param {string} name @param {number | string | undefined} weight
- * @param {boolean} appends whether a default that is enabled again has to be disabled, too
+ * Return the configuration with another weight of a plugin in a profile. Undefined restores the release's weight. All
+ * else, including its order, is unchanged.
+ * @param {any} config @param {number} profile index @param {string} name @param {number | string | undefined} weight
+ * @param {boolean} appends whether enabling a default plugin again requires disabling it as well
  */
 export function weighed(config, profile, name, weight, appends) {
   const score = ["profiles", profile, "plugins", "score"];

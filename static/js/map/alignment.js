@@ -1,22 +1,22 @@
 // @ts-check
-// Two runs looked at together: where the one is when the other is somewhere, and which pods lie differently then.
-// See docs/debugger.md, Compare.
+// Aligns two runs: the position of one run for a position of the other, and the pods on different nodes. See
+// docs/debugger.md, Compare.
 
 /**
  * @typedef {import("./cluster_model.js").World} World
- * @typedef {import("./url_state.js").Focus & { bare?: boolean }} Focus `bare`: before the cycle, with no pod in
- *   hand
- * @typedef {{ pod: string, a: string | null, b: string | null }} Apart where a pod lies: "" for no node, null where it
- *   is not there
+ * @typedef {import("./url_state.js").Focus & { bare?: boolean }} Focus `bare`: before the cycle, without a
+ *   current pod
+ * @typedef {{ pod: string, a: string | null, b: string | null }} Apart the node of a pod: "" for no node, null if the
+ *   pod does not exist
  * @typedef {{ pods: Apart[], keys: Set<string>, nodes: [Map<string, number>, Map<string, number>] }} Difference `nodes`:
- *   of each run, how many such pods are on which node
+ *   per run, the number of such pods on each node
  */
 
 const SAME = 1e-6; // seconds
 
 /**
- * The other run's focus by the number of the cycle; the shorter run stays at its end.
- * @param {Focus} focus @param {number} here the cycle that the first run is at @param {number} cycles of the other
+ * Return the other run's focus by cycle number. The shorter run stays at its end.
+ * @param {Focus} focus @param {number} here cycle of the leading run @param {number} cycles of the other run
  * @returns {Focus}
  */
 export function byCycle(focus, here, cycles) {
@@ -25,9 +25,9 @@ export function byCycle(focus, here, cycles) {
 }
 
 /**
- * The other run's focus by pod: the cycle that tried the same pod the same time, else before what comes next.
- * @param {Focus} focus @param {number} here @param {number} cycles of the other
- * @param {number[]} partners of each cycle; -K is before the other's cycle K
+ * Return the other run's focus by pod: the cycle of the same attempt of the pod, else before the next matching cycle.
+ * @param {Focus} focus @param {number} here @param {number} cycles of the other run
+ * @param {number[]} partners per cycle; -K means before the other run's cycle K
  * @returns {Focus}
  */
 export function byPod(focus, here, cycles, partners) {
@@ -37,9 +37,9 @@ export function byPod(focus, here, cycles, partners) {
 }
 
 /**
- * The other run's focus by time: its cycle of the same pod at the same second if there is one, else that second.
- * @param {Focus} focus @param {number} second @param {string} pod in hand, "" for none
- * @param {World | null} world the other's
+ * Return the other run's focus by time: its cycle of the same pod at the same second, else that second.
+ * @param {Focus} focus @param {number} second @param {string} pod of the current cycle, "" for none
+ * @param {World | null} world of the other run
  * @returns {Focus}
  */
 export function byTime(focus, second, pod, world) {
@@ -55,7 +55,7 @@ export function byTime(focus, second, pod, world) {
 const pointOf = ({ point, plugin, node }) => (point ? { point, plugin, node } : { node });
 
 /**
- * The pods that lie differently, by name.
+ * Return the pods on different nodes, by name.
  * @param {World} a @param {World} b
  * @returns {Difference}
  */

@@ -1,9 +1,9 @@
-// Where the map has its numbers from.
+// Requests of the map.
 export class Source {
   constructor(base) {
     this.base = base;
     this.cycles = new Map();
-    this.names = new Map(); // version -> names of the rows
+    this.names = new Map(); // version -> node names of the rows
   }
 
   async get(path, options = {}) {
@@ -26,7 +26,7 @@ export class Source {
     return this.get(`/map/tape?${new URLSearchParams(where)}`);
   }
 
-  // A cycle step by step, with the points of a Score plugin; a few are kept.
+  // Fetches a cycle step by step, with the scores of a Score plugin. A few cycles are cached.
   async cycle(number, scores = "") {
     const key = `${number} ${scores}`;
     const known = this.cycles.get(key);

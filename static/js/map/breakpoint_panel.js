@@ -1,4 +1,4 @@
-// Finding cycles by an expression, and breakpoints: expressions that are kept with the run, at which playing stops.
+// Search for cycles by an expression, and breakpoints: stored expressions at which playback stops.
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { clock } from "../timeline/clock.js";
@@ -100,7 +100,7 @@ export class Stops {
     }
   }
 
-  // Where playing from a cycle stops next.
+  // Returns where playback from a cycle stops next.
   async next(cycle, by) {
     const from = cycle + by;
     if (from < 1 || from > this.player.world.cycles) return null;
@@ -142,7 +142,7 @@ export class Stops {
     }
   }
 
-  // A wrong expression, with a mark where it is wrong.
+  // Shows the error of an invalid expression and marks its position.
   wrong(where, error) {
     const said = el("p", { class: "small bad-text wrap", role: "alert", text: error.message });
     if (!error.line) {

@@ -1,12 +1,12 @@
 // @ts-check
-// Breakpoints: expressions over a cycle (docs/debugger.md, Find). Those that a click makes, and where they hit.
+// Breakpoints: expressions over a cycle (docs/debugger.md, Find). Defines the ready-made ones and finds the next hit.
 
 /** @typedef {{ name: string, where: string }} Ready */
 
-/** A text as CEL writes it. @param {string} text */
+/** Return a text as a CEL string literal. @param {string} text */
 export const quoted = (text) => JSON.stringify(text);
 
-/** What can be waited for in any run. @type {Ready[]} */
+/** Breakpoints that are useful in any run. @type {Ready[]} */
 export const ALWAYS = [
   { name: "the next preemption", where: "size(victims) > 0" },
   { name: "the next tie", where: "tied > 1" },
@@ -32,7 +32,7 @@ export const ofPlugin = (plugin) => [{ name: `${plugin} refuses`, where: `refuse
 /** @param {string} reason @returns {Ready[]} */
 export const ofReason = (reason) => [{ name: reason, where: `reason(${quoted(reason)})` }];
 
-/** A name that none of the others has: "a tie", "a tie (2)". @param {string} name @param {string[]} taken */
+/** Return an unused name: "a tie", "a tie (2)". @param {string} name @param {string[]} taken */
 export function unused(name, taken) {
   const whole = name.slice(0, 190);
   for (let number = 1; ; number += 1) {
@@ -42,7 +42,7 @@ export function unused(name, taken) {
 }
 
 /**
- * Where playing stops next: the nearest cycle of all answers to /find, and the names of those that hit there.
+ * Return where playback stops next: the nearest cycle of all /find responses, and the names of its breakpoints.
  * @param {{ name: string, cycle: number | null }[]} hits @param {1 | -1} by
  * @returns {{ cycle: number, names: string[] } | null}
  */

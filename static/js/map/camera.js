@@ -1,5 +1,5 @@
 // @ts-check
-// What part of the map is seen: a point of the map at the upper left corner, and how large it is drawn.
+// The visible part of the map: the map point at the upper left corner, and the zoom factor.
 
 /**
  * @typedef {{ x: number, y: number, zoom: number }} Camera
@@ -8,17 +8,17 @@
 
 export const CLOSEST = 40;
 
-/** All of the map. @returns {Camera} */
+/** Return the camera that shows the whole map. @returns {Camera} */
 export const whole = () => ({ x: 0, y: 0, zoom: 1 });
 
-/** Where a point of the map is drawn. @param {Camera} camera @param {number} x @param {number} y */
+/** Convert a map point to view coordinates. @param {Camera} camera @param {number} x @param {number} y */
 export const toView = ({ x: left, y: top, zoom }, x, y) => ({ x: (x - left) * zoom, y: (y - top) * zoom });
 
-/** Which point of the map is drawn there. @param {Camera} camera @param {number} x @param {number} y */
+/** Convert a view point to map coordinates. @param {Camera} camera @param {number} x @param {number} y */
 export const toMap = ({ x: left, y: top, zoom }, x, y) => ({ x: x / zoom + left, y: y / zoom + top });
 
 /**
- * The camera kept over the map: not farther away than the whole of it, not beyond its edges.
+ * Limit a camera to the map: not smaller than the whole map, and not beyond its edges.
  * @param {Camera} camera @param {Size} view @param {Size} map
  * @returns {Camera}
  */
@@ -33,8 +33,13 @@ export function within({ x, y, zoom }, view, map) {
 }
 
 /**
- * Closer (factor above 1) or farther, with the point under (px, py) where it is.
- * @param {Camera} camera @param {number} factor @param {number} px @param {number} py @param {Size} view @param {Size} map
+ * Zoom in (factor above 1) or out around the point (px, py).
+ * @param {Camera} camera
+ * @param {number} factor
+ * @param {number} px
+ * @param {number} py
+ * @param {Size} view
+ * @param {Size} map
  */
 export function zoomed(camera, factor, px, py, view, map) {
   const zoom = Math.min(CLOSEST, Math.max(1, camera.zoom * factor));
@@ -42,14 +47,21 @@ export function zoomed(camera, factor, px, py, view, map) {
   return within({ x: x - px / zoom, y: y - py / zoom, zoom }, view, map);
 }
 
-/** Moved by so many pixels. @param {Camera} camera @param {number} dx @param {number} dy @param {Size} view @param {Size} map */
+/**
+ * Move the camera by a number of pixels.
+ * @param {Camera} camera
+ * @param {number} dx
+ * @param {number} dy
+ * @param {Size} view
+ * @param {Size} map
+ */
 export const panned = ({ x, y, zoom }, dx, dy, view, map) =>
   within({ x: x - dx / zoom, y: y - dy / zoom, zoom }, view, map);
 
 /**
- * A part of the map as large as there is room.
+ * Return the camera that shows a part of the map as large as possible.
  * @param {{ x: number, y: number, width: number, height: number }} box @param {Size} view @param {Size} map
- * @param {number} [most] zoom
+ * @param {number} [most] maximum zoom
  */
 export function onto(box, view, map, most = CLOSEST) {
   const zoom = Math.min(most, view.width / box.width, view.height / box.height);
@@ -57,11 +69,17 @@ export function onto(box, view, map, most = CLOSEST) {
   return within({ x, y, zoom }, view, map);
 }
 
-/** Between two cameras. @param {Camera} from @param {Camera} to @param {number} part 0 to 1 @returns {Camera} */
+/**
+ * Interpolate between two cameras.
+ * @param {Camera} from
+ * @param {Camera} to
+ * @param {number} part 0 to 1
+ * @returns {Camera}
+ */
 export function between(from, to, part) {
   const eased = part < 0.5 ? 2 * part * part : 1 - (2 - 2 * part) ** 2 / 2;
   const zoom = from.zoom * (to.zoom / from.zoom) ** eased;
-  // The place moves as the zoom does, so that what grows stays where one looks.
+  // The position moves with the zoom, so that the target stays in view.
   const way = from.zoom === to.zoom ? eased : (1 / from.zoom - 1 / zoom) / (1 / from.zoom - 1 / to.zoom);
   return { x: from.x + (to.x - from.x) * way, y: from.y + (to.y - from.y) * way, zoom };
 }

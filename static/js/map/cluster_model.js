@@ -1,6 +1,6 @@
 // @ts-check
-// The cluster of a run as a picture shows it, at one moment, and the tape that leads from there to others.
-// The numbers come from /map and /map/tape (docs/debugger.md); what each change undoes comes with it.
+// The cluster of a run at one timepoint, and the change stream that leads to other timepoints. The data comes from
+// /map and /map/tape (docs/debugger.md); each change contains how to undo it.
 
 /**
  * @typedef {Record<string, number>} Amounts
@@ -18,13 +18,13 @@ export const ASSUMED = 2;
 export const BOUND = 3;
 
 export class World {
-  /** @param {any} picture the answer of /map */
+  /** @param {any} picture response of /map */
   constructor(picture) {
     this.moment = picture.moment;
     this.end = picture.end;
     this.cycles = picture.cycles;
     this.before = picture.before;
-    this.from = picture.moment; // what the tape covers: the moments after `from` until `to`
+    this.from = picture.moment; // the change stream covers the timepoints after `from` until `to`
     this.to = picture.moment;
     /** @type {Map<string, Node>} */
     this.nodes = new Map();
@@ -36,12 +36,12 @@ export class World {
     this.nominated = new Map(Object.entries(picture.nominated));
     /** @type {Change[]} */
     this.tape = [];
-    this.place = 0; // of the tape, so many changes are done
+    this.place = 0; // number of applied changes of the stream
     /** By number. @type {Map<number, Cycle>} */
     this.cycle = new Map();
     /** @type {{ at: number, t: number }[]} */
     this.instants = [{ at: picture.moment, t: picture.t }];
-    this.shape = 0; // another number when nodes came, went or changed
+    this.shape = 0; // increases when nodes are added, removed or changed
     this.#read(picture);
   }
 
@@ -94,7 +94,7 @@ export class World {
     }
   }
 
-  /** Adds a piece of tape that begins or ends where the tape does. @param {any} piece the answer of /map/tape */
+  /** Add a piece of the change stream at its start or end. @param {any} piece response of /map/tape */
   add(piece) {
     this.end = piece.end;
     this.cycles = piece.total;
@@ -154,15 +154,15 @@ export class World {
     return found;
   }
 
-  /** Whether the tape leads to a moment. @param {number} moment */
+  /** Whether the change stream covers a timepoint. @param {number} moment */
   covers(moment) {
     return moment >= this.from && moment <= this.to;
   }
 
   /**
-   * Goes to a moment that the tape covers; returns what changed on the way.
+   * Go to a timepoint that the change stream covers. Return the changes on the way.
    * @param {number} moment
-   * @returns {{ pod: Pod, from: string, to: string }[]} pods that changed their place
+   * @returns {{ pod: Pod, from: string, to: string }[]} pods that moved
    */
   go(moment) {
     const moved = [];
@@ -182,14 +182,14 @@ export class World {
     return moved;
   }
 
-  /** The moment before a cycle, if the tape knows it; `cycles + 1` is the end. @param {number} number */
+  /** Return the timepoint before a cycle, if known; `cycles + 1` is the end. @param {number} number */
   beforeCycle(number) {
     if (number === this.cycles + 1) return this.end;
     const at = this.cycle.get(number)?.at;
     return at === undefined ? undefined : at - 1;
   }
 
-  /** The first cycle after a moment, if the tape knows it. @param {number} moment */
+  /** Return the first cycle after a timepoint, if known. @param {number} moment */
   cycleAfter(moment) {
     let found = Infinity;
     for (const { number, at } of this.cycle.values()) if (at > moment && number < found) found = number;
@@ -197,14 +197,14 @@ export class World {
     return this.to >= this.end ? this.cycles + 1 : undefined;
   }
 
-  /** The last moment until a second, if the tape knows it. @param {number} t */
+  /** Return the last timepoint until a second, if known. @param {number} t */
   afterTime(t) {
     const next = this.instants.findIndex((instant) => instant.t > t);
     if (next === 0 || (next < 0 && this.to < this.end)) return undefined;
     return next < 0 ? this.end : this.instants[next].at - 1;
   }
 
-  /** The second of a moment that the tape covers. @param {number} moment */
+  /** Return the virtual second of a timepoint that the change stream covers. @param {number} moment */
   timeOf(moment) {
     let [low, high] = [0, this.instants.length];
     while (low + 1 < high) {
@@ -215,14 +215,14 @@ export class World {
     return this.instants[low].t;
   }
 
-  /** How much of each resource is requested on a node. @param {string} name @param {string} resource */
+  /** Return the requested quantity of a resource on a node. @param {string} name @param {string} resource */
   requested(name, resource) {
     const there = this.on.get(name) ?? [];
     if (resource === "pods") return there.length;
     return there.reduce((sum, pod) => sum + (pod.requests[resource] ?? 0), 0);
   }
 
-  /** What can be filled: all resources of nodes, the usual ones first. */
+  /** Return all resources of nodes, common ones first. */
   resources() {
     const found = new Set(["cpu", "memory"]);
     for (const { allocatable } of this.nodes.values()) for (const name of Object.keys(allocatable)) found.add(name);

@@ -1,6 +1,6 @@
 // @ts-check
-// What the colour of a pod's block means: a few classes, each with a colour, a letter and a name.
-// The colours are told apart by who sees no red or no green, too (tests/static/colours.test.js); letters say the same.
+// Colours of pod blocks: a few classes, each with a colour, a letter and a name. The colours can be distinguished
+// with red-green colour blindness (tests/static/colours.test.js); the letters repeat the information.
 
 /**
  * @typedef {import("./cluster_model.js").Pod} Pod
@@ -26,16 +26,16 @@ export const BY = {
   verdict: "what became of it",
 };
 
-/** How old a pod is, in words, oldest first. */
+/** Age classes of pods, oldest first. */
 const AGES = ["before the run", "first quarter", "second quarter", "third quarter", "last quarter"];
 const OUTCOMES = ["before the run", "placed by the run", "not bound yet", "to be evicted"];
 
 /**
+ * Return the colouring of pods.
  * @param {keyof BY} by
- * @param {Iterable<Pod>} pods all that are known
+ * @param {Iterable<Pod>} pods all known pods
  * @param {"light" | "dark"} theme
- * @param {{ before: number, last: number, victims: Set<string> }} about `before`: pods that came earlier were there
- *   before the run; `last`: when the latest one came
+ * @param {{ before: number, last: number, victims: Set<string> }} about `before`: pods with a lower `came` existed before the run; `last`: `came` of the newest pod
  * @returns {Colouring}
  */
 export function colouring(by, pods, theme, about) {
@@ -69,9 +69,11 @@ function outcomeOf({ key, came, state }, { before, victims }) {
   return came < before ? 0 : 1;
 }
 
-/** The most frequent values each for itself, the others together.
+/**
+ * Return a class for each of the most frequent values, and one for all others.
  * @param {Iterable<Pod>} pods @param {(pod: Pod) => string} keyOf @param {"light" | "dark"} theme @param {string} none
- * @returns {Colouring} */
+ * @returns {Colouring}
+ */
 function byValue(pods, keyOf, theme, none) {
   /** @type {Map<string, number>} */
   const counts = new Map();
@@ -95,7 +97,7 @@ function byValue(pods, keyOf, theme, none) {
 function byPriority(pods, theme) {
   const values = [...new Set([...pods].map(({ priority }) => priority))].sort((a, b) => a - b);
   const steps = STEPS[theme].length;
-  // More values than colours: neighbours share one.
+  // If there are more values than colours, neighbouring values share one.
   const classOf = (/** @type {number} */ place) =>
     values.length <= steps ? place : Math.floor((place * steps) / values.length);
   const names = STEPS[theme].map((_, step) => {
@@ -111,7 +113,7 @@ function byPriority(pods, theme) {
 const stepped = (names, theme) =>
   names.map((name, index) => ({ name, colour: STEPS[theme][index], letter: String(index) }));
 
-/** A letter of each name that no name before it has. @param {string[]} names */
+/** Return a letter for each name, different from those of earlier names. @param {string[]} names */
 export function lettersOf(names) {
   /** @type {Set<string>} */
   const taken = new Set();
@@ -123,18 +125,21 @@ export function lettersOf(names) {
   });
 }
 
-/** What is read on a colour. @param {string} colour */
+/** Return a readable text colour for a background colour. @param {string} colour */
 export function inkOn(colour) {
   const [red, green, blue] = [1, 3, 5].map((at) => (Number.parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#0d1215" : "#ffffff";
 }
 
-/** A ramp for scores, from low to high: light to dark on light paper and the other way round; grey shows it, too. */
+/**
+ * Colour ramp for scores, low to high: light to dark in the light theme, reversed in the dark theme. It also works in
+ * greyscale.
+ */
 export const HEAT = {
   light: ["#f3efd6", "#cfe0b0", "#93c9a3", "#56a9a3", "#327f98", "#2a4d7c"],
   dark: ["#22303a", "#28495c", "#2c6a78", "#3f938a", "#86bf86", "#e6e08a"],
 };
 
-/** The colour of a value from 0 to 1. @param {number} value @param {"light" | "dark"} theme */
+/** Return the colour of a value from 0 to 1. @param {number} value @param {"light" | "dark"} theme */
 export const heatOf = (value, theme) =>
   Math.min(HEAT[theme].length - 1, Math.max(0, Math.floor(value * HEAT[theme].length)));

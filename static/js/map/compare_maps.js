@@ -1,4 +1,4 @@
-// Two runs side by side: one transport moves both maps. See docs/debugger.md, Compare.
+// Two runs side by side: one set of controls moves both maps. See docs/debugger.md, Compare.
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { byCycle, byPod, byTime, difference } from "./alignment.js";
@@ -31,7 +31,7 @@ const leader = sides.find(({ own }) => own.dataset.side === leads);
 const other = sides.find((side) => side !== leader);
 const worlds = () => sides.map(({ player }) => player.world).filter(Boolean);
 sides[1].view.pair(sides[0].view, {
-  // A node has its place in both maps, and a pod its colour, if either run has them.
+  // Nodes and pods of either run have the same place and colour in both maps.
   nodes: () =>
     new Map(
       worlds()
@@ -46,9 +46,9 @@ const controls = new Controls(box, leader.player, inTime);
 const choices = new Choices(box, views, shown);
 const apart = new Apart(box.querySelector("[data-apart]"));
 
-// ---- what is shown
+// ---- display
 
-// The other run goes where this one is.
+// Moves the other run to the position of this one.
 async function follow({ animate, playing }) {
   const { player } = leader;
   const { focus, cycleHere } = player;
@@ -64,7 +64,7 @@ async function follow({ animate, playing }) {
   if (playing && other.player.world) other.player.ahead(player.playing);
 }
 
-// What the other run's tape has around a second: all that happens at it, too.
+// Loads the other run's change stream around a second, with all changes at that second.
 async function around(t) {
   const { player } = other;
   await player.reach({ t });
@@ -92,7 +92,7 @@ function shown() {
   apart.show(differs.pods, leader.player);
 }
 
-// Both have the same places: where nodes of either come or go, both are arranged anew.
+// Both maps use the same layout. If nodes of either run change, both are laid out again.
 function arrange(found) {
   const now = found.map(({ shape }) => shape).join(" ");
   const same = sides.every(({ player }) => player.world === player.arranged);
@@ -106,7 +106,7 @@ function arrange(found) {
   else choices.offer(found);
 }
 
-// Where a run is, the pod in hand and the node that one looks at.
+// Returns the position of a run, its current pod and the selected node as text.
 function said(player, own) {
   const { told, world, view } = player;
   const lines = [placeOf(player, own.dataset.inTime !== undefined)];
@@ -131,7 +131,7 @@ function failed(error) {
   wait.textContent = error.message;
 }
 
-// ---- what a person does
+// ---- user actions
 
 function choose(node) {
   const { player, view } = leader;
@@ -163,7 +163,7 @@ async function asTable(button) {
   }
 }
 
-// Another way to step together needs another transport; the page has it.
+// Another stepping mode needs other controls, so the page is reloaded.
 box.querySelector("[data-how]").addEventListener("change", ({ target }) => {
   const address = new URL(location.href);
   address.searchParams.set("together", target.value);

@@ -1,4 +1,4 @@
-// The transport of a map: slider, buttons, speed and keys move a player. Whoever follows that player follows.
+// Playback controls of a map: slider, buttons, speed and keys move a player.
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { onKeys } from "../keys.js";
@@ -8,7 +8,7 @@ import { focusIn } from "./url_state.js";
 
 const number = new Intl.NumberFormat("en");
 
-// Where a player is, in words.
+// Describes the position of a player.
 export function placeOf(player, inTime) {
   const { cycles } = player.world;
   const at = player.cycleHere;
@@ -21,7 +21,7 @@ export function placeOf(player, inTime) {
 }
 
 export class Controls {
-  // `inTime`: the slider is the virtual second, else the cycle.
+  // `inTime`: the slider shows virtual seconds, else cycles.
   constructor(box, player, inTime) {
     Object.assign(this, { box, player, inTime });
     this.slider = box.querySelector("input[type=range]");
@@ -113,7 +113,7 @@ export class Controls {
     });
   }
 
-  // The keys that parts/debugger_keys.html lists.
+  // Keyboard shortcuts; parts/debugger_keys.html lists them.
   listenToKeys() {
     const { player } = this;
     const by = (unit, way) => () => {

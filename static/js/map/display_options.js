@@ -1,11 +1,11 @@
-// How a map is drawn: grouped, filled and coloured by what a person chooses, as the address keeps it.
+// Display options of a map: grouping, resource and colours, stored in the URL.
 import { el } from "../dom.js";
 import { BY } from "./colours.js";
 import { BY_NOTHING, BY_ROLE, called, choices, usual } from "./grouping.js";
 import { resourceName } from "./quantities.js";
 
 export class Choices {
-  // `views`: drawn alike, they share what they are drawn by; `changed`: called when something else is chosen.
+  // `views`: share these options. `changed`: called when an option changes.
   constructor(box, views, changed) {
     this.views = views;
     this.by = views[0].by;
@@ -25,7 +25,7 @@ export class Choices {
       });
   }
 
-  // The key of the address; another page may have one of its own for it.
+  // The query parameter of an option; pages may override it.
   key(name) {
     return this.selects[name].dataset.key ?? name;
   }
@@ -40,7 +40,7 @@ export class Choices {
     history.replaceState(history.state, "", address);
   }
 
-  // What there is to choose from in other worlds.
+  // Offers the choices for these clusters.
   offer(worlds) {
     const { by } = this;
     const offered = choices(this.views[0].ground.nodes());

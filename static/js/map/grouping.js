@@ -1,10 +1,10 @@
 // @ts-check
-// Nodes in groups: by any label that they share, by zone if there is nothing else to go by.
+// Groups nodes by a label or role; by zone by default.
 
 /** @typedef {import("./cluster_model.js").Node} Node */
 
 const ZONES = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
-// Further labels that split a cluster well, best first; a cloud's names of node pools among them.
+// Other labels that are good defaults for grouping, best first. They include the node-pool labels of cloud providers.
 const POOLS = [
   "pool",
   "node-pool",
@@ -21,14 +21,15 @@ const POOLS = [
 const ROLE = "node-role.kubernetes.io/";
 export const BY_ROLE = "role";
 export const BY_NOTHING = "";
-const MOST_GROUPS = 60; // that are made without being asked for
+const MOST_GROUPS = 60; // maximum number of groups of a default grouping
 
-/** Names as people sort them: node-9 before node-10. */
+/** Compares names in natural order: node-9 before node-10. */
 export const natural = new Intl.Collator("en", { numeric: true }).compare;
 
 /**
- * The value of a node: of a label, or its roles; "" for none.
- * @param {Node} node @param {string} key
+ * Return the value of a node for a grouping key: a label or its roles; "" for none.
+ * @param {Node} node
+ * @param {string} key
  */
 export function valueIn(node, key) {
   if (key === BY_NOTHING) return "";
@@ -38,7 +39,7 @@ export function valueIn(node, key) {
 }
 
 /**
- * What nodes can be grouped by: [key, how many groups], the labels that split them.
+ * Return the labels that split the nodes: [key, number of groups].
  * @param {Iterable<Node>} nodes
  * @returns {[string, number][]}
  */
@@ -54,8 +55,10 @@ export function choices(nodes) {
   return found;
 }
 
-/** What to group by if nobody says: zone, else pool, instance type, role, else the label with the fewest groups.
- * @param {[string, number][]} offered */
+/**
+ * Return the default grouping: zone, else pool, instance type, role, else the label with the fewest groups.
+ * @param {[string, number][]} offered
+ */
 export function usual(offered) {
   const sizes = new Map(offered);
   const known = [...ZONES, ...POOLS, BY_ROLE].find((key) => (sizes.get(key) ?? MOST_GROUPS + 1) <= MOST_GROUPS);
@@ -64,7 +67,10 @@ export function usual(offered) {
   return few.find(([key]) => key !== "kubernetes.io/hostname")?.[0] ?? BY_NOTHING;
 }
 
-/** A label as it is called: the part after the slash; the whole where that says too little. @param {string} key */
+/**
+ * Return the short name of a label: the part after the slash, or the whole key if that part is too short.
+ * @param {string} key
+ */
 export function called(key) {
   if (key === BY_NOTHING) return "nothing";
   const last = key.slice(key.lastIndexOf("/") + 1);
@@ -72,7 +78,7 @@ export function called(key) {
 }
 
 /**
- * The groups, by name; nodes within them by name.
+ * Return the groups sorted by name, with their nodes sorted by name.
  * @param {Iterable<Node>} nodes @param {string} key
  * @returns {{ name: string, nodes: string[] }[]}
  */

@@ -1,4 +1,4 @@
-// Beside the map: the pod in hand and the steps of its cycle, and the node that one looks at.
+// Panel next to the map: the current pod with the steps of its cycle, and the selected node.
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { nodeAddress, podAddress } from "../timeline/labels.js";
@@ -9,7 +9,7 @@ import { pointName } from "./stepper.js";
 import { withFocus } from "./url_state.js";
 import { words } from "./verdicts.js";
 
-const PODS = 14; // of a node that are listed at once
+const PODS = 14; // pods of a node listed initially
 const TONES = { scheduled: "ok", unschedulable: "bad", gated: "held", error: "odd" };
 const number = new Intl.NumberFormat("en");
 
@@ -25,7 +25,7 @@ export class Aside {
     this.showNode();
   }
 
-  // The address of this page with another focus.
+  // Returns the address of this page with another focus.
   address(focus) {
     return location.pathname + withFocus(location.search, focus);
   }
@@ -70,7 +70,7 @@ export class Aside {
     ];
   }
 
-  // The steps, by point; those of the point that is shown one by one.
+  // Lists the steps by extension point; those of the current point one by one.
   steps(told) {
     const { step: shown } = this.player;
     const list = el("ol", { class: "steps" });
@@ -119,7 +119,7 @@ export class Aside {
     return el("a", { href: this.address(focus), text, "data-focus": "", "aria-current": current });
   }
 
-  // Why nodes were refused, of the whole cycle, most nodes first.
+  // Lists why the cycle rejected nodes, most nodes first.
   reasons(told) {
     const found = new Map();
     const all = told.rejected
@@ -201,7 +201,7 @@ export class Aside {
   }
 }
 
-// A click to the next time that something is so, and one that makes a breakpoint of it. `named`: with the words on it.
+// Buttons that go to the next match of an expression and that create a breakpoint. `named`: show the name as text.
 export function ready(offers, named = false) {
   return offers.map(({ name, where }) => {
     const [next, stop] = [`To the next time: ${name}`, `Stop whenever: ${name}`];

@@ -1,10 +1,10 @@
 // @ts-check
-// Where each node's box stands: groups in rows, all boxes of one size, as large as fits.
+// Layout of the node boxes: groups in rows, all boxes of the same size, as large as possible.
 
-export const GAP = 10; // between groups
-export const HEAD = 22; // a group's name
-export const PAD = 6; // around the boxes of a group
-const TALL = 1.15; // a box's height to its width
+export const GAP = 10; // pixels between groups
+export const HEAD = 22; // height of a group's name
+export const PAD = 6; // padding around the boxes of a group
+const TALL = 1.15; // ratio of a box's height to its width
 const LARGEST = 150;
 const SMALLEST = 2;
 const MOST_ROWS = 60;
@@ -16,9 +16,10 @@ const MOST_ROWS = 60;
  */
 
 /**
+ * Compute the layout.
  * @param {{ name: string, nodes: string[] }[]} groups
- * @param {number} width that there is
- * @param {number} height that there is; boxes become smaller before it is exceeded
+ * @param {number} width available width
+ * @param {number} height available height; boxes are made smaller to fit
  * @returns {Layout}
  */
 export function layout(groups, width, height) {
@@ -33,8 +34,11 @@ export function layout(groups, width, height) {
   return placed(groups, best.rows, best.pitch, width);
 }
 
-/** Of more than fits: as many groups side by side as there is room for; the map is then higher than its view.
- * @param {number[]} sizes @param {number} width */
+/**
+ * Lay out more nodes than fit: as many groups side by side as possible. The map is then taller than its view.
+ * @param {number[]} sizes
+ * @param {number} width
+ */
 function tight(sizes, width) {
   for (let count = 1; count < sizes.length; count += 1) {
     const rows = split(sizes, count);
@@ -43,7 +47,11 @@ function tight(sizes, width) {
   return { pitch: SMALLEST * 2, rows: sizes.map((_, index) => [index]) };
 }
 
-/** Cuts a list into `count` runs of about equal sums; the indexes in each. @param {number[]} sizes @param {number} count */
+/**
+ * Split a list into `count` runs of about equal sums. Return the indexes of each run.
+ * @param {number[]} sizes
+ * @param {number} count
+ */
 function split(sizes, count) {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   /** @type {number[][]} */
@@ -60,7 +68,13 @@ function split(sizes, count) {
   return rows;
 }
 
-/** The largest pitch at which the rows fit. @param {number[][]} rows @param {number[]} sizes @param {number} width @param {number} height */
+/**
+ * Return the largest pitch at which the rows fit, or 0.
+ * @param {number[][]} rows
+ * @param {number[]} sizes
+ * @param {number} width
+ * @param {number} height
+ */
 function largest(rows, sizes, width, height) {
   const fits = (/** @type {number} */ pitch) =>
     rows.reduce((sum, row) => sum + heightOf(row, sizes, pitch, width), GAP * (rows.length - 1)) <= height;
@@ -74,7 +88,13 @@ function largest(rows, sizes, width, height) {
   return low;
 }
 
-/** Columns of each group of a row: in proportion to its nodes. @param {number[]} row @param {number[]} sizes @param {number} pitch @param {number} width */
+/**
+ * Return the number of columns of each group in a row, proportional to its nodes; null if they do not fit.
+ * @param {number[]} row
+ * @param {number[]} sizes
+ * @param {number} pitch
+ * @param {number} width
+ */
 function columnsOf(row, sizes, pitch, width) {
   const room = Math.floor((width - (row.length - 1) * GAP - row.length * 2 * PAD) / pitch);
   const total = row.reduce((sum, index) => sum + sizes[index], 0);
@@ -82,7 +102,7 @@ function columnsOf(row, sizes, pitch, width) {
   const columns = row.map((index) => Math.max(1, Math.min(sizes[index], Math.floor((room * sizes[index]) / total))));
   let free = room - columns.reduce((sum, count) => sum + count, 0);
   if (free < 0) return null;
-  // What is left goes where the most rows are.
+  // Remaining columns go to the group with the most rows.
   for (; free > 0; free -= 1) {
     const depths = row.map((index, place) => Math.ceil(sizes[index] / columns[place]));
     const deepest = depths.indexOf(Math.max(...depths));
@@ -122,15 +142,22 @@ function placed(groups, rows, pitch, width) {
   return { tiles, pitch, tall: pitch * TALL, width: right, height: Math.max(0, y - GAP) };
 }
 
-/** The upper left corner of a node's place. @param {Layout} layout @param {Tile} tile @param {number} index of the node in its group */
+/**
+ * Return the upper left corner of a node's box.
+ * @param {Layout} layout
+ * @param {Tile} tile
+ * @param {number} index of the node in its group
+ */
 export function placeOf({ pitch, tall }, tile, index) {
   const [column, row] = [index % tile.columns, Math.floor(index / tile.columns)];
   return { x: tile.x + PAD + column * pitch, y: tile.y + HEAD + row * tall };
 }
 
 /**
- * What is at a point: {tile, index}, index -1 for the group itself; null for nothing.
- * @param {Layout} layout @param {number} x @param {number} y
+ * Return what is at a point: {tile, index}, with index -1 for the group itself, or null.
+ * @param {Layout} layout
+ * @param {number} x
+ * @param {number} y
  */
 export function at({ tiles, pitch, tall }, x, y) {
   const tile = tiles.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height);

@@ -1,5 +1,5 @@
-// Maps come once the page is there: over a slow link its answer and its tables are read first. A run that tried
-// nothing has none.
+// Loads maps after the page, so that text and tables appear first on slow connections. A run without cycles has no
+// map.
 
 const there = (id) => document.getElementById(id);
 const begin = () => (there("maps") && import("./compare_maps.js")) || (there("map") && import("./map.js"));

@@ -1,4 +1,4 @@
-// What colours, patterns and letters of a map mean, in a line below it.
+// Legend below a map: colours, patterns and letters.
 import { el, svg } from "../dom.js";
 import { HEAT, inkOn } from "./colours.js";
 import { PATTERNS } from "./renderer.js";

@@ -1,4 +1,4 @@
-// The map of a run: what it shows and the controls around it. See docs/debugger.md, The map.
+// The map of a run with its controls. See docs/debugger.md, The map.
 
 import { Source } from "./api.js";
 import { Stops } from "./breakpoint_panel.js";
@@ -10,7 +10,7 @@ import { Player } from "./player.js";
 import { amount, resourceName } from "./quantities.js";
 import { View } from "./view.js";
 
-const WORDS = 100; // milliseconds between two changes of what is said around the map while it plays
+const WORDS = 100; // milliseconds between updates of the text around the map during playback
 const box = document.getElementById("map");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const inTime = box.dataset.inTime !== undefined;
@@ -22,8 +22,8 @@ const choices = new Choices(box, [view], shown);
 const legend = new Legend(part("shades"), view);
 const aside = new Aside(box, player, view);
 const stops = new Stops(part("stops"), source, player);
-let written = { playing: 0, at: 0 }; // when what is said around the map was said last
-let table = null; // made when it is asked for
+let written = { playing: 0, at: 0 }; // last update of the text around the map
+let table = null; // created on demand
 let world = null;
 
 function shown() {
@@ -52,7 +52,7 @@ function failed(error) {
   wait.textContent = error.message;
 }
 
-// The pod in hand, over the map.
+// Shows the current pod above the map.
 function hand() {
   const { told } = player;
   const asked = told && [...world.pods.values()].find(({ key, state }) => key === told.pod && state > 0)?.requests;
@@ -64,7 +64,7 @@ function hand() {
   if (told) part("hand").textContent = `${told.pod}${shows}`;
 }
 
-// ---- what a person does
+// ---- user actions
 
 function choose(node) {
   player.to({ ...player.focus, node: node || undefined, step: player.step }, { address: "push" });
@@ -103,7 +103,7 @@ async function asTable(button) {
   }
 }
 
-// ---- what happens elsewhere
+// ---- events of other components
 
 document.addEventListener("swapped", () => player.world && player.write("replace"));
 document.addEventListener("moment", ({ detail: { t } }) => {

@@ -1,4 +1,4 @@
-// The moves at an instant of a run in time, one by one: events that change where a pod or a node is.
+// Steps through the changes at one instant of a run in virtual time: events that change a pod's or a node's state.
 const PAGE = 300;
 const MOVES = new Set([
   "queue.moved",
@@ -35,7 +35,7 @@ export class MoveSteps {
     return events;
   }
 
-  // The next move after event `seq`, or the last one before it; null beyond the ends.
+  // Returns the next change after event `seq`, or the last one before it; null beyond the ends.
   async next(seq, by, end) {
     for (
       let number = Math.max(0, Math.floor((by > 0 ? seq : seq - 2) / PAGE));
@@ -52,7 +52,7 @@ export class MoveSteps {
     return null;
   }
 
-  // The event of a number.
+  // Returns the event with a number.
   async at(seq) {
     if (this.last?.seq === seq) return this.last;
     const { events } = await this.source.events(seq - 1, 1);
@@ -60,7 +60,7 @@ export class MoveSteps {
   }
 }
 
-// An event in a few words.
+// Describes an event in a few words.
 export function told({ type, pod, data }) {
   const who = pod || data.object || data.name || "";
   const how = {

@@ -1,4 +1,4 @@
-// Moves through a run: which moment is shown, step by step, played or chosen, and kept in the address.
+// Player of a run: selects the shown timepoint by step, playback or choice, and stores it in the URL.
 
 import { MoveSteps } from "./moves.js";
 import { CALM, due, next, played } from "./stepper.js";
@@ -7,17 +7,18 @@ import { focusIn, stepOf, withFocus } from "./url_state.js";
 import { pictured } from "./verdicts.js";
 
 const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
-const SETTLED = 250; // milliseconds until what is played stands in the address
+const SETTLED = 250; // delay in milliseconds before playback updates the URL
 
 export class Player extends Reel {
-  // `shown`: called when another moment or step is shown; `failed`: with an error. `also`: what else is to show the
-  // moment first, called with how; `home`: the focus where the address names none; `quiet`: the address is not its own.
+  // `shown`: called after another timepoint or step is shown. `failed`: called with an error. `also`: called first
+  // with the options, so that another map can follow. `home`: focus if the URL names none. `quiet`: do not change the
+  // URL.
   constructor({ source, view, inTime, shown, failed, also = async () => {}, home = {}, quiet = false }) {
     super(source);
     Object.assign(this, { view, inTime, shown, failed, also, home, quiet });
     this.moves = new MoveSteps(source);
     this.focus = {};
-    this.told = null; // the cycle in hand
+    this.told = null; // the current cycle
     this.step = -1;
     this.turn = 0;
     this.playing = 0; // 1, -1 or 0
@@ -30,7 +31,7 @@ export class Player extends Reel {
     return this.focus.cycle;
   }
 
-  // The cycle in hand, or the one that comes next.
+  // The number of the current cycle, or of the next one.
   get cycleHere() {
     return this.cycle ?? this.world.cycleAfter(this.world.moment) ?? this.world.cycles + 1;
   }
@@ -44,23 +45,26 @@ export class Player extends Reel {
     return this.world.timeOf(this.world.cycle.get(this.cycle)?.at ?? this.world.moment);
   }
 
-  // The focus of the address.
+  // The focus in the URL.
   asked() {
     const focus = focusIn(location.search);
     const named = focus.cycle !== undefined || focus.t !== undefined || focus.seq !== undefined;
     return named ? focus : { ...focus, ...this.home };
   }
 
-  // The first moment: as the address says, else its home, else the end.
+  // Shows the first timepoint: from the URL, else `home`, else the end.
   async open() {
     const focus = this.asked();
     if (!history.state?.swap) history.replaceState({ ...history.state, own: true }, "");
-    const seek = focus.cycle !== undefined || focus.seq !== undefined; // a second lanes read for themselves
+    // the queue rows read a second from the URL themselves
+    const seek = focus.cycle !== undefined || focus.seq !== undefined;
     await this.to(focus, { address: "keep", seek });
-    if (!this.world) await this.to({}, { address: "keep", seek: false }); // the address named what there is not
+    // the URL names a timepoint that does not exist
+    if (!this.world) await this.to({}, { address: "keep", seek: false });
   }
 
-  // Shows a focus. `address`: push a step that can be taken back, replace, or keep it as it is. `seek`: whether lanes follow.
+  // Shows a focus. `address`: "push" adds a history entry, "replace" replaces it, "later" replaces it after a delay,
+  // "keep" does not change it. `seek`: whether the queue rows follow.
   async to(focus, { address = "push", animate = false, playing = false, seek = true } = {}) {
     this.turn += 1;
     const mine = this.turn;
@@ -83,7 +87,7 @@ export class Player extends Reel {
       this.view.show(told && pictured(told, this.step));
       this.write(address);
       await this.also({ animate, playing });
-      if (asked && playing) await frame(); // what is written beside the map has a frame of its own
+      if (asked && playing) await frame(); // draw the map before the text next to it is updated
       if (mine !== this.turn) return;
       this.shown();
       if (seek && this.inTime) document.dispatchEvent(new CustomEvent("seek", { detail: { t: this.second } }));
@@ -94,7 +98,7 @@ export class Player extends Reel {
     }
   }
 
-  // The cycle, with the points of the Score plugin whose step it is.
+  // Fetches the cycle, with the scores of the Score plugin of the shown step.
   async tell(focus) {
     const told = await this.source.cycle(focus.cycle);
     const at = focus.last ? told.steps.length - 1 : (focus.step ?? stepOf(told.steps, focus));
@@ -102,7 +106,7 @@ export class Player extends Reel {
     return step?.point === "score" && step.plugin ? this.source.cycle(focus.cycle, step.plugin) : told;
   }
 
-  // The step that is shown, by its name.
+  // Writes the shown step into the focus, by name.
   named() {
     const { cycle, t, seq, node } = this.focus;
     const step = this.told?.steps[this.step];
@@ -129,7 +133,7 @@ export class Player extends Reel {
 
   // ---- steps
 
-  // One step forth or back by a unit.
+  // Moves one unit forward or backward.
   async go(unit, by, options = {}) {
     if (!this.world) return;
     const { cycles } = this.world;
@@ -140,7 +144,7 @@ export class Player extends Reel {
     }
     const here = this.cycle === undefined;
     const from = { cycle: this.cycleHere, step: this.step };
-    // Between two cycles the next one is the one that comes, the one before the one that was.
+    // Between two cycles, forward goes to the next cycle and backward to the previous one.
     const to =
       here && by > 0
         ? { ...from, step: -1 }
@@ -150,7 +154,7 @@ export class Player extends Reel {
     await this.to(to, { animate: by > 0 && to.cycle !== from.cycle, ...options });
   }
 
-  // To the nearest cycle where an expression is true. Returns whether there is one.
+  // Goes to the nearest cycle where an expression is true. Returns whether there is one.
   async find(where, by) {
     const from = Math.max(1, this.cycleHere + (this.cycle === undefined && by > 0 ? 0 : by));
     if (from > this.world.cycles) return false;
@@ -170,7 +174,7 @@ export class Player extends Reel {
     return this.to(this.world.cycles ? { cycle: this.world.cycles + 1 } : {});
   }
 
-  // ---- playing
+  // ---- playback
 
   pause() {
     if (!this.playing) return;
@@ -212,7 +216,7 @@ export class Player extends Reel {
     requestAnimationFrame(play);
   }
 
-  // Plays so many steps. Returns true at the end, or what it stopped for.
+  // Advances playback by a number of steps. Returns true at the end, or the name of the breakpoint.
   async advance(count, by, stop) {
     const { cycles } = this.world;
     const options = { address: "later", playing: true, animate: by > 0 && this.speed <= CALM };
@@ -231,7 +235,7 @@ export class Player extends Reel {
     return before === `${this.world.moment} ${this.cycle} ${this.step}` || (by > 0 && this.atEnd);
   }
 
-  // The run goes on: what is new is appended; whoever is at the end stays there.
+  // An active run has continued: appends the new changes. A player at the end stays at the end.
   async follow() {
     if (!this.world) return this.open();
     const last = this.atEnd;

@@ -1,4 +1,4 @@
-// The pods that lie differently in two runs at a moment, as a table.
+// Table of the pods that are on different nodes in two runs at a timepoint.
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { withFocus } from "./url_state.js";

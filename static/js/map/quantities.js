@@ -1,9 +1,10 @@
 // @ts-check
-// Amounts of resources as people write them. cpu comes in millicores, memory and storage in bytes, the rest in units.
+// Formats resource quantities. The API uses millicores for cpu, bytes for memory and storage, and units for other
+// resources.
 
 const UNITS = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
-/** "1.5" cores, "3.2Gi", "4". @param {number} amount @param {string} resource */
+/** Format a quantity: "1.5" cores, "3.2Gi", "4". @param {number} amount @param {string} resource */
 export function amount(amount, resource) {
   if (resource === "cpu") return short(amount / 1000);
   if (resource !== "memory" && !resource.includes("storage") && !resource.startsWith("hugepages-"))
@@ -20,11 +21,11 @@ export function amount(amount, resource) {
 const short = (value) =>
   value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0 });
 
-/** How a resource is called where there is little room: "gpu" for "nvidia.com/gpu". @param {string} name */
+/** Return a short resource name: "gpu" for "nvidia.com/gpu". @param {string} name */
 export const resourceName = (name) => name.slice(name.lastIndexOf("/") + 1);
 
 /**
- * The blocks of a node: [from, to] of each of its pods, as parts of what it has; the lowest first.
+ * Return the blocks of a node: [from, to] of each pod as a fraction of allocatable, lowest first.
  * @param {{ requests: Record<string, number> }[]} pods @param {string} resource @param {number} allocatable
  * @returns {[number, number][]}
  */

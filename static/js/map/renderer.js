@@ -1,4 +1,5 @@
-// Draws the map on a canvas. Boxes and blocks of one look are one path: a frame of 5,000 nodes takes a few milliseconds.
+// Draws the map on a canvas. Boxes and blocks of the same style are one path: a frame of 5,000 nodes takes a few
+// milliseconds.
 
 import { toView } from "./camera.js";
 import { HEAT, heatOf, inkOn } from "./colours.js";
@@ -6,12 +7,12 @@ import { HEAD, PAD, placeOf } from "./layout.js";
 import { amount, resourceName } from "./quantities.js";
 import { BINS, tally } from "./scene.js";
 
-export const OPEN = 12; // pixels from box to box from which on a group shows its nodes
-const NAMED = 58; // ... a box shows its name
-const TOLD = 104; // ... and how much of the resource is requested
-const LETTERED = 22; // ... blocks show their letters
-const GLOW = 24; // how far a box's marks reach beyond it
-const MOST_AREAS = 60; // that are drawn one by one
+export const OPEN = 12; // minimum pitch in pixels at which a group shows its nodes
+const NAMED = 58; // ... at which a box shows its name
+const TOLD = 104; // ... and the requested quantity
+const LETTERED = 22; // ... at which blocks show their letters
+const GLOW = 24; // pixels by which the marks of a box extend beyond it
+const MOST_AREAS = 60; // maximum number of areas redrawn separately
 const STRIP = 15; // height of a box's name
 const PATTERNS = [
   "M-2 2l4-4M0 8l8-8M6 10l4-4",
@@ -36,7 +37,7 @@ const COLOURS = [
   "bad",
   "warn",
 ];
-// What is filled after what; pods' classes and heats come where their first word stands.
+// Fill order of styles. The classes of pods and the heat colours are ordered by their first word.
 const RANKS = [
   "ground",
   "heat",
@@ -64,10 +65,10 @@ export class Painter {
     this.canvas = canvas;
     this.context = canvas.getContext("2d", { alpha: false });
     this.widths = new Map();
-    this.flown = []; // where pods flew that were drawn last
-    this.view = null; // its size, when it was drawn last
+    this.flown = []; // areas of the moving pods in the last frame
+    this.view = null; // canvas size in the last frame
     this.restyle();
-    this.context.fillStyle = this.colour.paper; // it would be black until there is something to draw
+    this.context.fillStyle = this.colour.paper; // the canvas would be black until the first frame
     this.context.fillRect(0, 0, canvas.width, canvas.height);
   }
 
@@ -80,21 +81,21 @@ export class Painter {
     this.patterns = PATTERNS.map((path) => this.context.createPattern(hatched(path, this.colour["ink-3"]), "repeat"));
   }
 
-  // As large as its box, at the screen's own resolution.
+  // Resizes the canvas to its element at the screen's resolution.
   fit() {
     const ratio = devicePixelRatio || 1;
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
       this.canvas.width = Math.round(width * ratio);
       this.canvas.height = Math.round(height * ratio);
-      this.view = null; // there is nothing on it
+      this.view = null; // resizing clears the canvas
     }
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     return { width, height };
   }
 
-  // `look`: { layout, camera, scene, picture, chosen, flights, differing, now }. `changed`: names of nodes if nothing
-  // else is other than it was drawn last, beside pods that fly; null for all of it.
+  // `look`: { layout, camera, scene, picture, chosen, flights, differing, now }. `changed`: names of the nodes to
+  // redraw, in addition to moving pods; null redraws everything.
   draw(look, changed = null) {
     const view = this.fit();
     const fresh = !this.view;
@@ -112,7 +113,7 @@ export class Painter {
     this.flown = flights.map(({ area }) => area);
   }
 
-  // What lies in a part of the view.
+  // Draws a part of the view.
   paint({ x, y, width, height }) {
     const { context } = this;
     context.save();
@@ -133,7 +134,7 @@ export class Painter {
     context.restore();
   }
 
-  // Where nodes are drawn: their boxes and the heads of their groups; all of a group that is closed.
+  // Returns the areas of nodes: their boxes and the headings of their groups, or the whole group if it is closed.
   areasOf(names) {
     const { camera, layout } = this.look;
     const found = [];
@@ -201,7 +202,7 @@ export class Painter {
       }
   }
 
-  // The group's name stays in view while its nodes are.
+  // The group's name stays in view while its nodes are visible.
   head(tile, x, y, wide) {
     const { camera, scene } = this.look;
     const size = Math.max(11, Math.min(15, HEAD * camera.zoom * 0.55));
@@ -220,7 +221,7 @@ export class Painter {
     if (fits) this.words.push([fits, left + used, line, size - 1, "ink-2", "left"]);
   }
 
-  // How many pods of a group lie elsewhere in the other run.
+  // Returns the number of a group's pods that are on another node in the other run.
   odd(tile) {
     const { nodes } = this.look.differing;
     const count = nodes.size ? tile.nodes.reduce((sum, name) => sum + (nodes.get(name) ?? 0), 0) : 0;
@@ -269,7 +270,7 @@ export class Painter {
     }
   }
 
-  // It is in the other run alone.
+  // Draws a node that exists only in the other run.
   absent(name, { x, y, width, height }, pitch) {
     this.frame("axis", x, y, width, height, 1);
     if (pitch < NAMED) return;
@@ -303,7 +304,8 @@ export class Painter {
     if ((parts.at(-1)?.[1] ?? 0) > 1 + 1e-9) this.add("over", x, y, width, Math.min(3, height));
   }
 
-  // A pod that lies elsewhere in the other run: a bar at its left, a frame where there is room for one.
+  // Marks a pod that is on another node in the other run: a bar at the left, and a frame if the block is large
+  // enough.
   oddBlock(x, y, width, height) {
     const bar = Math.max(3, Math.min(7, Math.round(width / 12)));
     this.add("odd", x, y, bar, height);
@@ -332,7 +334,7 @@ export class Painter {
     ]);
   }
 
-  // A closed group: how many of its nodes are how full, and what the step made of them.
+  // Draws a closed group: a histogram of resource use, and the verdicts of the step.
   summary(tile, x, y, wide, high) {
     const { scene, picture, camera } = this.look;
     const { bins } = scene.sum(tile);
@@ -364,7 +366,7 @@ export class Painter {
     if (bar) this.outcome(tile, left, bottom + 17, room, bar - 4);
   }
 
-  // A tile too small for bars: as full as the group is.
+  // Draws a group that is too small for a histogram: one bar for its resource use.
   quick(tile, x, y, width, height) {
     if (width < 1 || height < 1) return;
     const share = Math.min(1, this.look.scene.sum(tile).share);
@@ -436,7 +438,7 @@ export class Painter {
     }[kind];
   }
 
-  // The winner glows, candidates are framed, the node that one looks at has a ring.
+  // Marks a node: a glow for the chosen one, a dashed frame for candidates, a ring for the selected one.
   mark({ x, y, width, height }, verdict) {
     const { context, colour } = this;
     context.save();
@@ -478,7 +480,7 @@ export class Painter {
     return wide;
   }
 
-  // A text that fits: names of a kind differ at their end, so the middle goes.
+  // Shortens a text to fit. It removes the middle, because similar names differ at their ends.
   short(text, room, size, weight) {
     const wide = this.width(text, size, weight);
     if (wide <= room) return text;
@@ -487,7 +489,7 @@ export class Painter {
     return `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
   }
 
-  // Where a pod on its way is, `flight`: {from, to, began, lasts, colour, leaves}, places in pixels of the map.
+  // Returns the position of a moving pod. `flight`: {from, to, began, lasts, colour, leaves}, places in map pixels.
   flying({ from, to, began, lasts, colour, leaves }, now) {
     const part = Math.min(1, Math.max(0, (now - began) / lasts));
     const eased = 1 - (1 - part) ** 3;
@@ -512,7 +514,7 @@ export class Painter {
   }
 }
 
-// The middle of a node's box on the map.
+// Returns the middle of a node's box on the map.
 export function middleOf(layout, name) {
   for (const tile of layout.tiles) {
     const index = tile.nodes.indexOf(name);

@@ -1,5 +1,5 @@
 // @ts-check
-// What is drawn of a world: each node's blocks, how full it is, and of closed groups what they come to together.
+// The values to draw: the blocks and resource use of each node, and the sums of closed groups.
 
 import { blocks } from "./quantities.js";
 
@@ -7,10 +7,10 @@ import { blocks } from "./quantities.js";
  * @typedef {import("./cluster_model.js").World} World
  * @typedef {import("./cluster_model.js").Pod} Pod
  * @typedef {import("./layout.js").Tile} Tile
- * @typedef {{ node: string, share: number, pods: Pod[], parts: [number, number][], classes: number[] }} Box `share`: of
- *   the resource that is requested; `parts`: from and to of each pod's block; `classes`: of their colours
+ * @typedef {{ node: string, share: number, pods: Pod[], parts: [number, number][], classes: number[] }} Box `share`:
+ *   requested share of the resource; `parts`: start and end of each pod's block; `classes`: their colour classes
  * @typedef {{ nodes: number, pods: number, share: number, bins: number[] }} Sum `bins`: nodes that are 0 to 10% full,
- *   10 to 20% ..., the last those that are more than full
+ *   10 to 20% ..., last those above 100%
  */
 
 export const BINS = 11;
@@ -27,7 +27,7 @@ export class Scene {
     this.sums = new Map();
   }
 
-  /** Forgets what was known of these nodes, of all if none are named. @param {Iterable<string>} [nodes] */
+  /** Forget cached values of these nodes, or of all nodes. @param {Iterable<string>} [nodes] */
   forget(nodes) {
     if (nodes) for (const name of nodes) this.boxes.delete(name);
     else this.boxes.clear();
@@ -52,7 +52,7 @@ export class Scene {
     return made;
   }
 
-  /** What a group comes to. @param {Tile} tile @returns {Sum} */
+  /** Return the sums of a group. @param {Tile} tile @returns {Sum} */
   sum(tile) {
     const known = this.sums.get(tile.name);
     if (known) return known;
@@ -80,8 +80,9 @@ export const binOf = (share) =>
   share > 1 + 1e-9 ? BINS - 1 : Math.min(BINS - 2, Math.floor(share * (BINS - 1) + 1e-9));
 
 /**
- * How a group's nodes came out of a step: so many refused by each plugin, so many that fit, the best score.
- * @param {Tile} tile @param {import("./verdicts.js").Picture} picture
+ * Count a group's verdicts: nodes rejected by each plugin, nodes that fit, and the best score.
+ * @param {Tile} tile
+ * @param {import("./verdicts.js").Picture} picture
  */
 export function tally(tile, { plugins, of }) {
   const refused = plugins.map(() => 0);

@@ -1,25 +1,26 @@
 // @ts-check
-// How one moves through a run: from cycle to cycle, point to point, plugin to plugin, in both directions.
+// Steps through a run: by cycle, extension point or plugin, in both directions.
 
 /**
+ * A step of a cycle, and a position in a run.
  * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
- * @typedef {{ cycle: number, step: number }} Position `cycle`: 1, 2, ..., one more than there are is the end; `step`:
- *   index of a single answer in it, -1 for before the first
+ * @typedef {{ cycle: number, step: number }} Position `cycle`: 1, 2, ...; the number of cycles plus one is the end;
+ *   `step`: index of a step in the cycle, -1 for before the first
  */
 
-/** Steps a second; above CALM what a cycle says of the nodes is not fetched on the way. */
+/** Playback speeds in steps per second. Above CALM, verdicts are not fetched during playback. */
 export const SPEEDS = [0.5, 1, 2, 5, 10, 30, 100, 500];
 export const USUAL_SPEED = 5;
 export const CALM = 5;
 const IN_A_MINUTE = 60;
 
-/** The speed at which a run is over within a minute, the usual one if that is enough. @param {number} cycles */
+/** Return a speed at which a run plays within a minute, at least the usual one. @param {number} cycles */
 export const speedFor = (cycles) =>
   SPEEDS.find((speed) => speed >= USUAL_SPEED && speed >= cycles / IN_A_MINUTE) ??
   /** @type {number} */ (SPEEDS.at(-1));
 
 /**
- * The index of the next step by `unit` within a cycle, or null where it is beyond its first or last one.
+ * Return the index of the next step by `unit` within a cycle, or null beyond its first or last step.
  * @param {Step[]} steps @param {number} at index, -1 for before the first
  * @param {"point" | "plugin"} unit @param {1 | -1} by
  */
@@ -37,10 +38,10 @@ export function within(steps, at, unit, by) {
 }
 
 /**
- * Where a step leads that may leave the cycle. `lengths`: how many steps a cycle has, once it is known.
+ * Return the position after a step that may leave the cycle.
  * @param {Position} from @param {Step[]} steps of its cycle @param {"cycle" | "point" | "plugin"} unit @param {1 | -1} by
  * @param {number} cycles of the run
- * @returns {Position & { last?: boolean }} `last`: the last step of that cycle, whichever that is
+ * @returns {Position & { last?: boolean }} `last`: go to the last step of that cycle
  */
 export function next({ cycle, step }, steps, unit, by, cycles) {
   if (unit !== "cycle") {
@@ -54,8 +55,10 @@ export function next({ cycle, step }, steps, unit, by, cycles) {
 }
 
 /**
- * How many whole steps are due, and what is left of the next one.
- * @param {number} owed parts of a step @param {number} passed milliseconds since the last frame @param {number} speed steps a second
+ * Return the number of whole steps that are due, and the fraction of the next one.
+ * @param {number} owed fraction of a step
+ * @param {number} passed milliseconds since the last frame
+ * @param {number} speed steps per second
  * @returns {[number, number]}
  */
 export function due(owed, passed, speed) {
@@ -64,7 +67,7 @@ export function due(owed, passed, speed) {
 }
 
 /**
- * The cycle that playing comes to: `count` cycles on, or the first place to stop on the way.
+ * Return the cycle that playback reaches: `count` cycles further, or the first stop on the way.
  * @param {number} from @param {number} count @param {1 | -1} by @param {number[]} stops cycles @param {number} cycles of the run
  * @returns {{ cycle: number, stopped: boolean }}
  */
@@ -75,7 +78,7 @@ export function played(from, count, by, stops, cycles) {
   return { cycle: by > 0 ? Math.min(...between) : Math.max(...between), stopped: true };
 }
 
-/** "PreFilter", as upstream writes the points. @param {string} point */
+/** Return upstream's name of an extension point, such as "PreFilter". @param {string} point */
 export const pointName = (point) => NAMES[point] ?? point;
 
 /** @type {Record<string, string>} */

@@ -1,8 +1,9 @@
-// The world of a run and the tape that leads through it, fetched piece by piece.
+// Loads the cluster of a run and its change stream, piece by piece.
 import { World } from "./cluster_model.js";
 
-const NEAR = 3000; // cycles or moments that are reached along the tape; farther ones are asked for at once
-const AHEAD = 600; // of the tape that is fetched before playing comes to its end
+// distance in cycles or timepoints up to which the change stream is followed; farther ones are loaded directly
+const NEAR = 3000;
+const AHEAD = 600; // timepoints of the stream that are prefetched during playback
 
 export class Reel {
   constructor(source) {
@@ -10,7 +11,7 @@ export class Reel {
     this.world = null;
   }
 
-  // The moment of a focus, once the tape leads there.
+  // Returns the timepoint of a focus, after the change stream covers it.
   async reach(focus) {
     for (let tries = 0; tries < 3; tries += 1) {
       const moment = this.world && this.wanted(focus);
@@ -29,7 +30,7 @@ export class Reel {
     return t === undefined ? world.end : world.afterTime(t);
   }
 
-  // 1 or -1 if the focus lies near along the tape, else 0.
+  // Returns 1 or -1 if the focus is near in that direction of the change stream, else 0.
   way({ cycle, t, seq }) {
     const { world } = this;
     const here = world.cycleAfter(world.moment) ?? world.cycles + 1;
@@ -40,7 +41,7 @@ export class Reel {
     return Math.abs(far) <= NEAR && room ? by : 0;
   }
 
-  // The next piece of tape; asked for once.
+  // Fetches the next piece of the change stream. Concurrent calls share one fetch.
   async more(by) {
     const { world } = this;
     if (by > 0 ? world.to >= world.end : world.from <= 0) return;
@@ -51,7 +52,7 @@ export class Reel {
     if (world === this.world && (piece.from === world.to || piece.to === world.from)) world.add(piece);
   }
 
-  // Fetches more of the tape before playing comes to its end.
+  // Prefetches the change stream before playback reaches its end.
   ahead(by) {
     const { to, from, moment } = this.world;
     if (by > 0 && to - moment < AHEAD) this.more(1).catch(() => {});

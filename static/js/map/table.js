@@ -1,4 +1,4 @@
-// The facts of the map as a table: every node with what it holds and what the step made of it.
+// The map as a table: every node with its resource use and its verdict in the current step.
 import { el } from "../dom.js";
 import { counted } from "../format.js";
 import { nodeAddress } from "../timeline/labels.js";

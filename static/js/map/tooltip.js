@@ -1,4 +1,4 @@
-// What is under the pointer, in a few words beside it.
+// Tooltip of the map: describes the node, group or pod under the pointer.
 import { counted } from "../format.js";
 import { toMap } from "./camera.js";
 import { placeOf } from "./layout.js";
@@ -14,7 +14,7 @@ export class Tip {
     this.box.hidden = true;
   }
 
-  // `found`: {tile, index} or null; `point`: of the canvas.
+  // `found`: {tile, index} or null. `point`: position on the canvas.
   tell(found, point) {
     const { box, view } = this;
     box.hidden = !found;

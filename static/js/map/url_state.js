@@ -1,9 +1,9 @@
 // @ts-check
-// Where a person looks, as the address holds it (docs/debugger.md, Focus). What is not ours in the address stays.
+// The focus of a page in its URL (docs/debugger.md, Focus). Other query parameters are preserved.
 
 /**
  * @typedef {{ cycle?: number, t?: number, seq?: number, point?: string, plugin?: string, node?: string }} Focus
- *   `point` and `plugin` name a step of the cycle; `seq`: one move of those at an instant of a run in time
+ *   `point` and `plugin` name a step of the cycle; `seq`: a single change at an instant of a run in virtual time
  */
 
 /** @type {[keyof Focus, "whole" | "number" | "text"][]} */
@@ -16,10 +16,13 @@ const KEYS = [
   ["node", "text"],
 ];
 
-/** The point at which the number of a tree is told (docs/debugger.md, Where a number comes from). @type {Record<string, string>} */
+/**
+ * Point of a provenance tree -> the extension point that it belongs to (docs/debugger.md, Where a number comes from).
+ * @type {Record<string, string>}
+ */
 const POINT_OF = { raw: "score", normalized: "score", weighted: "score", total: "score", preemption: "postfilter" };
 
-/** @param {string} search the address' query @returns {Focus} */
+/** @param {string} search query of the URL @returns {Focus} */
 export function focusIn(search) {
   const query = new URLSearchParams(search);
   /** @type {any} */
@@ -35,7 +38,7 @@ export function focusIn(search) {
   return found;
 }
 
-/** The query with another focus. @param {string} search @param {Focus} focus */
+/** Return the query with another focus. @param {string} search @param {Focus} focus */
 export function withFocus(search, focus) {
   const query = new URLSearchParams(search);
   for (const [key] of KEYS) {
@@ -48,8 +51,10 @@ export function withFocus(search, focus) {
 }
 
 /**
- * The step that point and plugin name: the first of them, of a point alone the first; -1 if there is none.
- * @param {{ point: string, plugin: string, node: string }[]} steps @param {Focus} focus
+ * Return the index of the first step that matches point, plugin and node, else point and plugin, else the point; -1
+ * if none does.
+ * @param {{ point: string, plugin: string, node: string }[]} steps
+ * @param {Focus} focus
  */
 export function stepOf(steps, { point: asked, plugin, node }) {
   if (!asked) return -1;

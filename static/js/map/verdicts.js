@@ -1,11 +1,12 @@
 // @ts-check
-// What a step of a cycle says of each node. The cycle is the answer of /cycles/{K}: rows index its nodes, in ranges.
+// The verdicts of a cycle's step on each node. `cycle` is the response of /cycles/{K}; its rows are ranges of node
+// indexes.
 
 /**
  * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
  * @typedef {{ kind: "refused" | "left" | "unseen" | "heat" | "fits" | "chosen" | "candidate", by?: number, now?: boolean,
- *   value?: number, score?: number, why?: string, victims?: string[] }} Verdict `by`: index into `plugins`; `now`: this
- *   very step says so; `value`: a score from 0 to 1
+ *   value?: number, score?: number, why?: string, victims?: string[] }} Verdict `by`: index into `plugins`; `now`: whether
+ *   this step decided; `value`: a score from 0 to 1
  * @typedef {{ plugins: { name: string, nodes: number, now: boolean }[], of: Map<string, Verdict>, scored: [number, number] | null }} Picture
  */
 
@@ -19,9 +20,9 @@ export function* rowsOf(ranges) {
 }
 
 /**
- * The nodes as a step leaves them: what was decided up to it counts.
+ * Return the verdicts on the nodes after a step, including those of earlier steps.
  * @param {any} cycle with `names`
- * @param {number} at index of the step; -1 for what the whole cycle came to
+ * @param {number} at index of the step; -1 for the result of the whole cycle
  * @returns {Picture}
  */
 export function pictured(cycle, at) {
@@ -58,7 +59,11 @@ export function pictured(cycle, at) {
   return picture;
 }
 
-/** The last step, as one that no plugin speaks in: of a pod that got a node, that it did. @param {any} cycle @returns {Step | undefined} */
+/**
+ * Return a step that stands for the result of the cycle: binding if the pod got a node, else the last step.
+ * @param {any} cycle
+ * @returns {Step | undefined}
+ */
 function outcome({ steps, node, postfilter }) {
   const last = steps.at(-1);
   if (node) return { point: "bind", plugin: "", node, said: "" };
@@ -84,7 +89,7 @@ function filters(picture, cycle, done, step) {
     for (const { reasons, rows } of decisive) add(picture, cycle, rows, { name: plugin, now }, reasons.join("; "));
   }
   if (!asked.has("")) return;
-  // Nominated pods counted in: what that gave is the last word of a node.
+  // The check with nominated pods decides last about a node.
   for (const { row, status } of cycle.nominated) {
     const now = step.point === "filter" && !step.plugin;
     if (status) add(picture, cycle, [[row, row]], { name: status.plugin, now }, status.reasons.join("; "));
@@ -122,7 +127,7 @@ function scoring(picture, cycle, step) {
   }
 }
 
-/** A verdict in words, for tables and tips. @param {Verdict | undefined} verdict @param {Picture} picture */
+/** Describe a verdict, for tables and tooltips. @param {Verdict | undefined} verdict @param {Picture} picture */
 export function words(verdict, { plugins }) {
   if (!verdict) return "";
   const said = {

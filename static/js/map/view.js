@@ -1,4 +1,4 @@
-// The map under a person's hands: pan, zoom, open a group, choose a node; drawn when something changed, once a frame.
+// The interactive map: pan, zoom, open a group, select a node. It is drawn after changes, at most once per frame.
 import { between, onto, panned, toMap, whole, within, zoomed } from "./camera.js";
 import { colouring } from "./colours.js";
 import { grouped } from "./grouping.js";
@@ -8,9 +8,9 @@ import { Scene } from "./scene.js";
 import { Tip } from "./tooltip.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const LOWEST = 240; // pixels
-const MOVED = 4; // pixels that a pointer goes before it drags
-const FLIGHT = 420; // milliseconds
+const LOWEST = 240; // minimum height in pixels
+const MOVED = 4; // pixels that a pointer moves before dragging starts
+const FLIGHT = 420; // duration in milliseconds
 const MOST_FLIGHTS = 60;
 const GLIDE = 320;
 const NOTHING = { plugins: [], of: new Map(), scored: null };
@@ -25,15 +25,15 @@ export class View {
     this.painter = new Painter(this.canvas);
     this.choose = choose;
     this.eye = { camera: whole(), glide: null };
-    this.peer = null; // another view, that is looked at and drawn as this one
+    this.peer = null; // another view that shares camera and options
     this.ground = { nodes: () => this.world.nodes.values(), pods: () => this.world.pods.values() };
-    this.differing = ALIKE; // keys of pods that are marked, and how many are on which node
-    this.tallest = 0.62; // of the window
+    this.differing = ALIKE; // pods marked as different, and their number per node
+    this.tallest = 0.62; // maximum height as a fraction of the window
     this.picture = NOTHING;
     this.flights = [];
     this.by = { group: "", fill: "cpu", colour: "namespace" };
     this.chosen = "";
-    this.touched = null; // nodes that changed since the last frame; null for everything
+    this.touched = null; // nodes changed since the last frame; null for all
     this.pointers = new Map();
     this.listen();
   }
@@ -46,8 +46,7 @@ export class View {
     this.eye.camera = camera;
   }
 
-  // Shares with another view what is seen and how it is drawn. `ground`: the nodes that have a place and the pods that
-  // are coloured, in both.
+  // Shares camera and options with another view. `ground`: nodes to lay out and pods to colour, of both views.
   pair(other, ground) {
     Object.assign(this, { eye: other.eye, by: other.by, peer: other, ground });
     Object.assign(other, { peer: this, ground });
@@ -57,7 +56,7 @@ export class View {
     return { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
   }
 
-  // The world anew, or other groups: everything is placed again.
+  // Lays out a cluster, for other data or another grouping.
   arrange(world) {
     this.world = world;
     this.shape = world.shape;
@@ -82,7 +81,7 @@ export class View {
     this.draw();
   }
 
-  // What changed in the world; `moved` as World.go gives it.
+  // Updates the view after changes in the cluster. `moved`: result of World.go.
   changed(moved, animate) {
     if (this.world.shape !== this.shape) this.arrange(this.world);
     const nodes = new Set();
@@ -119,7 +118,7 @@ export class View {
     this.draw();
   }
 
-  // `nodes`: what changed, null for everything.
+  // `nodes`: the changed nodes, or null for all.
   draw(nodes = null) {
     if (nodes && this.touched) for (const name of nodes) this.touched.add(name);
     else this.touched = null;
@@ -146,7 +145,7 @@ export class View {
     if (this.flights.length || this.eye.glide) this.draw([]);
   }
 
-  // ---- moving over the map
+  // ---- camera
 
   look(camera, glide = true) {
     if (glide && !calm.matches) this.eye.glide = { from: this.camera, to: camera, began: performance.now() };
@@ -167,7 +166,7 @@ export class View {
     this.look(whole());
   }
 
-  // As buttons say: "closer", "farther" or "whole".
+  // Handles the zoom buttons: "closer", "farther" or "whole".
   step(which) {
     if (which === "closer") this.zoom(1.6);
     if (which === "farther") this.zoom(1 / 1.6);
@@ -178,7 +177,7 @@ export class View {
     this.look(onto(tile, this.size, this.layout, 12));
   }
 
-  // Brings a node into view, if it is not.
+  // Brings a node into view.
   reveal(name) {
     const middle = name && this.layout && middleOf(this.layout, name);
     if (!middle) return;
@@ -198,7 +197,7 @@ export class View {
     canvas.addEventListener(
       "wheel",
       (event) => {
-        if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
+        if (!event.ctrlKey && !event.metaKey) return; // let the page scroll
         event.preventDefault();
         const { x, y } = this.point(event);
         this.zoom(2 ** (-event.deltaY / 200), x, y, false);
@@ -227,7 +226,7 @@ export class View {
     return { x: clientX - left, y: clientY - top };
   }
 
-  // {tile, index} under a pointer, index -1 for the group itself.
+  // Returns {tile, index} under a pointer; index -1 is the group itself.
   under(event) {
     if (!this.layout) return null;
     const { x, y } = this.point(event);
@@ -274,7 +273,7 @@ export class View {
     else this.openGroup(found.tile);
   }
 
-  // Keys of the map itself; Shift with arrows pans.
+  // Keyboard shortcuts of the map; Shift with arrow keys pans.
   key(event) {
     const ways = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
     const way = event.shiftKey && ways[event.key];
