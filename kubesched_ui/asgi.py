@@ -19,6 +19,7 @@ _body: ContextVar[Any] = ContextVar("body", default=None)
 
 class Http(ASGIHandler):
     """Use the body file that the server has already written to disk.
+
     Django would read the body into memory and write it to disk again, in the one thread that all connections share.
     """
 

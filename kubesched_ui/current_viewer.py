@@ -1,4 +1,5 @@
 """The current viewer.
+
 `accounts` sets it for the duration of a request; model managers read it. There is no viewer in workers, in commands
 or without accounts: then all rows are visible, and new rows have no owner.
 """

@@ -1,4 +1,5 @@
 """Typed readers of environment variables, and the files that the embedded set-up stores under var/.
+
 Each variable has the prefix KUBESCHED_. Callers pass the name without the prefix. VARIABLES documents all of them.
 """
 
@@ -105,6 +106,7 @@ VARIABLES: Mapping[str, Variable] = {
 
 def text(name: str, default: str = "") -> str:
     """Return the variable, or `default` if it is unset or empty.
+
     If the variable is not set, the name without the prefix is read, which earlier versions used.
     """
     return raw(name) or default
@@ -204,6 +206,7 @@ def max_upload() -> int:
 
 def private_folder(path: Path) -> None:
     """Create the data folder, readable only by its owner: clusters, keys and logs are private.
+
     A folder that belongs to another user, or that all users may write to (VAR_DIR=/tmp), keeps its mode.
     """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)

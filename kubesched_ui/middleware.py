@@ -21,6 +21,7 @@ Answer = Callable[[HttpRequest], HttpResponse]
 
 def no_nul(get_response: Answer) -> Answer:
     """Reject or remove NUL characters in URLs: PostgreSQL raises an error on them.
+
     A path with a NUL character is not found. In a query, the API rejects the parameter; pages drop the character.
     """
 
@@ -48,6 +49,7 @@ def refused(request: HttpRequest) -> HttpResponse:
 
 def same_origin_writes(get_response: Answer) -> Answer:
     """Refuse writes that a page of another site makes the browser send. Programs send no Origin and pass.
+
     The API has no cookies that a CSRF token would protect, but every page that a user visits can reach a server on
     localhost.
     """
@@ -63,6 +65,7 @@ def same_origin_writes(get_response: Answer) -> Answer:
 
 class Compression(GZipMiddleware):
     """Compress responses. A streamed response becomes one gzip stream.
+
     Django compresses each part of a streamed response separately; browsers and curl then read only the first part.
     """
 

@@ -1,4 +1,5 @@
 """Stored data: scenarios (uploaded clusters), runs (simulations of a scenario) and everything that a run records.
+
 Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, GroupCycle, PodResult; with virtual time also
 NodeList, Moves, Marks.
 Scenario 1-n Upgrade n-n Run: a preview of releases.
@@ -45,6 +46,7 @@ _M = TypeVar("_M", bound=models.Model, covariant=True)
 
 class Seen(models.Manager[_M]):
     """Manager that returns the rows that the current viewer may see: lists, counts, searches and related rows use it.
+
     A row that another row references (`run.parent`) does not: use `shows_parent`.
     """
 
@@ -171,6 +173,7 @@ class WorkQuerySet(models.QuerySet[_W]):
 
     def claim(self, number: int, token: str) -> _W | None:
         """Give the work with this number to the worker `token` and return it.
+
         Return None if another worker holds it or it has ended. This is one statement, so only one of several concurrent
         workers succeeds.
         """
@@ -449,6 +452,7 @@ class UpgradeQuerySet(WorkQuerySet["Upgrade"]):
 class Upgrade(Work):
     """An upgrade preview: what other releases would do with a scenario, and which of their changes cause the
     differences.
+
     `steps`: one per pair of consecutive releases, as returned by debugger/compare/upgrade.py of the core.
     """
 

@@ -13,11 +13,11 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
 def is_ours(origin: str, scheme: str, host: str) -> bool:
-    """Return whether an Origin is that of the requested server, or is in CSRF_TRUSTED_ORIGINS
-    (`https://*.example.com`).
+    """Return whether an Origin is that of the requested server, or is in CSRF_TRUSTED_ORIGINS (such as
+    `https://*.example.com`).
+
     `scheme`: http or https. `host`: the Host header with its port. The values are compared as text: browsers write both
-    in
-    the same form, and no parser can misread them.
+    in the same form, and no parser can misread them.
     """
     if origin.lower() == f"{scheme}://{host}".lower():
         return True
@@ -26,6 +26,7 @@ def is_ours(origin: str, scheme: str, host: str) -> bool:
 
 class OwnPages:
     """Accept websockets from the server's own pages, and from programs, which send no Origin.
+
     The host must be in ALLOWED_HOSTS. Otherwise a foreign domain that resolves to this server (DNS rebinding) would
     pass.
     """

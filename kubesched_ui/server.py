@@ -287,6 +287,7 @@ class Server(daphne.Server):
 
 def get_ready() -> None:
     """Load what the first page needs, then exclude all loaded objects from garbage collection.
+
     A full collection of these objects would repeatedly stop the process for a fifth of a second.
     """
     try:

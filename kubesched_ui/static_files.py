@@ -1,7 +1,7 @@
-"""Static files as browsers get them: compressed, kept for a year under names that change with their content.
+"""Static files for browsers: compressed, cached for a year, with names that change with their content.
 
-The web process gathers them when it starts (`collect`), so nobody has to. A process that has not gathered any, such as
-a test or `DEBUG=1`, hands out the files as they are in the checkout, under their own names.
+The web process collects them when it starts (`collect`). A process that has not collected any, such as a test or with
+`DEBUG=1`, serves the files of the checkout under their own names.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from whitenoise import storage as whitenoise
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# What names another module in a script of ours, as biome writes it.
+# Matches an import of another module in a script of this project, as biome formats it.
 IMPORT = r'(?P<matched>(?P<how>\bfrom |\bimport |\bimport\()"(?P<url>\.{1,2}/[^"]+\.js)")'
-# Style sheets of every page: kept apart for who reads them, gathered as one for who waits for them.
+# Style sheets that every page uses. They are separate files in the source and are served as one for speed.
 JOINED = {"css/site.css": ("css/tokens.css", "css/base.css", "css/parts.css", "css/capacity_bars.css", "css/home.css")}
-GATHERED = "gathered.sha256"  # of what the files were made, the last to be written
-# Of Plotly's and CodeMirror's folders few files are served; source maps are for those who build these libraries.
+GATHERED = "gathered.sha256"  # digest of the sources of the collected files; written last
+# Only some files of Plotly and CodeMirror are served. Source maps are for developers of these libraries.
 NOT_SERVED = ("widgetbundle.js", "datasets", "templates", "*.map", "index.html", "[!s]*-hint.js", "sql-hint.js")
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
-    """`js/pod.js` becomes `js/pod.1a2b3c4d5e6f.js` and `.js.gz`; scripts import each other by these names."""
+    """Store `js/pod.js` as `js/pod.1a2b3c4d5e6f.js` and `.js.gz`. Scripts import each other by these names."""
 
     patterns = (
         ("*.css", (r"""(?P<matched>url\(['"]?(?P<url>[^'")]*)['"]?\))""",)),
@@ -46,7 +46,7 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
     keep_only_hashed_files = True
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        """Writes the joined files, too, and then does to all of them what is done to each."""
+        """Write the joined files, then process them like all others."""
         for name, parts in JOINED.items():
             if not paths.keys() >= set(parts):
                 continue
@@ -55,23 +55,23 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
         yield from super().post_process(paths, dry_run, **options)
 
     def read_manifest(self) -> None:
-        """No names of an earlier start: they may be those of other files."""
+        """Ignore the file names of an earlier start: they may belong to other content."""
 
     def url(self, name: str, force: bool = False) -> str:
-        """The address of a file: hashed once files have been gathered."""
+        """Return the URL of a file, with its hash if files have been collected."""
         return str(super().url(name, force) if self.hashed_files else StaticFilesStorage.url(self, name))
 
 
 class StaticFiles(WhiteNoiseMiddleware):
-    """Files with a hash in their name are kept for a year, the longest that HTTP speaks of."""
+    """Files with a hash in their name are cached for a year, the maximum that the HTTP specification recommends."""
 
     FOREVER = 365 * 24 * 60 * 60
 
 
 def collect() -> None:
-    """Gathers the files of this version in STATIC_ROOT; those of another version go.
+    """Collect the files of this version in STATIC_ROOT and delete those of other versions.
 
-    That takes most of a second, so it is only done where a file is another than at the last start.
+    This takes almost a second, so it is done only if a file has changed since the last start.
     """
     if settings.DEBUG:
         return
@@ -83,7 +83,8 @@ def collect() -> None:
 
 
 def sources() -> str:
-    """A digest of the names, sizes and times of all files that are gathered, and of the code that does it."""
+    """Return a digest of the names, sizes and modification times of all source files and of the code that collects
+    them."""
     found = [__file__, storage.__file__, whitenoise.__file__]
     for finder in finders.get_finders():
         found += [place.path(name) for name, place in finder.list(list(NOT_SERVED))]
@@ -95,7 +96,7 @@ def sources() -> str:
 
 
 def collected() -> bool:
-    """Takes the files as the process before this one gathered them; False if it did not."""
+    """Load the file names that an earlier process collected. Return False if there are none."""
     files: Any = staticfiles_storage
     if settings.DEBUG or not isinstance(files, HashedFiles):
         return False
@@ -106,13 +107,14 @@ def collected() -> bool:
 
 
 def sheets(name: str) -> list[str]:
-    """The addresses of a joined style sheet: one, or one for each of its parts while no files were gathered."""
+    """Return the URLs of a joined style sheet: one, or one per part if no files were collected."""
     gathered = isinstance(staticfiles_storage, HashedFiles) and staticfiles_storage.hashed_files
     return [static(part) for part in ([name] if gathered else JOINED[name])]
 
 
 def imported_by(names: Iterable[str]) -> list[str]:
-    """The modules that the modules `names` need before they run, each once. `names` are such as "js/pod.js"."""
+    """Return the modules that the modules `names` (such as "js/pod.js") import statically, directly or indirectly, each
+    once."""
     if settings.DEBUG:
         _imports.cache_clear()
     found: dict[str, None] = {}

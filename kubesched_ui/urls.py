@@ -1,4 +1,5 @@
-"""Addresses: the API and the admin here, the pages in views/urls.py; an operator's in observability/middleware.py."""
+"""URLs of the API and the admin. Those of pages are in views/urls.py, those for operators in
+observability/middleware.py."""
 
 from django.apps import apps
 from django.contrib import admin
@@ -17,5 +18,5 @@ if apps.is_installed("allauth.account"):
 handler400 = "kubesched_ui.views.errors.bad_request"
 handler403 = "kubesched_ui.views.errors.forbidden"
 handler404 = "kubesched_ui.views.errors.not_found"
-handler429 = "kubesched_ui.views.errors.too_many"  # allauth's
+handler429 = "kubesched_ui.views.errors.too_many"  # used by allauth
 handler500 = "kubesched_ui.views.errors.broken"

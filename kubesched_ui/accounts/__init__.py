@@ -1,1 +1,1 @@
-"""Who may see what: people, groups, links, tokens, and what they did. docs/accounts.md tells the rules."""
+"""Access control: users, groups, links, tokens and the audit log. docs/accounts.md describes the rules."""

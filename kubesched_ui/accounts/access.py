@@ -1,7 +1,8 @@
-"""Who may see what, and do what with it: the one place that knows. docs/accounts.md tells it in words.
+"""All rules about who may see which object and what they may do with it. docs/accounts.md describes them.
 
-`Viewer.seen` is what the models' `objects` give while somebody looks (viewing.py), so no list, count, search or related
-row can forget it. `may` is asked by doors.py for every address, by the rule that rules.py has for it.
+The managers of the models apply `Viewer.seen` while there is a current viewer (current_viewer.py), so every list,
+count, search and related row is filtered. accounts/middleware.py calls `may` for every URL, by its rule in
+url_permissions.py.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ SAMPLE = Scenario.Origin.SAMPLE
 
 @dataclass(frozen=True)
 class Viewer:
-    """Who looks. `user_id`: None for somebody who is not signed in. `links`: numbers of the shares whose links were
-    opened in this session. `writes`: False with a token that only reads."""
+    """The viewer of a request. `user_id`: None if not signed in. `links`: IDs of the shares whose links were opened in
+    this session. `writes`: False for a read-only token."""
 
     user_id: int | None = None
     admin: bool = False
@@ -37,7 +38,7 @@ class Viewer:
 
     @property
     def nobody(self) -> bool:
-        """Neither signed in nor with a link."""
+        """Return whether the viewer is neither signed in nor has opened a link."""
         return self.user_id is None and not self.links
 
     def seen(self, rows: QuerySet) -> QuerySet:
@@ -47,11 +48,11 @@ class Viewer:
         return may(self, action, thing)
 
     def owned(self) -> Q:
-        """What is theirs."""
+        """Return a condition for the rows that the viewer owns."""
         return Q(pk__in=[]) if self.user_id is None else Q(owner=self.user_id)
 
     def shares(self) -> QuerySet[Share]:
-        """The shares that show something to them now."""
+        """Return the shares that are currently visible to the viewer."""
         theirs = Q(pk__in=self.links, group=None)
         if self.user_id is not None:
             theirs |= Q(group__members=self.user_id)
@@ -59,7 +60,8 @@ class Viewer:
 
 
 def _scenarios(who: Viewer) -> Q:
-    """Own ones, samples for who is signed in, shared ones; that of a shared run, where it is its sharer's to show."""
+    """Return a condition for visible scenarios: own ones, samples (if signed in), shared ones, and the scenario of a
+    shared run if it is a sample or belongs to the user who shares the run."""
     sharers = Q(run__scenario__owner=F("owner")) | Q(run__scenario__origin=SAMPLE)
     found = who.owned() | Q(Exists(who.shares().filter(scenario=OuterRef("pk"))))
     found |= Q(Exists(who.shares().filter(sharers, run__scenario=OuterRef("pk"))))
@@ -67,7 +69,7 @@ def _scenarios(who: Viewer) -> Q:
 
 
 def _with_scenario(who: Viewer) -> Q:
-    """What belongs to who shares its scenario."""
+    """Return a condition for rows whose owner shares their scenario."""
     return Q(Exists(who.shares().filter(scenario=OuterRef("scenario"), owner=OuterRef("owner"))))
 
 
@@ -83,26 +85,30 @@ SEEN: dict[Any, Callable[[Viewer], Q]] = {Scenario: _scenarios, Run: _runs, Upgr
 
 
 def viewer_of(user: User | AnonymousUser, links: tuple[int, ...] = (), writes: bool = True) -> Viewer:
-    """The viewer that a user is. One who may not sign in any more is nobody."""
+    """Return the viewer for a user. A deactivated user counts as anonymous."""
     if not user.is_authenticated or not user.is_active:
         return Viewer(links=links)
     return Viewer(user.pk, user.is_superuser, links, writes)
 
 
 def visible_to(who: Viewer, model: type[Any]) -> QuerySet[Any]:
-    """The rows of Scenario, Run or Upgrade that they may see."""
+    """Return the rows of Scenario, Run or Upgrade that the viewer may see."""
     with current_viewer.looking(who):
         return model.objects.all()
 
 
 def sees(who: Viewer, model: type[Any], pk: int) -> bool:
-    """Whether they may see that row, and it is there. Asks the database each time: what was shared may be revoked."""
+    """Return whether the row exists and the viewer may see it. Queries the database each time, because a share may be
+    revoked."""
     return visible_to(who, model).filter(pk=pk).exists()
 
 
 def may(who: Viewer, action: str, thing: Scenario | Run | Upgrade) -> bool:
-    """SEE it; START something of their own from it (a run, a fork, an edit), which a link is not enough for; or do with
-    it what its OWNer may: rename, delete, share, cancel. Administrators may do all."""
+    """Return whether the viewer may do `action` with `thing`.
+
+    SEE: view it. START: start own work from it (a run, a fork, an edit); a link does not permit this. OWN: do what its
+    owner may (rename, delete, share, cancel). Administrators may do everything.
+    """
     if action == SEE:
         return sees(who, type(thing), thing.pk)
     if who.user_id is None or not who.writes:
@@ -113,7 +119,7 @@ def may(who: Viewer, action: str, thing: Scenario | Run | Upgrade) -> bool:
 
 
 def refusal(who: Viewer, action: str) -> str:
-    """Why somebody who sees a thing may not do that with it, a sentence."""
+    """Return a sentence that explains why a viewer who may see an object may not do `action` with it."""
     if not who.writes:
         return "This token is read-only. Create a token with write permission."
     if who.user_id is None:

@@ -1,4 +1,4 @@
-"""What allauth asks us: who may register, where one may go after signing in."""
+"""Adapters for allauth: who may register, and where a redirect after sign-in may lead."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ class Accounts(DefaultAccountAdapter):
     """Local accounts."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """To all where REGISTER says so, else to who was invited."""
+        """Return whether the user may register: with REGISTER=open everyone, otherwise invited users."""
         return settings.REGISTER == "open" or invitations.of(request.session) is not None
 
     @transaction.atomic
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
-        """The new account, with what its invitation gives. Raises PermissionDenied where that was used meanwhile."""
+        """Create the account and apply its invitation. Raises PermissionDenied if the invitation has been used
+        meanwhile."""
         made = super().save_user(request, user, form, commit)
         if commit:
             use_invitation(request, made)
         return made
 
     def is_safe_url(self, url: str) -> bool:
-        """Only this very host, whatever others are allowed."""
+        """Allow redirects only to this host, whatever ALLOWED_HOSTS contains."""
         request = context.request
         return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
-        """That one has signed in is to be seen."""
+        """Add no message: the page already shows that the user is signed in."""
 
 
 class External(DefaultSocialAccountAdapter):
@@ -47,14 +48,14 @@ class External(DefaultSocialAccountAdapter):
 
     @transaction.atomic
     def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> Any:
-        """As of local accounts."""
+        """Create the account as for local accounts."""
         made = super().save_user(request, sociallogin, form)
         use_invitation(request, made)
         return made
 
 
 def use_invitation(request: HttpRequest, user: Any) -> None:
-    """Uses up the one that was opened, if any."""
+    """Use up the invitation that was opened in this session, if any."""
     if invitation := invitations.of(request.session):
         invitations.accept(invitation, user)
         request.session.pop(invitations.KEY, None)

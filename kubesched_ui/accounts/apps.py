@@ -1,4 +1,4 @@
-"""The application of accounts; its tables are there without accounts, too, and empty."""
+"""The Django app of accounts. Its tables also exist without accounts; they are then empty."""
 
 from django.apps import AppConfig, apps
 

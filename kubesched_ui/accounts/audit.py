@@ -1,4 +1,4 @@
-"""Who did what. Bounded: what is older than a setting goes, and so does what is beyond a number of entries."""
+"""The audit log. Entries beyond a maximum age or a maximum number are deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRUNE_EVERY = 200  # entries
 
 
 def note(user: Any, did: str, what: str = "", address: str = "", name: str = "") -> None:
-    """Writes it down. `user`: None for somebody who is not signed in; `name` is then what they called themselves."""
+    """Write an entry. `user`: None if not signed in; `name` is then the user name that was typed."""
     known = user if user is not None and user.is_authenticated else None
     entry = Entry.objects.create(
         user=known,
@@ -30,7 +30,7 @@ def note(user: Any, did: str, what: str = "", address: str = "", name: str = "")
 
 
 def prune() -> int:
-    """Deletes what is too old or too much; how many."""
+    """Delete entries that are too old or too many. Return their number."""
     old = Entry.objects.filter(at__lt=timezone.now() - timedelta(days=settings.AUDIT_DAYS))
     deleted, _ = old.delete()
     if first := Entry.objects.order_by("-pk").values_list("pk", flat=True)[settings.AUDIT_ENTRIES :][:1]:
@@ -40,5 +40,5 @@ def prune() -> int:
 
 
 def entries(user: Any = None) -> QuerySet[Entry]:
-    """The newest first, of one person or of all."""
+    """Return the entries of one user or of all users, newest first."""
     return Entry.objects.all() if user is None else Entry.objects.filter(user=user)

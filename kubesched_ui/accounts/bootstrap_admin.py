@@ -1,4 +1,4 @@
-"""The first start: the link with which the administrator makes an account, in the log."""
+"""First start: logs the link with which the administrator creates an account."""
 
 import logging
 
@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 def tell() -> None:
-    """Says the link as long as there is no administrator. A database that is away is no reason not to start."""
+    """Log the link while there is no administrator. The server also starts if the database is unreachable."""
     if not settings.ACCOUNTS:
         return
     try:

@@ -1,4 +1,4 @@
-"""Links that work once: to make an account, the first administrator's, or to join a group."""
+"""Invitation links that work once: to create an account, to become the first administrator, or to join a group."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Group, Invitation, current
 from scheduler_core.errors import InputError
 
-KEY = "invitation"  # in the session: the number of the one that was opened
+KEY = "invitation"  # session key of the ID of the opened invitation
 DAYS = 14
-MOST = 500  # that wait to be used
+MOST = 500  # unused invitations per user
 OVER = "This invitation was already used or has expired. Ask for a new one."
 
 
 def make(by: User, group: Group | None = None, note: str = "") -> str:
-    """A new one's secret, which is nowhere else. Raises InputError."""
+    """Create an invitation and return its secret, which is not stored. Raises InputError."""
     if Invitation.objects.filter(current(), made_by=by, used_at=None).count() >= MOST:
         raise InputError("Invitation", "", f"{MOST} of your invitations are open; revoke some of them")
     return _made(Invitation.Kind.GROUP if group else Invitation.Kind.PERSON, made_by=by, group=group, note=note)
 
 
 def first() -> str | None:
-    """The secret of an invitation for an administrator, as long as there is none."""
+    """Return the secret of an invitation for the first administrator; None if there is an administrator."""
     return None if has_administrator() else _made(Invitation.Kind.FIRST)
 
 
@@ -40,18 +40,18 @@ def _made(kind: str, **values: Any) -> str:
 
 
 def has_administrator() -> bool:
-    """Whether somebody is one already."""
+    """Return whether there is an active administrator."""
     return User.objects.filter(is_superuser=True, is_active=True).exists()
 
 
 def find(secret: str) -> Invitation | None:
-    """The invitation of a link that may still be used."""
+    """Return the invitation of a link if it can still be used."""
     found = _usable().filter(digest=token_hash.digest(secret)).first()
     return found if found and _holds(found) else None
 
 
 def of(session: Any) -> Invitation | None:
-    """The one that was opened in this session, for an account, if it may still be used."""
+    """Return the account invitation that was opened in this session if it can still be used."""
     found = _usable().filter(pk=session.get(KEY, 0)).exclude(kind=Invitation.Kind.GROUP).first()
     return found if found and _holds(found) else None
 
@@ -61,7 +61,8 @@ def _usable() -> Any:
 
 
 def _holds(invitation: Invitation) -> bool:
-    """The first administrator's holds until there is one; another's as long as who made it may sign in."""
+    """Return whether an invitation is valid: that of the first administrator until one exists, others while their
+    creator is active."""
     if invitation.kind == Invitation.Kind.FIRST:
         return not has_administrator()
     return bool(invitation.made_by and invitation.made_by.is_active)
@@ -69,11 +70,12 @@ def _holds(invitation: Invitation) -> bool:
 
 @transaction.atomic
 def accept(invitation: Invitation, user: User) -> None:
-    """Uses it up for a new account, or to join. Raises PermissionDenied where another one was quicker."""
+    """Use up the invitation for a new account or for joining a group. Raises PermissionDenied if it has been used
+    meanwhile."""
     now = timezone.now()
     if (
         invitation.kind == Invitation.Kind.FIRST
-    ):  # every web process told one: who uses them at once waits for the other
+    ):  # every web process logged such an invitation; the lock serializes concurrent uses
         list(Invitation.objects.select_for_update().filter(kind=Invitation.Kind.FIRST).order_by("pk"))
     if not Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=now, used_by=user):
         raise PermissionDenied(OVER)

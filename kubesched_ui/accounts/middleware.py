@@ -1,6 +1,6 @@
-"""The doors: who comes with a request, and whether the rule of its address lets them in.
+"""Access control of HTTP requests: determines the viewer and enforces the rule of the URL.
 
-What may not be seen is answered as what does not exist: before a view is asked, and alike for both.
+An object that the viewer may not see gets the same response as one that does not exist, before the view runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ NOBODY = "Authentication required. Sign in, or send a token: Authorization: Bear
 
 
 class Doors:
-    """Middleware; the last one, so that all others have said who it is. Does nothing where there are no accounts."""
+    """Middleware that sets the viewer and checks access. It must be last, after the middlewares that identify the user.
+    Without accounts it does nothing."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -50,7 +51,8 @@ class Doors:
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, kwargs: dict[str, Any]
     ) -> HttpResponse | None:
-        """Lets somebody in (None) or says why not. Raises Http404, PermissionDenied with a sentence."""
+        """Return None to allow the request, or a response that refuses it. Raises Http404, or PermissionDenied with a
+        sentence."""
         if not settings.ACCOUNTS:
             return None
         assert request.resolver_match is not None
@@ -63,32 +65,32 @@ class Doors:
 
 
 def viewer_of(request: HttpRequest) -> Viewer:
-    """Who comes: by a token at the API, else by the session. Raises tokens.Refused."""
+    """Return the viewer: by the token of an API request, otherwise by the session. Raises tokens.Refused."""
     if request.path.startswith(API) and (shown := request.headers.get("Authorization")):
         return tokens.viewer_of(shown, address_of(request))
     return access.viewer_of(request.user, share_links.of(request.session))
 
 
 def doing(request: HttpRequest, route: str, rule: Rule, kwargs: dict[str, Any]) -> tuple[str, str]:
-    """What is about to be done, and to what, while that is still there."""
+    """Return the action and its object for the audit log, while the object still exists."""
     did = "delete" if request.method == "DELETE" and rule.write == OWN else rule.does
     found = (model.objects.filter(pk=pk).first() for model, pk in things_of(route, kwargs))
     return did, ", ".join(named(thing) for thing in found if thing) or request.path.removeprefix("/account/")
 
 
 def write_down(request: HttpRequest, who: Viewer, answer: HttpResponse) -> None:
-    """What was done goes into the audit log; signing in and out does so itself."""
+    """Write a successful change to the audit log. Sign-ins and sign-outs are logged elsewhere (sessions.py)."""
     did, what = getattr(request, "doing", ("", ""))
     if did and answer.status_code < 400 and who.user_id is not None:
-        user = User.objects.filter(pk=who.user_id).first()  # unless it has just deleted itself
+        user = User.objects.filter(pk=who.user_id).first()  # None if the user has just deleted the account
         audit.note(user, did, what, address_of(request))
 
 
 def asked(request: HttpRequest, who: Viewer, route: str, rule: Rule, kwargs: dict[str, Any]) -> HttpResponse | None:
-    """As `Doors.process_view`."""
+    """Check access. Return a value and raise as `Doors.process_view` does."""
     level = rule.read if request.method in READING else rule.write
     if level == CLOSED:
-        level = rule.read  # the view says that it cannot be written to
+        level = rule.read  # the view itself refuses the method
     if level == CLOSED:
         return nothing(request, "Nothing exists at this address.")
     if level == OPEN:
@@ -103,7 +105,8 @@ def asked(request: HttpRequest, who: Viewer, route: str, rule: Rule, kwargs: dic
 
 
 def held(request: HttpRequest, who: Viewer, level: str, things: list[tuple[type[Any], int]]) -> HttpResponse | None:
-    """Whether they may do that with all of these things; with none of them nobody may."""
+    """Check whether the viewer has this level of access to all of these objects. Without any object, access is
+    refused."""
     if not things:
         return nothing(request, "Nothing exists at this address.")
     for model, pk in things:
@@ -117,7 +120,7 @@ def held(request: HttpRequest, who: Viewer, level: str, things: list[tuple[type[
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """To the page where one signs in, and back from there; programs get 401."""
+    """Redirect to the sign-in page with a return URL. API clients get status 401."""
     if request.path.startswith(API):
         return JsonResponse({"error": NOBODY}, status=401, headers={"WWW-Authenticate": "Bearer"})
     there = reverse("account_login")
@@ -128,14 +131,14 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def nothing(request: HttpRequest, said: str) -> HttpResponse:
-    """As of what does not exist. Raises Http404 for pages."""
+    """Return status 404 for the API. Raises Http404 for pages."""
     if request.path.startswith(API):
         return JsonResponse({"error": said}, status=404)
     raise Http404(said)
 
 
 def refused(request: HttpRequest, said: str) -> HttpResponse:
-    """Why not. Raises PermissionDenied for pages."""
+    """Return status 403 with the reason for the API. Raises PermissionDenied for pages."""
     if request.path.startswith(API):
         return JsonResponse({"error": said}, status=403)
     raise PermissionDenied(said)

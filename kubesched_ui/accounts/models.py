@@ -1,4 +1,4 @@
-"""What is stored of accounts beside Django's users: groups, shares, tokens, invitations, what people did."""
+"""Models of accounts in addition to Django's users: groups, shares, tokens, invitations and the audit log."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ DIGEST = 64  # hexadecimal digits of SHA-256
 
 
 def current() -> Q:
-    """Not over yet."""
+    """Return a condition: not expired."""
     return Q(expires_at=None) | Q(expires_at__gt=timezone.now())
 
 
 class Group(models.Model):
-    """People who see what is shared with them all. Who made it manages it."""
+    """A group of users with whom objects are shared. The user who created it manages it."""
 
-    MOST = 1000  # people
+    MOST = 1000  # members
 
     name = models.CharField(max_length=MAX_NAME)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="own_groups")
@@ -40,20 +40,21 @@ class Group(models.Model):
 
 
 class ShareQuerySet(models.QuerySet["Share"]):
-    """The shares there are."""
+    """Shares."""
 
     def live(self) -> ShareQuerySet:
-        """Those that are not over."""
+        """Return the shares that have not expired."""
         return self.filter(current())
 
 
 class Share(models.Model):
-    """A scenario or a run that others see: who holds a link, or the members of a group. Revoking deletes it.
+    """Access of others to a scenario or a run: for holders of a link, or for the members of a group. Revoking deletes
+    it.
 
-    Of a scenario it shows the scenario and its owner's runs of it; of a run that run.
+    A share of a scenario shows the scenario and its owner's runs of it. A share of a run shows that run.
     """
 
-    MOST = 100  # of one thing
+    MOST = 100  # per object
 
     scenario = models.ForeignKey(Scenario, null=True, blank=True, on_delete=models.CASCADE, related_name="shares")
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="shares")
@@ -82,21 +83,21 @@ class Share(models.Model):
 
     @property
     def thing(self) -> Scenario | Run:
-        """What is shared."""
+        """Return the shared object."""
         found = self.scenario or self.run
         assert found is not None
         return found
 
     @property
     def over(self) -> bool:
-        """Whether it has expired."""
+        """Return whether the share has expired."""
         return is_over(self.expires_at)
 
 
 class Token(models.Model):
-    """What a program shows at the API in the place of a person. Shown once; revoking deletes it."""
+    """A token with which a program uses the API for a user. It is shown once. Revoking deletes it."""
 
-    MOST = 50  # of a person
+    MOST = 50  # per user
 
     class Scope(models.TextChoices):
         READ = "read"
@@ -115,12 +116,12 @@ class Token(models.Model):
 
     @property
     def over(self) -> bool:
-        """Whether it has expired."""
+        """Return whether the token has expired."""
         return is_over(self.expires_at)
 
 
 class Invitation(models.Model):
-    """A link that works once: to make an account, an administrator's at the first start, or to join a group."""
+    """A link that works once: to create an account, to become the first administrator, or to join a group."""
 
     class Kind(models.TextChoices):
         FIRST = "first"
@@ -144,7 +145,7 @@ class Invitation(models.Model):
 
 
 class SignedIn(models.Model):
-    """A session in which somebody is signed in."""
+    """A session of a signed-in user."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="signed_in")
     key = models.CharField(max_length=40, unique=True, editable=False)
@@ -157,7 +158,7 @@ class SignedIn(models.Model):
 
 
 class Entry(models.Model):
-    """Something that somebody did. Names are kept as they were: what they name may be gone."""
+    """An entry of the audit log. It stores names as text because the objects may be deleted."""
 
     at = models.DateTimeField(default=timezone.now, db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="entries")
@@ -171,12 +172,12 @@ class Entry(models.Model):
 
 
 def is_over(until: datetime | None) -> bool:
-    """Whether a moment has passed; None never comes."""
+    """Return whether a time has passed. None never passes."""
     return until is not None and until <= timezone.now()
 
 
 def named(thing: Any) -> str:
-    """`Run 7 “name”`: as it is called where people are told of it."""
+    """Return how messages name an object: `Run 7 “name”`."""
     name = getattr(thing, "name", "")
     kind = type(thing).__name__ if type(thing).__name__ != "Upgrade" else "Upgrade preview"
     return f"{kind} {thing.pk}" + (f" “{name}”" if name else "")

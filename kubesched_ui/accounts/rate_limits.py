@@ -1,4 +1,4 @@
-"""How often something may be tried, by all processes together: counted in the cache that they share."""
+"""Rate limits across all processes, counted in the shared cache."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from django.core.cache import cache
 
 @dataclass(frozen=True)
 class Limit:
-    """`most` tries of `seconds`; by whom or for what is said with each."""
+    """At most `most` attempts in `seconds` for each caller or object."""
 
     name: str
     most: int
     seconds: int
 
     def key(self, whose: str) -> str:
-        """Where it is counted."""
+        """Return the cache key of the counter."""
         return f"limit:{self.name}:{sha256(whose.encode('utf-8', 'replace')).hexdigest()}"
 
     def reached(self, whose: str) -> bool:
-        """Whether there were so many that no further one is looked at."""
+        """Return whether the limit is reached, so that further attempts are rejected."""
         return cache.get(self.key(whose), 0) >= self.most
 
     def count(self, whose: str) -> None:
-        """One more."""
+        """Count one attempt."""
         key = self.key(whose)
         if not cache.add(key, 1, self.seconds):
             try:
                 cache.incr(key)
-            except ValueError:  # it went by its time just now
+            except ValueError:  # the counter has just expired
                 cache.set(key, 1, self.seconds)

@@ -1,4 +1,4 @@
-"""The sessions in which somebody is signed in, so that all can be ended; and what of signing in the audit log has."""
+"""Sessions of signed-in users, so that all of a user's sessions can be ended. Also writes sign-ins to the audit log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubesched_ui.accounts.models import SignedIn
 
 
 def note(request: HttpRequest, user: User) -> None:
-    """Writes down that this session is theirs."""
+    """Record that the session of this request belongs to this user."""
     if key := request.session.session_key:
         agent = request.headers.get("User-Agent", "")[:200]
         values = {"user": user, "address": address_of(request), "agent": agent, "at": timezone.now()}
@@ -25,7 +25,7 @@ def note(request: HttpRequest, user: User) -> None:
 
 
 def sessions(user: User) -> list[SignedIn]:
-    """Those that there still are, the newest first. What is over is forgotten."""
+    """Return the active sessions of a user, newest first. Delete the records of ended sessions."""
     known = list(SignedIn.objects.filter(user=user))
     live = set(
         Session.objects.filter(pk__in=[one.key for one in known], expire_date__gt=timezone.now()).values_list(
@@ -37,7 +37,7 @@ def sessions(user: User) -> list[SignedIn]:
 
 
 def end_all(user: User) -> int:
-    """Signs them out everywhere; how many sessions that were."""
+    """Sign the user out everywhere. Return the number of sessions ended."""
     keys = list(SignedIn.objects.filter(user=user).values_list("key", flat=True))
     Session.objects.filter(pk__in=keys).delete()
     SignedIn.objects.filter(user=user).delete()

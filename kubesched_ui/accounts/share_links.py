@@ -1,4 +1,4 @@
-"""Links to what is shared: what was opened lives in the session, so that all addresses of the thing work as usual."""
+"""Links to shared objects. The session stores the opened links, so that all URLs of the object work as usual."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.models import Run, Scenario
 from scheduler_core.errors import InputError
 
-KEY = "links"  # in the session
-MOST = 50  # that a session remembers, the latest
+KEY = "links"  # session key
+MOST = 50  # maximum number of links in a session; the latest are kept
 
 
 def of(session: Any) -> tuple[int, ...]:
-    """Numbers of the shares whose links were opened in this session. Whether they hold is asked with each look."""
+    """Return the IDs of the shares whose links were opened in this session. Every query checks whether they are still
+    valid."""
     return tuple(session.get(KEY, ()))
 
 
 def open_link(session: Any, secret: str) -> Share | None:
-    """Remembers the share of a link; None for a link of nothing, one that was revoked, one that is over."""
+    """Add the share of a link to the session and return it; None if the link is unknown, revoked or expired."""
     share = Share.objects.live().filter(digest=token_hash.digest(secret)).first()
     if share is None:
         return None
@@ -33,12 +34,12 @@ def open_link(session: Any, secret: str) -> Share | None:
 
 
 def remember(session: Any, number: int) -> None:
-    """From now on the session sees what the share of that number shows."""
+    """Give the session access to the share with this ID."""
     session[KEY] = [*(pk for pk in of(session) if pk != number), number][-MOST:]
 
 
 def share_by_link(thing: Scenario | Run, by: User, note: str = "", until: datetime | None = None) -> tuple[Share, str]:
-    """A new share and the secret of its link, which is nowhere else. Raises InputError."""
+    """Return a new share and the secret of its link, which is not stored. Raises InputError."""
     _check_room(thing)
     secret = token_hash.new()
     share = Share.objects.create(**_of(thing), owner=by, digest=token_hash.digest(secret), note=note, expires_at=until)
@@ -46,7 +47,7 @@ def share_by_link(thing: Scenario | Run, by: User, note: str = "", until: dateti
 
 
 def share_with(thing: Scenario | Run, by: User, group: Group, until: datetime | None = None) -> Share:
-    """The group sees it from now on. Raises InputError for a group that one is not in."""
+    """Share an object with a group and return the share. Raises InputError if the user is not a member of the group."""
     if not group.members.filter(pk=by.pk).exists():
         raise InputError("Share", "group", "must be one of your groups")
     _check_room(thing)

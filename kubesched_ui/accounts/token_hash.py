@@ -1,18 +1,18 @@
-"""What is told once and stored as its hash: links, invitations, tokens."""
+"""Secrets that are shown once and stored as hashes: links, invitations and tokens."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 
-PREFIX = "ks_"  # of tokens, by which programs that look for leaked secrets know them
+PREFIX = "ks_"  # prefix of tokens, by which scanners for leaked secrets recognize them
 
 
 def new(prefix: str = "") -> str:
-    """256 random bits as text that an address may hold."""
+    """Return 256 random bits as URL-safe text."""
     return prefix + secrets.token_urlsafe(32)
 
 
 def digest(secret: str) -> str:
-    """What is stored of it. No salt and no slow hash: nobody guesses 256 bits, and it is looked up by this."""
+    """Return the hash that is stored for lookups. A random secret of 256 bits needs neither a salt nor a slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""API tokens: made, shown once, looked up by their hash. Wrong ones may be tried a few times a minute only."""
+"""API tokens. A token is shown once and stored as a hash. The number of invalid attempts per minute is limited."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kubesched_ui.accounts.models import Token, current
 from scheduler_core.errors import InputError
 
 TRIES = rate_limits.Limit("token", 20, 60)
-USED_EVERY = timedelta(minutes=1)  # so often it is written down at most that a token was used
+USED_EVERY = timedelta(minutes=1)  # minimum interval between two updates of `used_at`
 
 
 class Refused(Exception):
-    """Why a token is not taken, a sentence. `status`: of the answer."""
+    """Raised with a sentence that explains why a token is rejected. `status`: the HTTP status of the response."""
 
     def __init__(self, said: str, status: int = 401) -> None:
         super().__init__(said)
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 def make(user: User, name: str, scope: str = Token.Scope.READ, until: datetime | None = None) -> tuple[Token, str]:
-    """A new token and its secret, which is nowhere else. Raises InputError."""
+    """Return a new token and its secret, which is not stored. Raises InputError."""
     if not name:
         raise InputError("Token", "name", "is required")
     if scope not in Token.Scope.values:
@@ -37,7 +37,7 @@ def make(user: User, name: str, scope: str = Token.Scope.READ, until: datetime |
 
 
 def viewer_of(header: str, address: str) -> Viewer:
-    """Who an Authorization header stands for. Raises Refused."""
+    """Return the viewer for an Authorization header. Raises Refused."""
     kind, _, secret = header.partition(" ")
     if kind.lower() != "bearer":
         raise Refused("The Authorization header must be: Bearer TOKEN.")
@@ -52,7 +52,7 @@ def viewer_of(header: str, address: str) -> Viewer:
 
 
 def note_use(token: Token, address: str) -> None:
-    """When it was last used, to the minute; the first time is for the audit log, too."""
+    """Record the time of the last use, to the minute. The first use also goes to the audit log."""
     now = timezone.now()
     if token.used_at is None:
         audit.note(token.user, "token used first", token.name, address)

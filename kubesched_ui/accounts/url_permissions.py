@@ -1,6 +1,6 @@
-"""A rule for every address there is: who may read it, who may write, and what the writing is called in the audit log.
+"""A rule for every URL: who may read, who may write, and the name of the write in the audit log.
 
-doors.py holds them; an address without one is nobody's, and a test finds it.
+middleware.py enforces the rules. A URL without a rule is denied to everyone, and a test reports it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from typing import Any
 from kubesched_ui.accounts.access import OWN, SEE, START
 from kubesched_ui.models import Run, Scenario, Upgrade
 
-# Who may come in at all. SEE, START and OWN ask for the things that the address names.
+# Levels of access. SEE, START and OWN apply to the objects that the URL names.
 OPEN, VISITORS, PEOPLE, ADMINS, CLOSED = "open", "visitors", "people", "admins", "closed"
-# What changes nothing, though something is sent to it: the audit log says nothing of it.
+# For requests with a body that change nothing; the audit log omits them.
 ASKS = "ask"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`read`: for GET and HEAD; `write`: for all else. OPEN: anybody; VISITORS: who is signed in or holds a link;
-    PEOPLE: who is signed in; ADMINS; CLOSED: nobody, there is nothing at the address."""
+    """`read` applies to GET and HEAD, `write` to all other methods.
+
+    OPEN: everyone. VISITORS: users, and holders of a link. PEOPLE: signed-in users. ADMINS: administrators. CLOSED: the
+    URL does not exist.
+    """
 
     read: str
     write: str = CLOSED
@@ -65,17 +68,17 @@ PAGES = {
     f"{RUN}groups/<str:namespace>/<str:name>/": SHOWS,
     f"{RUN}cycles/<int:number>/": SHOWS,
     f"{RUN}nodes/<str:name>/": SHOWS,
-    # Lessons are nobody's: what is done in them is kept in the browser.
+    # Lessons have no owner; the browser stores the progress.
     "learn/": Rule(OPEN),
     "learn/<slug:name>/": Rule(OPEN, OPEN),
     "learn/<slug:name>/<int:step>/": Rule(OPEN, OPEN),
     "learn/<slug:name>/<int:step>/open/": Rule(PEOPLE, PEOPLE, "open lesson"),
-    # A room's right is its key, or its code and what joining gave.
+    # Access to a live class needs its key, or its code and the cookie that joining sets.
     "learn/<slug:name>/<int:step>/room/": Rule(PEOPLE, PEOPLE, "open room"),
     **{f"rooms/<str:key>/{part}": Rule(OPEN, OPEN) for part in ("", "move/", "results/", "answers.csv")},
-    "rooms/made/<str:token>/": Rule(OPEN),  # a process of ours asks another, by what it signed
+    "rooms/made/<str:token>/": Rule(OPEN),  # called by another process of this server with a signed token
     **{f"join/{part}": Rule(OPEN, OPEN) for part in ("", "<str:code>/", "<str:code>/part/", "<str:code>/answer/")},
-    # What is being composed is stored nowhere until it is run or saved.
+    # The editor stores nothing until its text is run or saved.
     "compose/": Rule(PEOPLE, PEOPLE, ASKS),
     "compose/read/": Rule(CLOSED, PEOPLE, ASKS),
     "compose/change/": Rule(CLOSED, PEOPLE, ASKS),
@@ -111,7 +114,7 @@ API = {
     **{f"{RUNS}{PODS}{part}": SHOWS for part in ("", "/history", "/provenance", "/remedies", "/claims", "/trials")},
     f"{RUNS}/groups/<namespace>/<name>": SHOWS,
     f"{RUNS}/cycles/<int:number>": SHOWS,
-    # The runs are named in the query, where `find` asks for each.
+    # The runs are in the query; `find` checks access to each.
     "api/compare": Rule(VISITORS),
     "api/compare/partners": Rule(VISITORS),
     "api/compare/cause": Rule(VISITORS),
@@ -134,7 +137,7 @@ ACCOUNT = {
     "account/invitations/make/": Rule(ADMINS, ADMINS, "invite"),
     "account/invitations/<int:number>/revoke/": Rule(ADMINS, ADMINS, "take back invitation"),
     "account/invitation/<str:token>/": Rule(OPEN, OPEN),
-    # A group's pages look for it among those of who asks (views/user_groups.py).
+    # Group pages look up the group among those of the user (views/user_groups.py).
     "account/groups/": Rule(PEOPLE, PEOPLE, "make group"),
     "account/groups/<int:number>/": Rule(PEOPLE),
     "account/groups/<int:number>/add/": Rule(PEOPLE, PEOPLE, "add to group"),
@@ -151,20 +154,20 @@ ADMIN = "admin/"
 RULES: dict[str, Rule] = PAGES | API | ACCOUNT
 NOTHING = Rule(CLOSED)
 
-# What an address names by which part of it.
+# Model of each URL parameter.
 NAMED: dict[str, type[Any]] = {"run_id": Run, "scenario_id": Scenario, "a": Run, "b": Run}
 NUMBERED = {"upgrades/<int:number>/": Upgrade, "api/upgrades/<int:number>": Upgrade}
 
 
 def rule_of(route: str) -> Rule:
-    """The rule of an address, by Django's route of it; that of nothing where there is none."""
+    """Return the rule for a Django route; the rule NOTHING if there is none."""
     if route.startswith(ADMIN):
         return Rule(ADMINS, ADMINS, "administer")
     return RULES.get(route, NOTHING)
 
 
 def things_of(route: str, kwargs: dict[str, Any]) -> list[tuple[type[Any], int]]:
-    """(model, number) of each thing that an address names and that somebody owns."""
+    """Return (model, ID) of each owned object that the URL names."""
     found = [(model, int(kwargs[name])) for name, model in NAMED.items() if name in kwargs]
     found += [(model, int(kwargs["number"])) for start, model in NUMBERED.items() if route.startswith(start)]
     return found

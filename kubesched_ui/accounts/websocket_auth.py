@@ -1,4 +1,4 @@
-"""Websockets: whose they are, by the session or the token that they were opened with, asked anew each time."""
+"""Authentication of websockets by their session or token, repeated at each check."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
 class Doors:
-    """Reads the cookies of a websocket. Who may see what it is about is asked where it is answered
-    (websockets/permissions.py): before anything is sent, and every second from then on."""
+    """Reads the cookies of a websocket. websockets/permissions.py checks access to the run: before the first message
+    and then every second."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -34,7 +34,7 @@ class Doors:
 
 
 def may_watch(run_id: int, scopes: Sequence[dict[str, Any]]) -> list[bool]:
-    """For each websocket whether who opened it may see the run now: still signed in, nothing revoked, nothing over."""
+    """Return for each websocket whether its viewer may see the run now: still signed in, nothing revoked or expired."""
     if not settings.ACCOUNTS:
         return [True] * len(scopes)
     found = viewers_of(scopes)
@@ -43,7 +43,7 @@ def may_watch(run_id: int, scopes: Sequence[dict[str, Any]]) -> list[bool]:
 
 
 def viewers_of(scopes: Sequence[dict[str, Any]]) -> list[Viewer]:
-    """Who opened each of them, as that is now. All sessions are read at once, and all users."""
+    """Return the current viewer of each websocket. All sessions are read with one query, as are all users."""
     keys = [scope.get("cookies", {}).get(settings.SESSION_COOKIE_NAME, "") for scope in scopes]
     stored = Session.objects.filter(pk__in={key for key in keys if key}, expire_date__gt=timezone.now())
     sessions = {row.pk: SessionStore().decode(row.session_data) for row in stored}
@@ -53,7 +53,7 @@ def viewers_of(scopes: Sequence[dict[str, Any]]) -> list[Viewer]:
 
 
 def of_session(session: dict[str, Any], users: dict[int, User]) -> Viewer:
-    """Who is signed in there, unless the password was changed since; and what was opened."""
+    """Return the viewer of a session: its user, unless the password has changed since, and the opened links."""
     user = users.get(int(session.get(SESSION_KEY, 0)))
     opened = share_links.of(session)
     if user is None or not constant_time_compare(session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()):
@@ -62,7 +62,8 @@ def of_session(session: dict[str, Any], users: dict[int, User]) -> Viewer:
 
 
 def by_token(scope: dict[str, Any]) -> Viewer | None:
-    """Who an Authorization header stands for: nobody, if for none; None where there is no header."""
+    """Return the viewer for an Authorization header: an anonymous one if the token is invalid, None if there is no
+    header."""
     shown = dict(scope["headers"]).get(b"authorization")
     if shown is None:
         return None
