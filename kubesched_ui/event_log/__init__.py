@@ -1,1 +1,1 @@
-"""What happens becomes events and rows; the socket that sends them on."""
+"""The event log of runs: conversion of cycles and records to events and rows, storage and reading."""

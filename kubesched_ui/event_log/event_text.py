@@ -1,4 +1,4 @@
-"""What happened, for people: a recorded event of a run in time as a sentence with pods and nodes in it."""
+"""Texts of events: a recorded event of a run in virtual time as a sentence with pods and nodes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from kubesched_ui.event_log.events import Event
 
 Part = str | dict[str, str]
-"""Plain text, {"pod": "ns/name"} or {"node": name}: what a page may turn into a link."""
+"""Plain text, {"pod": "ns/name"} or {"node": name}; a page can turn the latter into links."""
 
 
 def sentence(event: Event) -> str:
-    """What happened."""
+    """Return an event as plain text."""
     return "".join(part if isinstance(part, str) else next(iter(part.values())) for part in parts(event))
 
 
 def parts(event: Event) -> list[Part]:
-    """What happened, without empty parts."""
+    """Return an event as non-empty parts of text."""
     return [part for part in _parts(event) if part]
 
 
@@ -80,7 +80,7 @@ def _parts(event: Event) -> list[Part]:
 
 
 def _changed(data: Mapping[str, Any]) -> str:
-    """What an update changed; "" for what was recorded without it."""
+    """Return the changes of an update; "" if they were not recorded."""
     changes = ", ".join(change["text"] for change in data.get("what", ()))
     return f": {changes}" if changes else ""
 

@@ -1,7 +1,7 @@
-"""A scheduling cycle as events, in the order of the framework. Pure functions; the format is docs/websocket.md.
+"""A scheduling cycle as events, in the order of the framework. Pure functions; docs/websocket.md describes the format.
 
-Compact: what is said of thousands of nodes is said once per reason with ranges of rows, scores only of the best nodes.
-The rest is in the trace, which the API serves.
+Events are compact: a result for thousands of nodes appears once per reason with ranges of rows, and scores are included
+only for the best nodes. The trace, which the API serves, has the rest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BINDING = (*CYCLE, "prebind", "bind")
 
 
 def event(type_: str, t: float, pod: str = "", attempt: int = 0, data: dict[str, Any] | None = None) -> Event:
-    """An event that has no number yet. `t`: seconds on the run's virtual clock."""
+    """Return an event without a number. `t`: seconds on the run's virtual clock."""
     return {"t": t, "type": type_, "pod": pod, "attempt": attempt, "data": data or {}}
 
 
@@ -35,12 +35,12 @@ def cycle_events(
     outcome: Mapping[str, Any] | None = None,
     evicted: Mapping[str, str] | None = None,
 ) -> list[Event]:
-    """All events of a cycle; `nodes` are the run's nodes in row order.
+    """Return all events of a cycle; `nodes` are the run's nodes in row order.
 
-    `evicted`: the pods evicted for it, and their nodes; None for those that its trace names.
+    `evicted`: pods evicted for it, with their nodes; None for those in its trace.
 
-    `outcome`: of a run in time, what the cycle came to (`attempt` in docs/virtual-time.md). What follows the cycle,
-    evictions and the binding, has records of its own there and is left out here.
+    `outcome`: in virtual time, the result of the cycle (`attempt` in docs/virtual-time.md). What follows the cycle,
+    evictions and the binding, has separate records there and is left out here.
     """
     found: list[Event] = []
     t = round(trace.time, 6)
@@ -73,11 +73,11 @@ def cycle_events(
 
 
 def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[str]) -> None:
-    """From PreScore on, as far as it went. `points`: of BINDING, those that belong to what is told."""
+    """Add the events from PreScore on, as far as the cycle went. `points`: the points of BINDING to include."""
     node = trace.node
     rows = trace.feasible_rows()
     row = trace.selected_row if trace.selected_row >= 0 else nodes.index(node)
-    if trace.scores and (trace.feasible is None or row in rows):  # else it was placed there whatever is scored
+    if trace.scores and (trace.feasible is None or row in rows):  # otherwise a change placed it, ignoring scores
         total = trace.total()
         chosen = row if trace.feasible is None else int(np.searchsorted(rows, row))
         best = ranking(total, chosen)
@@ -100,7 +100,8 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[
 
 
 def group_event(told: Mapping[str, Any], t: float) -> Event:
-    """What a group's cycle came to, after those of its members. `told`: as the core's groups.told has it."""
+    """Return the result of a group's cycle, which follows those of its members. `told`: as in the core's
+    groups.told."""
     members = told["members"]
     return event(
         "group.finished",
@@ -119,7 +120,7 @@ def group_event(told: Mapping[str, Any], t: float) -> Event:
 
 
 def filtering(trace: CycleTrace) -> dict[str, Any]:
-    """The decisive refusals, each with its nodes, most nodes first."""
+    """Return the decisive rejections with their nodes, most nodes first."""
     grouped: dict[Status, list[Rows]] = {}
     for said, rows in trace.decisive_statuses():
         grouped.setdefault(said, []).append(rows)
@@ -140,7 +141,7 @@ def filtering(trace: CycleTrace) -> dict[str, Any]:
 
 
 def preempting(trace: CycleTrace) -> dict[str, Any]:
-    """What PostFilter came to."""
+    """Return the result of PostFilter."""
     found = trace.postfilter
     assert found is not None
     return {
@@ -152,7 +153,7 @@ def preempting(trace: CycleTrace) -> dict[str, Any]:
 
 
 def scoring(trace: CycleTrace, nodes: Sequence[str], rows: Rows, total: Int64, best: Rows) -> dict[str, Any]:
-    """Weights, and the best nodes with every plugin's raw and normalised score."""
+    """Return the weights, and the best nodes with the raw and normalised score of every plugin."""
     columns = {plugin: (s.raw[best].tolist(), s.normalized[best].tolist()) for plugin, s in trace.scores.items()}
     top = [
         {
@@ -167,23 +168,23 @@ def scoring(trace: CycleTrace, nodes: Sequence[str], rows: Rows, total: Int64, b
 
 
 def selecting(nodes: Sequence[str], rows: Rows, total: Int64, best: Rows) -> dict[str, Any]:
-    """How far ahead of the next best node the pick was."""
+    """Return the chosen node's score and its lead over the next best node."""
     score, second = total[best[:2]].tolist()
     ties = int(np.count_nonzero(total == score))
     return {"score": score, "ties": ties, "runner_up": nodes[int(rows[best[1]])], "margin": score - second}
 
 
 def ranking(total: Int64, chosen: int) -> Rows:
-    """Positions of the TOP highest totals: the chosen one, then highest first, among equals in the nodes' order."""
+    """Return positions of the TOP highest totals: the chosen node, then by descending total, then in node order."""
     count = len(total)
-    key = total * count - np.arange(count)  # no two are equal
+    key = total * count - np.arange(count)  # makes all keys distinct
     key[chosen] = np.iinfo(np.int64).max
     best = np.argpartition(key, count - TOP)[count - TOP :] if count > TOP else np.arange(count)
     return best[np.argsort(-key[best])]
 
 
 def ranges(rows: Rows) -> list[list[int]]:
-    """Ascending rows as [first, last] pairs, at most the first MAX_RANGES of them."""
+    """Return ascending rows as [first, last] pairs, at most the first MAX_RANGES."""
     breaks = np.flatnonzero(np.diff(rows) != 1)[:MAX_RANGES]
     starts = np.concatenate((rows[:1], rows[breaks + 1]))[:MAX_RANGES]
     ends = np.concatenate((rows[breaks], rows[-1:]))[:MAX_RANGES]
@@ -192,5 +193,5 @@ def ranges(rows: Rows) -> list[list[int]]:
 
 
 def status(said: Status | None) -> dict[str, Any] | None:
-    """A status as events carry it."""
+    """Return a status in the format of events."""
     return None if said is None else {"plugin": said.plugin, "code": said.code, "reasons": list(said.reasons)}

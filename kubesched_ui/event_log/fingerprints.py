@@ -1,4 +1,4 @@
-"""The cycles of a stored run, read one after the other; and what they decided in a few bytes each."""
+"""Iteration over the cycles of a stored run, and their fingerprints."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fingerprint import fingerprint, of_names
 
-AT_ONCE = 50  # cycles in memory
+AT_ONCE = 50  # cycles loaded at once
 
 
 def traces(run: Run) -> Iterator[tuple[int, CycleTrace, list[str]]]:
-    """(number, the cycle, its nodes in the order of its rows); cycles with the same nodes have the same list."""
+    """Yield (number, cycle, nodes in row order). Cycles with the same nodes share one list."""
     version, names, after = 0, run.nodes_at(0), 0
     stored = Cycle.objects.filter(run=run).order_by("number").values_list("number", "trace", "nodes_version")
-    while chunk := list(stored.filter(number__gt=after)[:AT_ONCE]):  # no cursor is kept open between chunks
+    while chunk := list(stored.filter(number__gt=after)[:AT_ONCE]):  # no cursor stays open between chunks
         after = chunk[-1][0]
         for number, data, listed in chunk:
             if listed != version:
@@ -24,14 +24,14 @@ def traces(run: Run) -> Iterator[tuple[int, CycleTrace, list[str]]]:
 
 
 class Fingerprints:
-    """Those of cycles of one run, one after the other."""
+    """Computes fingerprints of successive cycles of one run."""
 
     def __init__(self) -> None:
         self._names: list[str] | None = None
         self._known = b""
 
     def of(self, trace: CycleTrace, names: list[str]) -> bytes:
-        """As the core's `fingerprint`. `names`: the cycle's nodes."""
+        """Return the core's `fingerprint`. `names`: the cycle's nodes."""
         if names is not self._names:
             self._names, self._known = names, of_names(names)
         return fingerprint(trace, self._known)

@@ -1,4 +1,4 @@
-"""What a fork takes over from its parent: rows are copied as they are, nothing of them is computed again."""
+"""Copies the shared beginning from a parent run to its fork, row by row, without computing it again."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ CYCLE, EVENTS = CycleRow._fields, ("first_seq", "last_seq", "pod", "data")
 
 
 def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str]) -> None:
-    """Gives a fork in one pass all that its parent has from before the fork's cycle. `blocks`: the beginning of its
-    recording. `rest`: the pods to be tried. Raises LostClaim."""
+    """Copy everything before the fork's cycle from the parent to a fork in a single pass.
+
+    `blocks`: the beginning of its recording. `rest`: the pods still to try. Raises LostClaim.
+    """
     number = run.fork_at or 1
     before = Cycle.objects.filter(run=parent, number__lt=number)
     tried = {f"{namespace}/{name}" for namespace, name in before.values_list("namespace", "name")}
@@ -52,7 +54,7 @@ def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str]) 
 
 
 def adopt_results(run: Run, parent: Run, tried: set[str]) -> None:
-    """The outcomes of these pods as they were then: who was evicted later was not yet."""
+    """Copy the results of these pods as they were then, without later evictions."""
     rows = PodResult.objects.filter(run=parent).order_by("position").values_list(*ResultRow._fields)
     kept = []
     for row in (ResultRow(*values) for values in rows.iterator(chunk_size=2000)):
@@ -64,7 +66,7 @@ def adopt_results(run: Run, parent: Run, tried: set[str]) -> None:
 
 
 def last_event(parent: Run, number: int) -> int:
-    """The number of the last event before a cycle of a run in one pass."""
+    """Return the number of the last event before a cycle of a single pass."""
     cycle = Cycle.objects.filter(run=parent, number=number).only("namespace", "name").first()
     blocks = EventBlock.objects.filter(run=parent).order_by("first_seq")
     if cycle is not None:
@@ -76,14 +78,16 @@ def last_event(parent: Run, number: int) -> int:
 
 
 def adopt_in_time(run: Run, parent_id: int, number: int, seq: int) -> None:
-    """Puts the parent's cycles before `number` and its events up to `seq` in the place of those that were made again.
-    Raises InputError if they are not the same."""
+    """Replace repeated cycles before `number` and events up to `seq` by the parent's.
+
+    Raises InputError if they differ.
+    """
     table = Cycle._meta.db_table
     with transaction.atomic():
         if not Run.objects.held(run).exists():
             raise LostClaim
         if not Run.objects.filter(pk=parent_id).exists():
-            return  # deleted meanwhile: what was made again stays
+            return  # deleted in the meantime: the repeated data stays
         check_same(run.pk, parent_id, seq)
         with connection.cursor() as cursor:
             theirs = f"FROM {table} p WHERE p.run_id = %s AND p.number = {table}.number"
@@ -102,7 +106,7 @@ def adopt_in_time(run: Run, parent_id: int, number: int, seq: int) -> None:
 
 
 def check_same(run_id: int, parent_id: int, seq: int) -> None:
-    """Raises InputError unless the event of that number is the same in both runs."""
+    """Raise InputError unless the event with this number is the same in both runs."""
     found = []
     for pk in (run_id, parent_id):
         block = EventBlock.objects.filter(run_id=pk, first_seq__lte=seq, last_seq__gte=seq).first()
@@ -116,7 +120,7 @@ def check_same(run_id: int, parent_id: int, seq: int) -> None:
 
 
 def copy(model: type[Model], columns: Sequence[str], run: Run, parent: Run, where: str, value: int) -> None:
-    """Copies rows of the parent to the run."""
+    """Copy rows of the parent to the run."""
     table, names = model._meta.db_table, ", ".join(columns)
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,7 +1,8 @@
-"""The event log of a run: written in batches by the worker that holds the run, read by anyone at their own pace.
+"""The event log of a run. The worker that holds the run writes it in batches; readers read it at their own pace.
 
-A run's events are numbered 1, 2, ... without gaps (`seq`). They are stored a block per cycle, in the same transaction
-as the cycle, the pod's outcome and the run's progress, so a reader sees all of a cycle or nothing of it.
+A run's events are numbered 1, 2, ... without gaps (`seq`). Each cycle's events are one block, stored in the same
+transaction as the cycle, the pod's result and the run's progress. A reader therefore sees all of a cycle or nothing of
+it.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ PROGRESS = [
     "cycles_done", "cycles_total", "placed", "unschedulable", "gated", "errors", "pods_per_s", "last_seq", "clock",
 ]  # fmt: skip
 BLOCK = ("run_id", "first_seq", "last_seq", "pod", "data")
-# Of another attempt's outcome these stay.
+# Columns that a later attempt's result does not replace.
 KEPT = {"recorded_message"}
 
 
 class LostClaim(Exception):
-    """The run belongs to another worker now, or is over: nothing more may be written."""
+    """Raised if another worker holds the run now, or if the run is over. Nothing more may be written."""
 
 
 class Cancelled(Exception):
-    """A person asked for the run to stop."""
+    """Raised if a user asked for the run to stop."""
 
 
 class OutOfTime(Exception):
-    """The run takes longer than it may."""
+    """Raised if the run exceeds its time limit."""
 
 
 @dataclass
@@ -68,10 +69,10 @@ class RunLog:
     names: list[str] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     node_lists: list[NodeList] = field(default_factory=list)
-    block: list[Event] = field(default_factory=list)  # of `block_pod`, of a run in time, not numbered yet
+    block: list[Event] = field(default_factory=list)  # in virtual time, events of `block_pod` without numbers
     block_pod: str = ""
-    deadline: float = math.inf  # of time.monotonic()
-    recorder: Recorder | None = None  # hears what is added before it is added here
+    deadline: float = math.inf  # by time.monotonic()
+    recorder: Recorder | None = None  # receives cycles and records before they are added here
     flushed_at: float = field(default_factory=time.monotonic)
     began_at: float = field(default_factory=time.monotonic)
     began_with: int = 0
@@ -80,7 +81,7 @@ class RunLog:
         self.began_with = self.run.cycles_done
 
     def add_events(self, events: list[Event], pod: str = "") -> None:
-        """Numbers `events` ({t, type, pod, attempt, data}) and appends them as one block."""
+        """Number `events` ({t, type, pod, attempt, data}) and append them as one block."""
         first = self.run.last_seq + 1
         numbered = [{"seq": seq, **event} for seq, event in enumerate(events, first)]
         self.run.last_seq += len(events)
@@ -95,16 +96,18 @@ class RunLog:
         victims: Iterable[str],
         group: Mapping[str, Any] | None = None,
     ) -> None:
-        """Appends a cycle with all that came of it; writes when the batch is full or old enough. `group`: of a member,
-        its group's cycle once that is over, {} before: a group is written as a whole or not at all."""
+        """Append a cycle with its results; flush if the batch is full or old enough.
+
+        `group`: for a group member, {} until the group's cycle is over, then that cycle. A group is written as a whole.
+        """
         run, key = self.run, f"{result.namespace}/{result.name}"
         if run.cycles_done == self.began_with:
             self.began_at = time.monotonic()
         self.cycles.append(cycle)
-        for pod, some in groupby(events, key=itemgetter("pod")):  # an evicted pod's event is its own
+        for pod, some in groupby(events, key=itemgetter("pod")):  # an evicted pod's event is stored with that pod
             self.add_events(list(some), pod)
         self.results[key] = result
-        self.evicted.pop(key, None)  # it is back in the queue: what counts is this cycle
+        self.evicted.pop(key, None)  # it is back in the queue, so this cycle's result counts
         self.evicted |= dict.fromkeys(victims, key)
         count = COUNTS[result.result]
         setattr(run, count, getattr(run, count) + 1)
@@ -117,7 +120,7 @@ class RunLog:
             self.flush()
 
     def add_group(self, told: Mapping[str, Any], t: float) -> None:
-        """Appends what became of a group, as the core's groups.told has it."""
+        """Append the result of a group, as in the core's groups.told."""
         namespace, _, name = told["name"].partition("/")
         members = told["members"]
         first, last, data = members[0]["cycle"], members[-1]["cycle"], pack(msgspec.json.encode(told))
@@ -125,14 +128,14 @@ class RunLog:
         self.add_events([group_event(told, t)])
 
     def add_nodes(self, version: int, names: list[str]) -> None:
-        """The list of nodes that cycles of this version index; it may be stored already."""
+        """Add the list of nodes to which cycles of this version refer, unless it is stored already."""
         if not self.run.node_lists.filter(version=version).exists():
             self.node_lists.append(NodeList(run=self.run, version=version, names=names))
 
     def add_entry(self, entry: Entry, cycles: int, counts: Mapping[str, int]) -> None:
-        """Appends what a record of a run in time came to; the events of a pod that follow each other are a block.
+        """Append the entry of a record in virtual time. Successive events of one pod form a block.
 
-        `cycles`: how many there were so far. `counts`: pods by their latest outcome, as the columns of Run are named.
+        `cycles`: number of cycles so far. `counts`: pods by their latest result, keyed by the columns of Run.
         """
         run = self.run
         if entry.events and entry.pod != self.block_pod:
@@ -156,22 +159,22 @@ class RunLog:
             self.flush()
 
     def add_moves(self, entry: Entry) -> None:
-        """Appends the moves between lanes and the marks of an entry."""
+        """Append the moves and marks of an entry."""
         self.moves += entry.moves
         self.names += entry.names
         self.marks += entry.marks
 
     def close_block(self) -> None:
-        """Numbers the events of the open block."""
+        """Number the events of the open block and append it."""
         if self.block:
             self.add_events(self.block, self.block_pod)
             self.block = []
 
     def flush(self, **changes: Any) -> None:
-        """Writes what was added, with the run's progress and `changes`, in one transaction; then notifies.
+        """Write all added data, the run's progress and `changes` in one transaction; then notify.
 
-        Raises LostClaim when another worker holds the run; after writing Cancelled when a person asked for it,
-        OutOfTime when it is over its deadline.
+        Raises LostClaim if another worker holds the run. After writing, raises Cancelled if a user asked for it, or
+        OutOfTime after the deadline.
         """
         run = self.run
         self.close_block()
@@ -180,7 +183,7 @@ class RunLog:
         values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": Now()} | changes
         recorded = self.recorder.drain() if self.recorder is not None else []
         with transaction.atomic():
-            # First, so that the row is locked: whoever else claims or cancels the run comes before or after this batch.
+            # This comes first to lock the row: others claim or cancel the run before or after this batch.
             if not Run.objects.held(run).update(**values):
                 raise LostClaim
             insert(EventBlock, BLOCK, self.blocks)
@@ -209,12 +212,12 @@ class RunLog:
             raise OutOfTime
 
     def clear(self) -> None:
-        """Lets go of what was added and is not written."""
+        """Discard added data that is not written."""
         self.blocks, self.cycles, self.groups, self.results, self.evicted = [], [], [], {}, {}
         self.moves, self.names, self.marks, self.node_lists, self.block = [], [], [], [], []
 
     def finish(self, state: str, error: str = "", **changes: Any) -> None:
-        """Writes `run.finished` and ends the run, with `changes` to its row."""
+        """Write `run.finished` and end the run, with `changes` to its row."""
         self.close_block()
         run = self.run
         counts = {name: getattr(run, name) for name in ("placed", "unschedulable", "gated", "errors")}
@@ -225,9 +228,9 @@ class RunLog:
 def insert(
     model: type[Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]], unique: Sequence[str] = ()
 ) -> None:
-    """Inserts rows as they are, replacing (but for KEPT) those with the same `unique` columns.
+    """Insert rows, replacing (except for KEPT) those with the same `unique` columns.
 
-    What `bulk_create` does, without making and reading an object per row: that took longer than the scheduling.
+    This is `bulk_create` without an object per row, which took longer than the scheduling.
     """
     sql = f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})"
     if unique:
@@ -240,10 +243,10 @@ def insert(
 def read_blocks(
     run_id: int, since: int, pod: str = "", limit: int = 100, types: Collection[str] = ()
 ) -> Iterator[tuple[int, bytes]]:
-    """Yields (last seq, JSON list of events) of at most `limit` blocks with events after `since`, in order.
+    """Yield (last seq, JSON list of events) of at most `limit` blocks with events after `since`, in order.
 
-    With `pod`, only that pod's events and those of the run itself; with `types`, only those (a list may be empty).
-    Reads in the order of an index and no further than what it yields: of a long run as fast as of a short one.
+    With `pod`, yield only events of that pod and of the run itself; with `types`, only these types (a list may be
+    empty). Rows are read in index order and only as far as needed, so the length of the run does not matter.
     """
     rows = EventBlock.objects.filter(run_id=run_id).values_list("first_seq", "last_seq", "data")
     found: Iterable[tuple[int, int, bytes | memoryview]]
@@ -253,7 +256,7 @@ def read_blocks(
         found = rows.filter(last_seq__gt=since).order_by("last_seq")[:limit]
     for first, last, data in found:
         text = unpack(data)
-        if first <= since:  # the reader stopped in the middle of this block
+        if first <= since:  # the reader stopped within this block
             text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["seq"] > since])
         if types:
             text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["type"] in types])
@@ -261,16 +264,16 @@ def read_blocks(
 
 
 def of_pods(rows: Any, since: int, pods: Collection[str], limit: int) -> list[tuple[int, int, bytes | memoryview]]:
-    """The first blocks of these pods ("": of the run itself) with events after `since`, each pod's by its own index."""
+    """Return the first blocks of these pods ("": of the run itself) with events after `since`, by one index per pod."""
     found = []
     for pod in pods:
         own = rows.filter(pod=pod).order_by("first_seq")
-        before = own.filter(first_seq__lte=since).order_by("-first_seq")[:1]  # `since` may be in its middle
+        before = own.filter(first_seq__lte=since).order_by("-first_seq")[:1]  # `since` may be within it
         found += [row for row in before if row[1] > since]
         found += own.filter(first_seq__gt=since)[:limit]
     return sorted(found, key=itemgetter(0))[:limit]
 
 
 def join(texts: list[bytes]) -> bytes:
-    """One JSON list of the events of several blocks, without decoding them."""
+    """Join the events of several blocks to one JSON list without decoding them."""
     return b"[" + b",".join(text[1:-1] for text in texts if len(text) > 2) + b"]"

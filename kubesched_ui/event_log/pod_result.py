@@ -1,4 +1,4 @@
-"""The row of a pod in a run's table, from the events of its last cycle."""
+"""The row of a pod in a run's table of pods, from the events of its last cycle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NONE: dict[str, Any] = {}
 
 
 def pod_result(events: list[Event], position: int, recorded_message: str, duration: float) -> ResultRow:
-    """The outcome. `position`: the pod's place in the run's order; `duration`: seconds the cycle took."""
+    """Return the result. `position`: the pod's index in the run's order; `duration`: seconds that the cycle took."""
     said: dict[str, dict[str, Any]] = {e["type"]: e["data"] for e in events}
     finished, select = said["cycle.finished"], said.get("select", NONE)
     namespace, _, name = events[0]["pod"].partition("/")
@@ -38,7 +38,7 @@ def pod_result(events: list[Event], position: int, recorded_message: str, durati
 
 
 def reasons(said: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """[{plugin, reason, nodes}]: what decided against nodes, or against the pod as a whole (nodes 0)."""
+    """Return [{plugin, reason, nodes}]: why nodes, or the pod as a whole (nodes 0), were rejected."""
     whole = [status for point in ("preenqueue", "prefilter") if (status := said.get(point, NONE).get("status"))]
     told = [(status, 0) for status in whole]
     told += [(refusal, refusal["count"]) for refusal in said.get("filter", NONE).get("refusals", [])]

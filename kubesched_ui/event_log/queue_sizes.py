@@ -1,6 +1,7 @@
-"""Lanes: where a pod of a run in time is, and its moves between them as they are stored, in columns.
+"""Queue positions of pods in virtual time: the part of the queue or state of each pod, and its moves, stored in
+columns.
 
-A pod has an index within its run, in the order in which pods come into a lane for the first time.
+A pod has an index within its run, in the order of the pods' first moves.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from kubesched_ui.fields import pack, unpack
 
 LANES = ("active", "backoff", "unschedulable", "gated", "waiting", "bound", "gone")
 LANE = {name: code for code, name in enumerate(LANES)}
-NOWHERE = 255  # the lane of a pod before its first
+NOWHERE = 255  # the `lane` of a pod before its first move
 
 
 class Move(NamedTuple):
-    """At second `t` the pod with this index came from the lane `left` into `lane`, as event `seq` says."""
+    """A move of the pod with this index from `left` to `lane` at second `t`, as recorded by event `seq`."""
 
     t: float
     pod: int
@@ -30,7 +31,7 @@ class Move(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Moves in the order in which they happened. `names`: "ns/name" of the pods that moved here for the first time."""
+    """Moves in order. `names`: "ns/name" of the pods with their first move here."""
 
     names: list[str]
     t: npt.NDArray[np.float64]
@@ -41,7 +42,7 @@ class Columns(NamedTuple):
 
 
 class _Stored(msgspec.Struct, array_like=True):
-    """Little-endian columns; a moment is written once, with the number of its moves; `seq` as differences."""
+    """Little-endian columns. Each time is stored once with its number of moves; `seq` is stored as differences."""
 
     names: list[str]
     moments: bytes
@@ -53,7 +54,7 @@ class _Stored(msgspec.Struct, array_like=True):
 
 
 def encode(moves: Sequence[Move], names: Iterable[str]) -> bytes:
-    """A batch of moves, compressed: some five bytes a move."""
+    """Encode and compress a batch of moves, to about five bytes per move."""
     t, pod, lane, left, seq = (np.array(column) for column in zip(*moves, strict=True))
     moments, each = np.unique(t, return_counts=True)
     return pack(
@@ -72,7 +73,7 @@ def encode(moves: Sequence[Move], names: Iterable[str]) -> bytes:
 
 
 def decode(batches: Iterable[bytes | memoryview]) -> Columns:
-    """The moves of consecutive batches."""
+    """Decode the moves of consecutive batches."""
     found = [msgspec.msgpack.decode(unpack(batch), type=_Stored) for batch in batches]
 
     def column(name: str, dtype: str) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What is written of a run, row by row: the types that those who make rows and who write them share."""
+"""Row types of the event log, shared by the code that creates rows and the code that writes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTS = {
 
 
 class CycleRow(NamedTuple):
-    """A Cycle to be written; `trace` as the core encoded it."""
+    """A Cycle to write; `trace` is encoded by the core."""
 
     number: int
     namespace: str
@@ -32,7 +32,7 @@ class CycleRow(NamedTuple):
 
 
 class ResultRow(NamedTuple):
-    """A PodResult to be written; `reasons` is JSON text."""
+    """A PodResult to write; `reasons` is JSON text."""
 
     namespace: str
     name: str
@@ -53,7 +53,7 @@ class ResultRow(NamedTuple):
 
 
 class GroupRow(NamedTuple):
-    """A GroupCycle to be written; `told` as the core's groups.told has it, packed."""
+    """A GroupCycle to write; `told` is the compressed form of the core's groups.told."""
 
     first: int
     last: int
@@ -66,7 +66,7 @@ class GroupRow(NamedTuple):
 
 
 class NodeNames(NamedTuple):
-    """A list of nodes that differs from the one before."""
+    """A list of nodes that differs from the previous one."""
 
     version: int
     names: list[str]
@@ -74,9 +74,9 @@ class NodeNames(NamedTuple):
 
 @dataclass(slots=True)
 class Entry:
-    """What one record comes to. `events` have no numbers yet; the last of them has the number `seq`.
+    """The data from one record. `events` have no numbers yet; the last one will have the number `seq`.
 
-    `names`: the pods that come into a lane for the first time.
+    `names`: pods with their first move.
     """
 
     t: float

@@ -1,4 +1,4 @@
-"""Marks: what the track of events over the time of a run shows, a mark each."""
+"""Marks of important events on a run's timeline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kubesched_ui.event_log.event_text import sentence
 from kubesched_ui.event_log.events import Event
 
-# The rows of the track from top to bottom, and the kinds of marks in each.
+# Rows of the timeline from top to bottom, and the kinds of marks in each.
 TRACK = {
     "scenario": ("step",),
     "nodes": ("created", "deleted", "cordon", "taint", "allocatable", "condition", "label", "changed"),
@@ -21,7 +21,7 @@ REASONS = {"NoExecute taint": "tainted", "drain": "drained"}
 
 
 class Mark(NamedTuple):
-    """`kind`: of KINDS. `pod`, `node`: whom it is about, "" for nobody. `text`: what happened, a sentence."""
+    """A mark. `kind`: one of KINDS. `pod`, `node`: its subject, "" for none. `text`: a sentence about the event."""
 
     t: float
     kind: str
@@ -32,7 +32,7 @@ class Mark(NamedTuple):
 
 
 def kind_of(event: Event) -> str:
-    """The kind of mark an event makes; "" for none."""
+    """Return the kind of mark for an event; "" for none."""
     data: Mapping[str, Any] = event["data"]
     match event["type"]:
         case "scenario.step":
@@ -52,7 +52,7 @@ def kind_of(event: Event) -> str:
 
 
 def mark_of(event: Event, seq: int) -> Mark | None:
-    """The mark of an event with that number; None if it makes none."""
+    """Return the mark of an event with this number; None if it has none."""
     kind = kind_of(event)
     if not kind:
         return None

@@ -1,6 +1,6 @@
-"""A run in time as it is recorded: the core's records in; events, cycles, outcomes and moves between lanes out.
+"""Converts the core's records of a run in virtual time to events, cycles, results and moves.
 
-Pure, and deterministic as the records are: a worker that repeats a run gets the same numbers and skips what is stored.
+It is pure and deterministic like the records: a worker that repeats a run gets the same numbers and skips stored data.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from scheduler_core.virtual_time.engine import Record
 
 
 class Chronicle:
-    """`nodes`: those at the beginning, in row order. `slow_binding`: binding takes time. `recorded`: what the real
-    cluster said of pods. `stored`: the number of the last event that is stored already; traces up to there are left
-    out. `seq`: the number of the last event before the first record's (`run.started`)."""
+    """Converts records to entries.
+
+    `nodes`: the initial nodes in row order. `slow_binding`: whether binding takes time. `recorded`: messages of the
+    real cluster by pod. `stored`: number of the last stored event; traces up to it are omitted. `seq`: number of the
+    last event before the first record (`run.started`).
+    """
 
     def __init__(
         self,
@@ -34,19 +37,19 @@ class Chronicle:
         self.seq = seq
         self.stored = stored
         self.cycles = 0
-        self.counts: Counter[str] = Counter()  # pods by their latest outcome, as the columns of Run are named
+        self.counts: Counter[str] = Counter()  # pods by their latest result, keyed by the columns of Run
         self._slow_binding = slow_binding
         self._recorded = recorded or {}
-        self._seq_of = [0]  # of a record -> of its last event
+        self._seq_of = [0]  # index of a record -> number of its last event
         self._attempts: dict[str, int] = {}
         self._positions: dict[str, int] = {}
         self._outcomes: dict[str, str] = {}
-        self._rows: dict[str, ResultRow] = {}  # of pods that exist
-        self._indexes: dict[str, int] = {}  # of pods, in the order in which they came into a lane
-        self._lanes: list[int] = []  # index of a pod -> the lane it is in
+        self._rows: dict[str, ResultRow] = {}  # of existing pods
+        self._indexes: dict[str, int] = {}  # indexes of pods, in the order of their first moves
+        self._lanes: list[int] = []  # index of a pod -> its current part of the queue or state
 
     def begin(self, bound: Iterable[str]) -> Entry:
-        """The pods that are on a node when the run begins come into their lane, with the event `run.started`."""
+        """Add moves for the pods that are on a node when the run begins, with the event `run.started`."""
         entry = Entry(0.0, "", self.seq, [])
         for pod in bound:
             entry.pod = pod
@@ -54,7 +57,7 @@ class Chronicle:
         return entry
 
     def take(self, record: Record) -> Entry:
-        """The next record."""
+        """Convert the next record."""
         data = dict(record.data)
         pod = data.pop("pod", "")
         t = round(record.time, 6)
@@ -73,7 +76,7 @@ class Chronicle:
         self._move(entry, record.kind, data)
         return entry
 
-    # ---- what becomes of a record
+    # ---- conversion of records
 
     def _attempt(self, record: Record, entry: Entry) -> None:
         trace, data = record.trace, record.data
@@ -131,7 +134,7 @@ class Chronicle:
                 data = {"name": node, "change": data["change"], "what": data["what"]}
         say(kind, **data, cause=cause)
 
-    # ---- outcomes
+    # ---- results
 
     def _position(self, pod: str) -> int:
         return self._positions.setdefault(pod, len(self._positions))
@@ -144,15 +147,15 @@ class Chronicle:
         self._rows[entry.pod] = entry.result = row
 
     def _change(self, entry: Entry, **changes: Any) -> None:
-        """Changes the outcome of a pod that has one."""
+        """Change the result of a pod that has one."""
         row = self._rows.get(entry.pod)
         if row is not None:
             self._result(entry, row._replace(**changes))
 
-    # ---- lanes
+    # ---- moves
 
     def _lane(self, kind: str, data: Mapping[str, Any]) -> str:
-        """The lane that a record brings its pod into; "" for none."""
+        """Return the part of the queue or state that the record's pod enters; "" for none."""
         match kind:
             case "queue.moved":
                 return data["to"] if data["to"] in LANE and data["to"] != "gone" else ""

@@ -1,4 +1,4 @@
-"""A run as Parquet: a zip of tables that DuckDB, pandas and others query, written a part at a time."""
+"""Parquet export of a run: a zip of tables for DuckDB, pandas and others, written in parts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MOVES = {"seq": "BIGINT", "t": "DOUBLE", "pod": "VARCHAR", "from": "VARCHAR", "t
 TABLES = {"cycles": CYCLES, "verdicts": VERDICTS, "scores": SCORES, "moves": MOVES}
 
 ROWS_PER_FILE = 500_000
-MAX_ROWS = 20_000_000  # of verdicts and of scores; a run of more tells the best nodes of each cycle
-FEWEST_NODES = 10  # of a cycle that are told whatever the limit
-PLUGINS = 8  # that have something to say about a node, about
+MAX_ROWS = 20_000_000  # of verdicts and of scores; larger runs include only the best nodes of each cycle
+FEWEST_NODES = 10  # nodes per cycle that are included regardless of the limit
+PLUGINS = 8  # estimated number of plugins with a row per node
 PIECE = 1 << 16
 
-# What a person may ask of it, each a title and a query that runs where the zip was unpacked.
+# Example questions: a title, and a query that runs in the directory of the unpacked zip.
 QUERIES = (
     (
         "Which plugin decided against most nodes?",
@@ -61,8 +61,11 @@ QUERIES = (
 
 
 def archive(run: Run) -> Iterator[bytes]:
-    """The zip's bytes, in pieces: a folder of Parquet files for each of TABLES, `run.json`, which makes the run again
-    where it is uploaded, and `about.json`."""
+    """Yield the zip's bytes in pieces.
+
+    It has a folder of Parquet files for each of TABLES, `run.json`, which can be uploaded to run the run again, and
+    `about.json`.
+    """
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w") as packed:  # type: ignore[call-overload]
         about: dict[str, Any] = {"apiVersion": OUR_API, "kind": TABLES_KIND, "run": run.pk, "name": run.name}
@@ -81,20 +84,20 @@ def archive(run: Run) -> Iterator[bytes]:
 
 
 def most(run: Run) -> int:
-    """How many nodes of a cycle are told of each plugin."""
+    """Return how many nodes of a cycle are included per plugin."""
     return max(FEWEST_NODES, MAX_ROWS // (PLUGINS * max(1, run.cycles_done)))
 
 
 class _Tables:
-    """The files of all tables, in the order in which they are full."""
+    """The files of all tables, in the order in which they are filled."""
 
     def __init__(self, most: int) -> None:
         self.most, self.left_out = most, False
-        self.fingerprints = bytearray()  # of all cycles, once they were told
+        self.fingerprints = bytearray()  # of all cycles, complete after `of`
         self._parts = dict.fromkeys(TABLES, 0)
 
     def of(self, run: Run) -> Iterator[tuple[str, int, Columns]]:
-        """(table, number of the file, columns); of each table at least one."""
+        """Yield (table, number of the file, columns), at least one file per table."""
         rows: list[tuple[Any, ...]] = []
         block, prints = Block(), Fingerprints()
         listed, names = None, np.zeros(0, object)
@@ -140,8 +143,8 @@ def _moves(run: Run) -> Columns:
 
 
 def _parquet(columns: Columns, types: Mapping[str, str]) -> bytes:
-    """A file of Parquet; lists come as JSON."""
-    import duckdb  # here, because it takes memory that only who exports needs
+    """Return a Parquet file. Lists are passed as JSON."""
+    import duckdb  # imported here, because it uses memory that only exports need
 
     casts = ", ".join(
         f"""from_json("{name}"::VARCHAR, '["VARCHAR"]') AS "{name}\""""
@@ -149,7 +152,7 @@ def _parquet(columns: Columns, types: Mapping[str, str]) -> bytes:
         else f'"{name}"::{kind} AS "{name}"'
         for name, kind in types.items()
     )
-    # Nothing is fetched from anywhere: what it needs is built in.
+    # Do not download extensions: the needed ones are built in.
     config: dict[str, Any] = {"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
     with tempfile.TemporaryDirectory() as folder, duckdb.connect(config=config) as connection:
         file = Path(folder) / "part.parquet"
@@ -165,14 +168,14 @@ def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 
 def _member(name: str) -> zipfile.ZipInfo:
-    """A member that is packed; Parquet files are by themselves."""
+    """Return an entry that is compressed. Parquet files are compressed already."""
     info = zipfile.ZipInfo(name, time.localtime()[:6])
     info.compress_type = zipfile.ZIP_DEFLATED
     return info
 
 
 class _Pipe:
-    """What a zip is written to: kept until it is taken."""
+    """The output file of a zip; it buffers the bytes until `take`."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -185,7 +188,7 @@ class _Pipe:
         pass
 
     def take(self) -> bytes:
-        """What was written since the last time."""
+        """Return the bytes written since the last call."""
         taken = b"".join(self._parts)
         self._parts.clear()
         return taken

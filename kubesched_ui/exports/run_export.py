@@ -1,5 +1,5 @@
-"""What can be taken away: a scenario as a v1 List, a run as a file that makes it again, as JSON lines, as Parquet, or
-as kube-scheduler-simulator's annotations."""
+"""Exports: a scenario as a v1 List, and a run as a run file, JSON Lines, Parquet or kube-scheduler-simulator
+annotations."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ encode = msgspec.json.encode
 
 
 class Gone(Exception):
-    """What is exported no longer exists."""
+    """Raised if the exported run was deleted."""
 
 
 def scenario(scenario: Scenario) -> bytes:
-    """A v1 List of the scenario's objects, or a Scenario document if it has time; either can be uploaded again.
+    """Return a v1 List of the scenario's objects, or in virtual time a Scenario document. Both can be uploaded.
 
-    What the List has no place for (name, description, version, configuration) is in its annotations.
+    Annotations of the List hold what a List has no field for: name, description, version and configuration.
     """
     if scenario.time:
         about = (scenario.description, scenario.kubernetes, scenario.config, scenario.time)
@@ -45,34 +45,37 @@ def scenario(scenario: Scenario) -> bytes:
 
 
 def jsonl(run: Run) -> AsyncIterator[bytes]:
-    """A line for the run ({run, kubernetes, seed, node_order}), then one per cycle with the keys of docs/formats.md."""
+    """Return a line for the run ({run, kubernetes, seed, node_order}), then one per cycle with the keys of
+    docs/formats.md."""
     return in_thread(run, jsonl_lines(run))
 
 
 def simulator(run: Run) -> AsyncIterator[bytes]:
-    """A v1 List of the run's pods, each with the annotations of its last cycle and its node."""
+    """Return a v1 List of the run's pods, each with its node and the annotations of its last cycle."""
     return in_thread(run, simulator_text(run))
 
 
 def run_file(run: Run) -> AsyncIterator[bytes]:
-    """The run to be made again elsewhere, see `run_file.document`."""
+    """Return a file from which the run can be repeated, see `run_file.document`."""
     return in_thread(run, carried.document(run))
 
 
 def parquet(run: Run) -> AsyncIterator[bytes]:
-    """A zip of the run's tables, see `parquet.archive`."""
+    """Return a zip of the run's tables, see `parquet.archive`."""
     return in_thread(run, tables.archive(run))
 
 
 async def in_thread(run: Run, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """`parts`, a chunk at a time, made in a thread as the database needs it. Raises Gone."""
+    """Yield `parts` in chunks, produced in a thread because of the database access. Raises Gone."""
     while chunk := await sync_to_async(some_of)(run, parts):
         yield b"".join(chunk)
 
 
 def some_of(run: Run, parts: Iterator[bytes]) -> list[bytes]:
-    """The next parts, none at the end. Raises Gone for a run that was deleted: what is left of its cycles is none, and
-    the parts before must not pass for the whole."""
+    """Return the next parts, [] at the end.
+
+    Raises Gone if the run was deleted. Its cycles are then missing, and the export must not look complete.
+    """
     some = list(islice(parts, CHUNK))
     if not Run.everything.filter(pk=run.pk).exists():
         raise Gone(f"Run {run.pk} was deleted during the export.")
@@ -80,7 +83,7 @@ def some_of(run: Run, parts: Iterator[bytes]) -> list[bytes]:
 
 
 def golden_cycles(run: Run) -> Iterator[dict[str, Any]]:
-    """All cycles in order, with the golden format's keys."""
+    """Yield all cycles in order with the keys of the golden format."""
     for _, trace, nodes in traces(run):
         yield trace.golden(nodes) | ({"time": trace.time} if run.in_time else {})
 
@@ -115,13 +118,13 @@ def simulator_text(run: Run) -> Iterator[bytes]:
 
 
 def bare(key: str) -> dict[str, Any]:
-    """A pod that came while the run went on: its name."""
+    """Return a pod that was created during the run, with only its name."""
     namespace, _, name = key.partition("/")
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace, "name": name}}
 
 
 def annotated(pod: dict[str, Any], cycle: dict[str, Any], nodes: list[str]) -> dict[str, Any]:
-    """The pod with its result annotations; bound if it was placed."""
+    """Return the pod with its result annotations and, if it was placed, its node."""
     metadata = pod.get("metadata") or {}
     annotations = (metadata.get("annotations") or {}) | annotations_of(cycle, nodes)
     spec = (pod.get("spec") or {}) | ({"nodeName": cycle["selected"]} if cycle.get("selected") else {})
@@ -129,10 +132,11 @@ def annotated(pod: dict[str, Any], cycle: dict[str, Any], nodes: list[str]) -> d
 
 
 def annotations_of(cycle: dict[str, Any], nodes: list[str]) -> dict[str, str]:
-    """The simulator's annotations: JSON texts, scores as strings.
+    """Return the simulator's annotations: JSON texts, with scores as strings.
 
-    Source: kube-scheduler-simulator, simulator/scheduler/plugin (annotation, resultstore). Only what a cycle records is
-    said: plugins that pass every node are in `filter-result` where they are known from another node's refusal.
+    Source: kube-scheduler-simulator, simulator/scheduler/plugin (annotation, resultstore). They contain only what a
+    cycle records: a plugin that passes every node is in `filter-result` only if another node's rejection shows that it
+    ran.
     """
     selected = cycle.get("selected") or ""
     score = cycle.get("score") or {}
@@ -161,9 +165,9 @@ def annotations_of(cycle: dict[str, Any], nodes: list[str]) -> dict[str, str]:
 
 
 def filter_result(cycle: dict[str, Any], nodes: list[str]) -> dict[str, dict[str, str]]:
-    """node -> plugin -> "passed" or why not, for the nodes that were looked at.
+    """Return node -> plugin -> "passed" or the reasons, for the evaluated nodes.
 
-    As upstream evaluates, the plugins after the one that decided against a node are not there.
+    As in upstream, plugins after the first one that rejects a node are missing.
     """
     decided, every = cycle.get("filter") or {}, cycle.get("filter_all") or {}
     plugins = list(dict.fromkeys(plugin for refusals in every.values() for plugin in refusals))
@@ -180,12 +184,12 @@ def filter_result(cycle: dict[str, Any], nodes: list[str]) -> dict[str, dict[str
 
 
 def status_of(status: dict[str, Any] | None) -> dict[str, str]:
-    """plugin -> its reasons, of a golden status."""
+    """Return plugin -> its reasons, from a golden status."""
     return {status.get("plugin") or "": ", ".join(status.get("reasons") or [])} if status else {}
 
 
 def by_node(by_plugin: dict[str, dict[str, int]]) -> dict[str, dict[str, str]]:
-    """plugin -> node -> n turned into node -> plugin -> "n"."""
+    """Convert plugin -> node -> n to node -> plugin -> "n"."""
     found: dict[str, dict[str, str]] = {}
     for plugin, values in by_plugin.items():
         for node, value in values.items():

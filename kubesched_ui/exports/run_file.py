@@ -30,7 +30,8 @@ encode = msgspec.json.encode
 
 
 def document(run: Run, fingerprints: bytes | None = None) -> Iterator[bytes]:
-    """The file's bytes, in pieces; the scenario's objects a line each. `fingerprints`: of all cycles, if known."""
+    """Yield the file's bytes in pieces, with one line per object of the scenario. `fingerprints`: of all cycles, if
+    known."""
     head = {"apiVersion": OUR_API, "kind": RUN_KIND, "metadata": {"name": run.name}}
     yield _open(encode(head)) + b',\n"spec":' + _open(encode(spec(run))) + b',\n"scenario":'
     yield from scenario(run)
@@ -41,7 +42,7 @@ def document(run: Run, fingerprints: bytes | None = None) -> Iterator[bytes]:
 
 
 def spec(run: Run) -> dict[str, Any]:
-    """What a run is made of beside its scenario."""
+    """Return the inputs of a run except its scenario."""
     found: dict[str, Any] = {
         "settings": asdict(settings_of(run)),
         "breakpoints": [{"name": stop.name, "where": stop.where} for stop in run.breakpoints.all()],
@@ -53,7 +54,7 @@ def spec(run: Run) -> dict[str, Any]:
 
 
 def scenario(run: Run) -> Iterator[bytes]:
-    """The scenario as a document of its own."""
+    """Yield the scenario as an embedded document."""
     of = run.scenario
     empty = scenario_document(of.name, [], of.description, of.kubernetes, of.config, of.time)
     empty["spec"].pop("objects")
@@ -67,7 +68,7 @@ def scenario(run: Run) -> Iterator[bytes]:
 
 
 def status(run: Run, fingerprints: bytes) -> dict[str, Any]:
-    """What came of it, for whoever makes it again to compare."""
+    """Return the results, for comparison after an import."""
     return {
         "version": settings.VERSION,
         "state": run.state,
@@ -78,5 +79,5 @@ def status(run: Run, fingerprints: bytes) -> dict[str, Any]:
 
 
 def _open(text: bytes) -> bytes:
-    """A JSON object to which more is added."""
+    """Return a JSON object without its closing brace."""
     return text[:-1]

@@ -1,6 +1,6 @@
-"""A cycle one thing at a time, for a room: which slides it has, in order, and what each is about. Pure functions.
+"""Slides that present a cycle step by step: their order and content. All functions are pure.
 
-What a slide shows follows from the slides up to it alone, never from later ones: so nothing that comes is sent before.
+The content of a slide depends only on the slides up to it, so that later results are never sent early.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from kubesched_ui.presenters.capacity_bars import Shelf
 from kubesched_ui.presenters.cycle_presenter import Group, Matrix, Preemption, ScoreRow
 
-ROWS = 8  # of scores on a slide
-# Points of a pod's page (and of trees of numbers) -> the slide that shows most of it.
+ROWS = 8  # scores per slide
+# Points of a pod's page and of explanation trees -> the slide that shows most of them.
 POINTS = {
     "prescore": "fits",
     "raw": "score",
@@ -23,7 +23,7 @@ POINTS = {
     "preemption": "candidates",
     **dict.fromkeys(("reserve", "permit", "prebind", "bind", "postbind"), "result"),
 }
-WITHOUT_NODES = ("pod", "preenqueue", "prefilter", "score", "total")  # points whose slides draw no cluster
+WITHOUT_NODES = ("pod", "preenqueue", "prefilter", "score", "total")  # points whose slides have no map of the cluster
 GUESSES = {
     "fits": "Which nodes are feasible?",
     "candidates": "Which pods would be evicted?",
@@ -33,8 +33,11 @@ PREFILTER = "PreFilter"
 
 
 class Slide(NamedTuple):
-    """`point`: pod, nodes, guess, preenqueue, prefilter, filter, fits, candidates, victims, score, total or result.
-    `plugin`: of filter and score; of guess what is asked. `figure`: what came of it, in short."""
+    """A slide.
+
+    `point`: pod, nodes, guess, preenqueue, prefilter, filter, fits, candidates, victims, score, total or result.
+    `plugin`: for filter and score; for guess, the question. `figure`: the result in short.
+    """
 
     point: str
     plugin: str = ""
@@ -43,7 +46,7 @@ class Slide(NamedTuple):
 
 
 class Score(NamedTuple):
-    """A node's line on the slide of a plugin; `before` and `width` in percent of all there is to get."""
+    """A node's line on a plugin's slide. `before` and `width` are in percent of the maximum total."""
 
     node: str
     raw: int
@@ -62,8 +65,10 @@ def of_cycle(
     guesses: bool = False,
     nodes: bool = True,
 ) -> list[Slide]:
-    """The slides of a cycle in order. `guesses`: with questions before what is decided. `nodes`: whether the cluster
-    before it is known."""
+    """Return the slides of a cycle in order.
+
+    `guesses`: include questions before results. `nodes`: whether the cluster before the cycle is known.
+    """
     found = [Slide("pod", label="The pod")]
     if nodes:
         found.append(Slide("nodes", label="The cluster before the cycle"))
@@ -87,7 +92,7 @@ def of_cycle(
 
 
 def _filters(verdicts: Matrix) -> list[Slide]:
-    """A slide for each plugin that decided against a node, in the order asked; first what PreFilter left out."""
+    """Return a slide for each plugin that was the first to reject a node, in execution order; PreFilter comes first."""
     out: dict[str, int] = {}
     for group in verdicts.groups:
         if group.state == "refused":
@@ -98,23 +103,23 @@ def _filters(verdicts: Matrix) -> list[Slide]:
 
 
 def at(slides: Sequence[Slide], point: str, plugin: str) -> int:
-    """Index of the slide that an address asks for, by its own point or that of a pod's page; else the first."""
+    """Return the index of the slide for a URL's point, which may be one of a pod's page; else the first."""
     wanted = POINTS.get(point, point)
     if wanted in ("filter", "score") and not plugin:
         wanted = {"filter": "fits", "score": "total"}[wanted]
     places = [i for i, one in enumerate(slides) if one.point == wanted and (one.plugin == plugin or not one.plugin)]
-    if not places and wanted in ("filter", "score"):  # a plugin that let everything pass
+    if not places and wanted in ("filter", "score"):  # a plugin that passed all nodes
         places = [i for i, one in enumerate(slides) if one.point == {"filter": "fits", "score": "total"}[wanted]]
     return places[0] if places else 0
 
 
 def out_by(verdicts: Matrix, plugin: str) -> list[Group]:
-    """The groups of nodes that a plugin decided against."""
+    """Return the groups of nodes that a plugin was the first to reject."""
     return [group for group in verdicts.groups if group.state == "refused" and (group.plugin or PREFILTER) == plugin]
 
 
 def passed(slides: Sequence[Slide], here: int, verdicts: Matrix) -> list[str]:
-    """The Filter plugins that were asked since the filter slide before and let all pass that was left."""
+    """Return the Filter plugins since the previous filter slide that passed all remaining nodes."""
     before = [one.plugin for one in slides[:here] if one.point == "filter" and one.plugin in verdicts.plugins]
     start = verdicts.plugins.index(before[-1]) + 1 if before else 0
     mine = slides[here].plugin
@@ -123,7 +128,7 @@ def passed(slides: Sequence[Slide], here: int, verdicts: Matrix) -> list[str]:
 
 
 def marks(slides: Sequence[Slide], here: int, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Node -> (mark, words) as far as the slides have come."""
+    """Return node -> (mark, text) up to the current slide."""
     gone = [one.plugin for one in slides[:here] if one.point == "filter"]
     slide, found = slides[here], {}
     asked = [one.point for one in slides[: here + 1]]
@@ -147,7 +152,7 @@ def marks(slides: Sequence[Slide], here: int, verdicts: Matrix, cycle: Mapping[s
 
 
 def candidates(preemption: Preemption, slide: str) -> dict[str, tuple[str, str]]:
-    """Node -> (mark, words): where evicting pods would make room; on the slide of the victims, where it is made."""
+    """Return node -> (mark, text) for preemption candidates; on the victims slide, mark only the chosen one."""
     found = {node: ("out", reason) for _, reason, nodes in preemption.rejected for node in nodes}
     for one in preemption.candidates:
         many = len(one.victims)
@@ -167,7 +172,7 @@ def coloured(
     cycle: Mapping[str, Any],
     preemption: Preemption | None,
 ) -> Shelf:
-    """The nodes with what the slides up to this one say of them."""
+    """Return the nodes with the marks of the slides up to this one."""
     if preemption is None or slides[here].point not in ("candidates", "victims"):
         return shelf.marked(marks(slides, here, verdicts, cycle))
     gone = {victim.pod for one in preemption.candidates if one.chosen for victim in one.victims}
@@ -176,8 +181,10 @@ def coloured(
 
 
 def scores(rows: Sequence[ScoreRow], plugin: str, best: int = 100) -> list[Score]:
-    """The nodes that a plugin gives most, with what those before it gave; not in the order of their sums. `best`: the
-    highest score that a plugin gives."""
+    """Return the nodes with the plugin's highest scores, and the sum of the plugins before it.
+
+    They are not ordered by total. `best`: the maximum score of a plugin.
+    """
     if not rows:
         return []
     at = next(place for place, cell in enumerate(rows[0].cells) if cell.plugin == plugin)
@@ -192,5 +199,5 @@ def scores(rows: Sequence[ScoreRow], plugin: str, best: int = 100) -> list[Score
 
 
 def undecided(rows: Sequence[ScoreRow]) -> list[ScoreRow]:
-    """The nodes by their sums, without which one is chosen among equals."""
+    """Return the nodes by total, without a choice between equal ones."""
     return [replace(row, chosen=False, best=False) for row in sorted(rows, key=lambda row: (-row.total, row.node))]

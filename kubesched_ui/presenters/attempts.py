@@ -22,10 +22,13 @@ FAILS = {"reserve": UNRESERVED, "permit": REFUSED, "prebind": UNBOUND, "bind": U
 
 @dataclass
 class Attempt:
-    """`result`: what it came to: a cycle's result (`scheduled` only for a pod that was bound), `binding` (under way),
-    `unreserved` (refused by Reserve), `refused` (by Permit) or `unbound` (binding failed). `points`: extension point
-    -> (state, figure) of what followed the cycle. `sentence`: that in words, "" for nothing. `held`: Permit had the
-    pod wait. `nominated`: the node that preemption makes room on. `facts`: point -> [(label, text)]."""
+    """An attempt.
+
+    `result`: a cycle's result (`scheduled` only for a bound pod), `binding` (in progress), `unreserved` (rejected by
+    Reserve), `refused` (by Permit) or `unbound` (binding failed). `points`: extension point -> (state, text) of what
+    followed the cycle. `sentence`: a description of that, "" for nothing. `held`: whether Permit held the pod.
+    `nominated`: the node nominated by preemption. `facts`: point -> [(label, text)].
+    """
 
     result: str = ""
     points: dict[str, tuple[str, str]] = field(default_factory=dict)

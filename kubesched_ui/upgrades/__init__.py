@@ -1,1 +1,1 @@
-"""Upgrade previews: what other releases would do with a scenario, and which of their changes do it."""
+"""Upgrade previews: effects of other releases on a scenario, and their causes."""

@@ -1,4 +1,4 @@
-"""An upgrade preview arranged for its page: what did what in each step, and each pod across the releases."""
+"""Data of an upgrade preview's page: the causes in each step, and each pod in all releases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubesched_ui.runs import services
 from scheduler_core.debugger.compare.upgrade import DECISIONS, REASONS, WORDS
 from scheduler_core.releases import RELEASES, tested_version
 
-NAMED = 8  # pods of a group that are named
+NAMED = 8  # pods named per group
 DECIDED, ALL = "decisions", "all"
 SHOWS = {
     DECIDED: "Decisions that differ",
@@ -22,8 +22,11 @@ SHOWS = {
 
 
 class Choice(NamedTuple):
-    """A release of the chooser. `patch`: what follows its name in the version that its behaviour is held to, "" for
-    none; `own`: it is the cluster's."""
+    """A release to choose.
+
+    `patch`: the rest of the version whose behaviour is verified, after the release's name; "" for none. `own`: whether
+    it is the cluster's release.
+    """
 
     name: str
     patch: str
@@ -32,7 +35,7 @@ class Choice(NamedTuple):
 
 
 def choices(scenario: Scenario) -> list[Choice]:
-    """All releases; the cluster's own and the newest are chosen at first, or the last two."""
+    """Return all releases. Preselect the cluster's own release and the newest, or else the last two."""
     names, own = list(RELEASES), services.own_release(scenario)
     first = own if own and own != names[-1] else names[-2]
     return [Choice(n, tested_version(n).removeprefix(n), n in (first, names[-1]), n == own) for n in names]
@@ -40,7 +43,7 @@ def choices(scenario: Scenario) -> list[Choice]:
 
 @dataclass
 class Group:
-    """Pods with the same cause. `key`: as the address has it; `units`: what did it, None for what is not known."""
+    """Pods with the same cause. `key`: as in URLs; `units`: the causes, None if unknown."""
 
     key: str
     units: list[dict[str, Any]] | None
@@ -60,7 +63,7 @@ class Group:
 
 @dataclass
 class Step:
-    """From a release to the next. `of`: (what is shown, its title, its groups, how many pods these are)."""
+    """The step from a release to the next. `of`: (kind, title, groups, total number of pods)."""
 
     number: int
     a: str
@@ -73,15 +76,16 @@ class Step:
 
 @dataclass
 class Row:
-    """A pod. `cells`: of each release (where it is, the change that brought it there, "" for none, the key of its
-    group)."""
+    """A pod. `cells`: for each release, (its node or state, the change from the previous release or "", its group's
+    key)."""
 
     pod: str
     cells: list[tuple[str, str, str]]
 
 
 def group_key(step: int, change: dict[str, Any]) -> str:
-    """What pods of a step have in common that share a cause: such as `0.3.12`; `0.` where it is not known."""
+    """Return a key that is equal for pods of a step with the same cause, such as `0.3.12`; `0.` if the cause is
+    unknown."""
     return ".".join(map(str, (step, *(change["cause"] or ())))) + ("." if change["cause"] is None else "")
 
 
@@ -90,7 +94,7 @@ def kind_of(change: dict[str, Any]) -> str:
 
 
 def steps(upgrade: Upgrade) -> list[Step]:
-    """The steps that are known."""
+    """Return the finished steps."""
     runs = upgrade.run_of()
     return [
         Step(
@@ -111,7 +115,7 @@ def steps(upgrade: Upgrade) -> list[Step]:
 
 
 def groups(number: int, step: dict[str, Any], kind: str) -> list[Group]:
-    """The causes of what differs in this way, that with the most pods first; what has none last."""
+    """Return the causes of changes of this kind, the one with the most pods first; an unknown cause comes last."""
     found: dict[str, Group] = {}
     for change in step["changed"]:
         if kind_of(change) != kind:
@@ -128,7 +132,7 @@ def groups(number: int, step: dict[str, Any], kind: str) -> list[Group]:
 
 
 def rows(upgrade: Upgrade, q: str = "", show: str = DECIDED, cause: str = "") -> list[Row]:
-    """The pods of which something differs in some step, in the order in which they were told."""
+    """Return the pods that change in some step, in the order of the steps' results."""
     by_pod: dict[str, dict[int, dict[str, Any]]] = {}
     for number, step in enumerate(upgrade.steps):
         for change in step["changed"]:
@@ -147,7 +151,7 @@ def rows(upgrade: Upgrade, q: str = "", show: str = DECIDED, cause: str = "") ->
 
 
 def cells(changes: dict[int, dict[str, Any]], releases: int) -> Iterator[tuple[str, str, str]]:
-    """Of a pod: it stays as it was until a step changes it. Releases that are not looked at yet have nothing."""
+    """Yield a pod's cells: it keeps its state until a step changes it. Releases not yet compared add no change."""
     place = where(changes[min(changes)]["a"])
     yield place, "", ""
     for number in range(releases - 1):
@@ -160,7 +164,7 @@ def cells(changes: dict[int, dict[str, Any]], releases: int) -> Iterator[tuple[s
 
 
 def where(fate: dict[str, Any] | None) -> str:
-    """Where a pod is, in a word or two."""
+    """Return a pod's node or state in a few words."""
     if fate is None:
         return "not there"
     if fate["node"]:
@@ -172,7 +176,7 @@ NO_NODE = {"unschedulable": "no node"}
 
 
 def progress(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """How far each of its runs is."""
+    """Return the progress of each run."""
     return [
         {
             "run": run.pk,

@@ -1,4 +1,4 @@
-"""An upgrade preview's life: made with its runs, sent to a worker when these are over, cancelled, taken up again."""
+"""Operations on upgrade previews: create, dispatch to a worker when their runs are over, cancel, recover."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ EXPLAIN = "kubesched.explain_upgrade"
 
 
 def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = False) -> Upgrade:
-    """A queued preview with its runs, those that there are already where their settings are the same. `every`: pods
-    that are on a node are placed again, too. Raises InputError."""
+    """Create a queued preview with its runs. Existing runs with the same settings are reused.
+
+    With `every`, placed pods are scheduled again. Raises InputError.
+    """
     wanted = {get_release(name).name for name in releases}
     names = [name for name in RELEASES if name in wanted]
     if gated := wanted - set(names):
@@ -55,20 +57,22 @@ def create_upgrade(scenario: Scenario, releases: Sequence[str], every: bool = Fa
 
 
 def bound(scenario: Scenario) -> list[str]:
-    """The pods that are on a node and still run."""
+    """Return the pods that are on a node and have not terminated."""
     return [
         f"{p.namespace}/{p.name}" for p in cluster_overview.of_scenario(scenario).pods.values() if p.state == "bound"
     ]
 
 
 def config_of(scenario: Scenario, release: str) -> str:
-    """The configuration that came with the scenario if the release can use it, else the release's default."""
+    """Return the scenario's configuration if the release accepts it, else "" for the release's default."""
     return "" if config_resolution.refusal(scenario.config, release, "error") else scenario.config
 
 
 def go_on(number: int) -> None:
-    """Sends a queued preview to a worker, once all of its runs are over. Where the broker is away it stays queued, and
-    `sweep` sends it again."""
+    """Send a queued preview to a worker if all its runs are over.
+
+    If the broker is unavailable, it stays queued and `sweep` sends it again.
+    """
     if Run.objects.active().filter(upgrades=number).exists():
         return
     if not Upgrade.objects.filter(pk=number, state=Upgrade.State.QUEUED).update(heartbeat_at=Now()):
@@ -80,13 +84,14 @@ def go_on(number: int) -> None:
 
 
 def run_is_over(run_id: int) -> None:
-    """Goes on with the previews that waited for this run."""
+    """Continue the previews that waited for this run."""
     for number in Upgrade.objects.filter(runs=run_id, state=Upgrade.State.QUEUED).values_list("pk", flat=True):
         go_on(number)
 
 
 def cancel(upgrade: Upgrade) -> None:
-    """Ends a preview that waits, and asks the worker of one under way to stop. Runs that it alone waits for stop."""
+    """Cancel a waiting preview, or ask the worker of a running one to stop. Cancel runs that no other preview waits
+    for."""
     waits = Upgrade.objects.filter(pk=upgrade.pk, state=Upgrade.State.QUEUED)
     if waits.update(state=Upgrade.State.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
         for run in Run.objects.active().filter(upgrades=upgrade):
@@ -98,8 +103,10 @@ def cancel(upgrade: Upgrade) -> None:
 
 
 def sweep() -> None:
-    """Finds previews that nobody works on and sends them again; one that has cost several workers their life is failed.
-    Safe to run anywhere."""
+    """Find previews without an active worker and send them again; fail one that has lost too many workers.
+
+    Safe to run in any process.
+    """
     for upgrade in Upgrade.objects.lost() | Upgrade.objects.forgotten():
         if upgrade.starts >= settings.RUN_MAX_STARTS:
             problem = f"Its worker was lost {upgrade.starts} times; it may need more memory."

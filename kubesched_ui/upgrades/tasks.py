@@ -1,4 +1,4 @@
-"""The task of an upgrade preview: the causes are found by playing its runs with some of the releases' changes."""
+"""Celery task of an upgrade preview: it finds causes by replaying runs with some of the releases' changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TELL_EVERY_S = 0.5
 
 @shared_task(name=upgrade_services.EXPLAIN, acks_late=True)
 def explain_upgrade(number: int) -> None:
-    """Takes up a preview and brings it to an end. One that another worker has, or that is over, is left alone."""
+    """Claim and finish a preview. Ignore one that another worker holds or that is over."""
     upgrade = Upgrade.objects.claim(number, leases.token())
     if upgrade is None:
         return
@@ -59,7 +59,7 @@ def explain_upgrade(number: int) -> None:
 
 
 def explain(upgrade: Upgrade) -> None:
-    """Adds the steps that are not there yet, each as it is known. Raises Cancelled, LostClaim, InputError and
+    """Add the missing steps, and store each when it is known. Raises Cancelled, LostClaim, InputError and
     NotRecorded."""
     runs = runs_of(upgrade)
     least = [2 + len(differences(get_release(a.release), get_release(b.release))) for a, b in pairwise(runs)]
@@ -80,7 +80,7 @@ def explain(upgrade: Upgrade) -> None:
 
 
 def runs_of(upgrade: Upgrade) -> list[Run]:
-    """Its runs, in the order of its releases. Raises InputError if one is not there, or did not come to its end."""
+    """Return the runs in the order of releases. Raises InputError if one is missing or did not finish."""
     found = upgrade.run_of()
     for release in upgrade.releases:
         run = found.get(release)
@@ -93,7 +93,8 @@ def runs_of(upgrade: Upgrade) -> list[Run]:
 
 
 def teller(upgrade: Upgrade, done: int, planned: int) -> Watch:
-    """Writes how far it is, and looks whether a person wants it to go on. `done`, `planned`: of the other steps."""
+    """Return a callback that stores progress and checks for cancellation. `done`, `planned`: runs of the other
+    steps."""
     last = time.monotonic()
 
     def watch(played: int, to_play: int) -> None:
@@ -109,7 +110,7 @@ def teller(upgrade: Upgrade, done: int, planned: int) -> Watch:
 
 
 def write(upgrade: Upgrade, **values: Any) -> None:
-    """Raises LostClaim if it is another worker's by now."""
+    """Update the preview. Raises LostClaim if another worker holds it now."""
     if not Upgrade.objects.held(upgrade).update(heartbeat_at=Now(), **values):
         raise LostClaim
 
@@ -120,19 +121,19 @@ def finish(upgrade: Upgrade, state: str, error: str = "") -> None:
 
 @receiver(services.over)
 def run_is_over(run_id: int, **_: Any) -> None:
-    """Previews that waited for the run go on."""
+    """Continue previews that waited for the run."""
     upgrade_services.run_is_over(run_id)
 
 
 @worker_ready.connect
 def sweep_regularly(sender: Any, **_: Any) -> None:
-    """Every worker looks for previews that nobody works on, at its start and from then on."""
+    """Let every worker recover abandoned previews, at its start and periodically."""
     sweep_safely()
     sender.timer.call_repeatedly(settings.RUN_SWEEP_EVERY_S, sweep_safely)
 
 
 def sweep_safely() -> None:
-    """`life.sweep` for a timer, which must not fail."""
+    """Call `sweep` from a timer, which must not fail."""
     try:
         upgrade_services.sweep()
     except Exception as error:

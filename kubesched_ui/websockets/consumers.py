@@ -1,7 +1,7 @@
 """The websockets of a run: its log, and its progress. docs/websocket.md describes both.
 
-The worker writes events to the database and sends notices. This process queries the state of the runs that its sockets
-watch (watching.py), once for all of them; each socket of a log then reads what it has not sent yet.
+The worker writes events to the database and sends notices. This process queries the state of the watched runs
+(run_hub.py) once for all their sockets. Each socket of a log then reads what it has not sent yet.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ from kubesched_ui.websockets.websocket_base import (
 
 logger = logging.getLogger(__name__)
 
-MESSAGE_BYTES = 64 * 1024  # Of JSON. A client that reads 2 kB a second answers a ping in time.
+MESSAGE_BYTES = 64 * 1024  # Size of JSON. A client that reads 2 kB per second still answers pings in time.
 BLOCKS = 500
-PROGRESS_S = 0.5  # Between two messages of progress.
+PROGRESS_S = 0.5  # Minimum time between two messages of progress.
 
 Stream = Callable[[Lookout, Viewer, Send], Awaitable[None]]
 
 
 async def run_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """/ws/runs/{id}?since=N[&pod=ns/name]: text frames {"events": [...]}. Raises as `attended`."""
+    """Serve /ws/runs/{id}?since=N[&pod=ns/name] with text frames {"events": [...]}. Raises as `attended`."""
     await attended(partial(serve, stream_log), scope, receive, send)
 
 
 async def progress_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """/ws/runs/{id}/progress: text frames {"progress": {...}}. Raises as `attended`."""
+    """Serve /ws/runs/{id}/progress with text frames {"progress": {...}}. Raises as `attended`."""
     await attended(partial(serve, stream_progress), scope, receive, send)
 
 
 async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
-    """Any other websocket address."""
+    """Reject any other websocket URL."""
     await receive()
     await send({"type": "websocket.accept"})
     await close(send, Ending(NOT_FOUND, "There is nothing at this address; runs are at /ws/runs/{id}."))
@@ -63,7 +63,7 @@ async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def serve(stream: Stream, scope: Scope, send: Send) -> None:
-    """Send what `stream` sends, then close the socket, whatever ended it."""
+    """Send what `stream` sends, then close the socket regardless of why the stream ended."""
     query = parse_qs(scope["query_string"].decode("utf-8", "replace"))
     since = query.get("since", ["0"])[0]
     if not (since.isascii() and since.isdigit() and len(since) < 19):

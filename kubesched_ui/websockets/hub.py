@@ -1,6 +1,6 @@
-"""What sockets of this process watch, runs or rooms: each is looked at once, for all of its sockets together.
+"""Fan-out to the sockets of this process: each watched run or live class is queried once for all its sockets.
 
-Notices say when there is something to see, and without them there is a look each second.
+Notices trigger queries; without notices, everything watched is queried each second.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Viewer:
     ending: Ending | None = None
 
     def end(self, ending: Ending) -> None:
-        """Ends it wherever it is, be it that it waits for a reader who does not read."""
+        """End the socket, even while it waits for a slow client."""
         if self.ending is None and self.task is not None:
             self.ending = ending
             self.task.cancel()
@@ -42,7 +42,7 @@ class Viewer:
 
 @dataclass(eq=False)
 class Watch:
-    """What is watched, by its number, and its sockets."""
+    """A watched object by its number, with its sockets."""
 
     number: int
     viewers: set[Any] = field(default_factory=set)
@@ -53,10 +53,10 @@ W = TypeVar("W", bound=Watch)
 
 
 class Lookout(ABC, Generic[W]):
-    """All watches of an event loop; `follow` runs while there are any. `of`: what is watched, as notices name it."""
+    """All watches of an event loop. `follow` runs while there are any. `of`: the kind of watched object in notices."""
 
     of: ClassVar[str]
-    spacing_s: ClassVar[float]  # between looks; what comes meanwhile is told together
+    spacing_s: ClassVar[float]  # minimum time between queries; changes in the meantime are combined
     one: ClassVar[Any] = None
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Lookout(ABC, Generic[W]):
 
     @classmethod
     def here(cls) -> Self:
-        """The process's one; a new one where there is a new event loop, as in tests."""
+        """Return the instance of this process; create a new one for a new event loop, as in tests."""
         if cls.one is None or cls.one.loop is not asyncio.get_running_loop():
             cls.one = cls()
         found: Self = cls.one
@@ -79,15 +79,17 @@ class Lookout(ABC, Generic[W]):
 
     @abstractmethod
     def begun(self, number: int) -> W:
-        """A new watch."""
+        """Create a watch."""
 
     @abstractmethod
     async def look_at(self, watches: Sequence[W], everyone: bool) -> None:
-        """Looks at these and tells their sockets. `everyone`: it is the look of each second. Raises what the database
-        raises."""
+        """Query these watches and notify their sockets.
+
+        `everyone`: whether this is the periodic query of all. Raises what the database raises.
+        """
 
     def watch(self, number: int) -> W:
-        """The watch of this number, begun if there is none."""
+        """Return the watch of this number; create it if there is none."""
         if number not in self.watches:
             self.watches[number] = self.begun(number)
             if self.following is None:
@@ -98,13 +100,13 @@ class Lookout(ABC, Generic[W]):
         return self.watches[number]
 
     def leave(self, watch: W, viewer: Viewer) -> None:
-        """The socket is over. Who leaves last ends the watch."""
+        """Remove a socket. The last one removes the watch."""
         watch.viewers.discard(viewer)
         if not watch.viewers and self.watches.get(watch.number) is watch:
             self.drop(watch)
 
     def drop(self, watch: W) -> None:
-        """Nobody watches this any more."""
+        """Remove a watch without sockets."""
         del self.watches[watch.number]
         if self.notices is not None:
             self.notices.discard(watch.number)
@@ -112,12 +114,12 @@ class Lookout(ABC, Generic[W]):
             self.stop()
 
     def start(self) -> None:
-        """There is something to watch."""
+        """Start querying when the first watch is added."""
         self.notices = Notices(self.hear, self.of)
-        self.following = asyncio.create_task(self.follow(), context=Context())  # no socket's
+        self.following = asyncio.create_task(self.follow(), context=Context())  # not the context of a socket
 
     def stop(self) -> None:
-        """Nobody watches anything any more."""
+        """Stop querying when there are no watches."""
         if self.notices is not None:
             self.notices.stop()
             self.notices = None
@@ -126,23 +128,23 @@ class Lookout(ABC, Generic[W]):
             self.following = None
 
     async def news(self, watch: W) -> None:
-        """Waits until there was another look at it."""
+        """Wait until the watch is queried again."""
         future = self.loop.create_future()
         watch.waiting.append(future)
         await future
 
     def tell(self, watch: W) -> None:
-        """Wakes who waits."""
+        """Wake the sockets that wait for the watch."""
         waiting, watch.waiting = watch.waiting, []
         self.turns.call(waiting)
 
     def hear(self, number: int | None) -> None:
-        """A notice: there is a reason to look. None: it does not say at what."""
+        """Handle a notice: mark a watch as due, or all watches if the notice does not name one."""
         self.due |= self.watches.keys() if number is None else {number}
         self.wake.set()
 
     async def follow(self) -> None:
-        """Looks and tells, time and again."""
+        """Query due watches and notify their sockets, repeatedly."""
         while True:
             self.wake.clear()
             everyone = self.loop.time() >= self.round_at
@@ -152,7 +154,7 @@ class Lookout(ABC, Generic[W]):
                 self.round_at = self.loop.time() + POLL_S
             try:
                 await self.look_at(due, everyone)
-            except Exception as error:  # whatever it is: a socket that nobody looks after must not stay open
+            except Exception as error:  # any error: a socket without updates must not stay open
                 socket_metrics.failures += 1
                 problem = error or "no answer"
                 logger.warning("No look at a %s: %s", self.of, problem, exc_info=not trouble_of(error))
@@ -165,6 +167,6 @@ class Lookout(ABC, Generic[W]):
 
 
 def end(viewers: Iterable[Viewer], ending: Ending) -> None:
-    """Ends all of these."""
+    """End all of these sockets."""
     for viewer in list(viewers):
         viewer.end(ending)

@@ -1,4 +1,4 @@
-"""Who may see a run: the one place where a socket's right to its run is asked."""
+"""Permission check of sockets: the only place that decides whether a socket may view a run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Scope = dict[str, Any]
 
 
 def may_see(run_id: int, scopes: Sequence[Scope]) -> list[bool]:
-    """For each ASGI scope of a websocket (who it is: headers, query, user) whether it may see the run.
+    """Return for each ASGI scope of a websocket (headers, query, user) whether it may view the run.
 
-    Asked when a socket comes, before anything is sent, and every second for all of a run's sockets together while they
-    are open: what is no longer allowed ends then. Runs in a thread of its own and may ask the database, once for all.
+    This is checked before anything is sent, and then every second for all sockets of a run together; a socket that
+    loses permission is closed. It runs in a separate thread and may query the database, once for all scopes.
     """
     return may_watch(run_id, scopes)

@@ -1,4 +1,4 @@
-"""Tells whoever watches a run that there is more to read. Only a hint: a lost notice costs a reader a second."""
+"""Sends notices that a run has new data. They are only hints: a lost notice delays a reader by a second."""
 
 import asyncio
 import logging
@@ -12,14 +12,14 @@ logger = logging.getLogger(__name__)
 
 
 def group(number: int, of: str = "run") -> str:
-    """The channel layer's group for a run, or for what else is watched."""
+    """Return the channel layer's group for a run or another kind of watched object."""
     return f"{of}-{number}"
 
 
 class Notifier:
-    """Sends notices from synchronous code through one event loop and one connection, without waiting for them.
+    """Sends notices from synchronous code through one event loop and one connection, without waiting.
 
-    What comes up while a notice is under way is told by one further notice.
+    New data while a notice is being sent causes one further notice.
     """
 
     def __init__(self, run_id: int) -> None:
@@ -43,7 +43,7 @@ class Notifier:
             self.pending.result()  # bounded by the timeout of sending
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
-        self.loop.close()  # and with it the layer's connections of this loop
+        self.loop.close()  # this also closes the layer's connections of this loop
 
     async def _send(self) -> None:
         sent = 0
@@ -52,5 +52,5 @@ class Notifier:
                 sent = self.seq
                 message = {"type": "run.progress", "run": self.run_id, "seq": sent}
                 await asyncio.wait_for(get_channel_layer().group_send(group(self.run_id), message), timeout=2)
-        except Exception as error:  # whatever the layer's backend raises, the run goes on
+        except Exception as error:  # the run continues after any error of the layer's backend
             logger.debug("No notice for run %s: %s", self.run_id, error)

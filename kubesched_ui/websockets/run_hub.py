@@ -1,4 +1,4 @@
-"""The runs that sockets of this process watch (lookout.py): their state, queried once for all sockets."""
+"""The runs that sockets of this process watch (hub.py). Their state is queried once for all sockets."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Viewer(hub.Viewer):
 
     @property
     def lag(self) -> int:
-        """Events of the run that were not sent."""
+        """Number of events of the run that were not sent."""
         return max(0, self.watch.last_seq - self.since) if self.log else 0
 
 
 class Stretch(NamedTuple):
-    """Part of a log: which pods ("": the run itself) have events after `since`, up to `until`."""
+    """Part of a log: the pods ("": the run itself) that have events after `since`, up to `until`."""
 
     since: int
     until: int
@@ -51,7 +51,7 @@ class Stretch(NamedTuple):
 
 @dataclass(eq=False)
 class Watch(hub.Watch):
-    """A run that is watched, as it was at the last query. `progress`: the message about it."""
+    """A watched run as of the last query. `progress`: the message about it."""
 
     known: bool = False
     active: bool = True
@@ -60,7 +60,7 @@ class Watch(hub.Watch):
     stretches: deque[Stretch] = field(default_factory=lambda: deque(maxlen=64))
 
     def skip(self, viewer: Viewer) -> bool:
-        """Move a socket of one pod past a stretch that has no event for it. Return whether there was one."""
+        """Move a socket of one pod past a part of the log without events for it. Return whether there was one."""
         for since, until, pods in self.stretches:
             if since <= viewer.since < until and not {viewer.pod, ""} & pods:
                 viewer.since = until
@@ -69,7 +69,8 @@ class Watch(hub.Watch):
 
 
 class Question(NamedTuple):
-    """What to query of a run. `of_pods`: which pods have events after `last_seq`. `scopes`: sockets to authorize."""
+    """A query of a run. `of_pods`: also query which pods have events after `last_seq`. `scopes`: sockets to
+    authorize."""
 
     run_id: int
     last_seq: int
@@ -78,7 +79,7 @@ class Question(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A run as it is. `allowed`: for each of the question's scopes whether it may see the run."""
+    """The current state of a run. `allowed`: for each of the question's scopes, whether it may view the run."""
 
     row: dict[str, Any]
     stretch: Stretch | None
@@ -97,7 +98,7 @@ def look(questions: Iterable[Question]) -> dict[int, Seen]:
 
 
 def stretch_of(run_id: int, since: int, until: int) -> Stretch | None:
-    """Which pods have events there; None if that takes too many rows."""
+    """Return which pods have events in this part of the log; None if that takes too many rows."""
     rows = EventBlock.objects.filter(run_id=run_id, last_seq__gt=since, last_seq__lte=until).order_by("last_seq")
     pods = list(rows.values_list("pod", flat=True)[: STRETCH_BLOCKS + 1])
     return Stretch(since, until, frozenset(pods)) if until > since and len(pods) <= STRETCH_BLOCKS else None
@@ -151,5 +152,5 @@ class Lookout(hub.Lookout[Watch]):
 
 
 def no_such_run(run_id: int) -> Ending:
-    """The ending for a run that does not exist, or that the client may not see: it must not learn which."""
+    """Return the ending for a run that does not exist or that the client may not view, without revealing which."""
     return Ending(NOT_FOUND, f"There is no run {run_id}.")

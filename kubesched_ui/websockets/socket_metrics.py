@@ -1,8 +1,8 @@
-"""What there is to tell of this process's sockets, for whoever measures: plain values, written by the event loop alone.
+"""Metrics of this process's websockets. They are plain values that only the event loop writes.
 
-`sockets`: those that are open. `messages`: sent to sockets since the process began; `octets`: their bytes before
-compression. `readings`: of the log. `refused`: sockets turned away because there were too many. `failures`: times
-that the database could not be asked.
+`sockets`: open sockets. `messages`: messages sent since the process began; `octets`: their bytes before compression.
+`readings`: reads of the log. `refused`: sockets rejected because there were too many. `failures`: failed database
+queries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kubesched_ui.observability.metric_sources import Sample, of_this_process
 
 
 class Socket(Protocol):
-    """`lag`: how many events its run has that were not handed to its connection yet."""
+    """An open socket. `lag`: number of its run's events not yet handed to its connection."""
 
     @property
     def lag(self) -> int: ...
@@ -29,12 +29,12 @@ failures = 0
 
 
 def lags() -> list[int]:
-    """Of each open socket, by how many events it is behind its run."""
-    return [socket.lag for socket in list(sockets)]  # the event loop goes on meanwhile
+    """Return for each open socket how many events it is behind its run."""
+    return [socket.lag for socket in list(sockets)]  # a copy, since the event loop keeps running
 
 
 def samples() -> Iterator[Sample]:
-    """The same for Prometheus."""
+    """Yield the metrics for Prometheus."""
     behind = lags()
     yield Sample("websockets", "Open websockets.", len(behind))
     yield Sample("websocket_lag_events_max", "Events of its run that the slowest has not got.", max(behind, default=0))

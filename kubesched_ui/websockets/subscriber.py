@@ -1,5 +1,7 @@
-"""Hears what is told of the runs that this process watches, through one channel. Only a hint, as in notify.py. Of what
-else is watched, it is the same."""
+"""Receives notices about the runs, or other objects, that this process watches, through one channel.
+
+Notices are only hints, see publisher.py.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,15 @@ from kubesched_ui.websockets.publisher import group
 
 logger = logging.getLogger(__name__)
 
-AGAIN_S = 1.0  # until the broker is asked again; meanwhile polling does
+AGAIN_S = 1.0  # until the next attempt to reach the broker; polling continues in the meantime
 
 
 class Notices:
-    """`heard(run)` is called for each notice; with None for one that does not say which run it is about. `of`: what is
-    watched, if no runs."""
+    """Receives notices.
+
+    `heard(run)` is called for each notice, with None if the notice does not name a run. `of`: the kind of watched
+    object.
+    """
 
     def __init__(self, heard: Callable[[int | None], None], of: str = "run") -> None:
         self.heard, self.of = heard, of
@@ -32,13 +37,13 @@ class Notices:
         self.listening = asyncio.create_task(self.listen(), context=Context())
 
     def add(self, run_id: int) -> None:
-        """Listens for a run, too."""
+        """Subscribe to a run."""
         self.runs.add(run_id)
         if self.channel is not None:
             self.later(self.layer.group_add(group(run_id, self.of), self.channel))
 
     def discard(self, run_id: int) -> None:
-        """Listens no longer."""
+        """Unsubscribe from a run."""
         self.runs.discard(run_id)
         if self.channel is not None:
             self.later(self.layer.group_discard(group(run_id, self.of), self.channel))
@@ -48,7 +53,7 @@ class Notices:
 
     def later(self, telling: Coroutine[Any, Any, None]) -> None:
         async def tell() -> None:
-            with contextlib.suppress(Exception):  # a broker that is away knows nothing of us anyway
+            with contextlib.suppress(Exception):  # an unavailable broker has no subscriptions to update
                 await asyncio.wait_for(telling, 5)
 
         task = asyncio.create_task(tell())
@@ -64,7 +69,7 @@ class Notices:
                     await layer.group_add(group(run_id, self.of), channel)
                 while True:
                     self.heard((await layer.receive(channel)).get(self.of))
-            except Exception as error:  # whatever the layer's backend raises
+            except Exception as error:  # any error of the layer's backend
                 logger.debug("No notices: %s", error)
                 self.channel = None
                 await asyncio.sleep(AGAIN_S)

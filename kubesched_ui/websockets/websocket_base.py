@@ -1,4 +1,4 @@
-"""What websockets of all kinds share: how one is served, its close codes, and database access off the event loop."""
+"""Shared parts of all websockets: serving, close codes, and database access outside of the event loop."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.permissions import Scope
 
 OVER, LATER, BAD_REQUEST, NOT_YOURS, NOT_FOUND, FAILED = 1000, 1013, 4400, 4403, 4404, 1011
-DATABASE_S = 30  # After which a query counts as failed.
-ERROR_S = 1  # For a client to take an error before its websocket is closed.
+DATABASE_S = 30  # A query that takes longer counts as failed.
+ERROR_S = 1  # Time for a client to receive an error before its websocket is closed.
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -26,16 +26,16 @@ THREADS = ThreadPoolExecutor(2, thread_name_prefix="sockets")  # Not those of pa
 
 
 class Ending(NamedTuple):
-    """Why a socket is closed: its code, and the error that is sent before, if any."""
+    """The reason for closing a socket: its code, and an error message to send before, if any."""
 
     code: int
     says: str = ""
 
 
 async def attended(serve: Callable[[Scope, Send], Awaitable[None]], scope: Scope, receive: Receive, send: Send) -> None:
-    """Accept a socket and serve it until it is gone.
+    """Accept a socket and serve it until it is disconnected.
 
-    Raises what goes wrong in closing; the server then ends the connection itself.
+    Raises errors of closing; the server then ends the connection itself.
     """
     await receive()
     await send({"type": "websocket.accept"})
@@ -59,14 +59,14 @@ async def gone(receive: Receive) -> None:
 
 
 async def send_text(send: Send, text: str) -> None:
-    """Send a message and count it. Return when the connection has room for more."""
+    """Send a message and count it. Return when the connection can accept more."""
     await send({"type": "websocket.send", "text": text})
     socket_metrics.messages += 1
     socket_metrics.octets += len(text)
 
 
 async def close(send: Send, ending: Ending) -> None:
-    """Send the error, if there is one, then close. A slow client reads both later."""
+    """Send the error, if there is one, then close. A slow client receives both later."""
     if ending.says:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
