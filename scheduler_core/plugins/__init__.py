@@ -1,4 +1,4 @@
-"""The in-tree plugins, one file each, named after upstream's. `PLUGINS` is what a profile's names are looked up in."""
+"""The in-tree plugins, one file for each, named as upstream names them. `PLUGINS` maps names to plugin classes."""
 
 from collections.abc import Iterable, Mapping
 
@@ -73,11 +73,12 @@ _IN_TREE: tuple[type[Plugin], ...] = (
 REGISTRY: dict[str, type[Plugin]] = {plugin.name: plugin for plugin in _IN_TREE}
 
 PLUGINS: dict[str, type[Plugin]] = {**REGISTRY, Coscheduling.name: Coscheduling}
-"""Those that a configuration may enable: the in-tree ones, and one from outside the tree that is built in."""
+"""All plugins that a configuration may enable: the in-tree plugins and Coscheduling, an out-of-tree plugin that is
+built in."""
 
 
 def known_plugins(registry: Mapping[str, type[Plugin]]) -> dict[str, frozenset[str]]:
-    """Plugin name -> the extension points it takes part in, as configuration is held against."""
+    """Return the extension points of each plugin, by plugin name. Configurations are validated against this."""
     return {name: frozenset(_points(cls)) for name, cls in registry.items()}
 
 

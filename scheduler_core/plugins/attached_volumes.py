@@ -1,4 +1,4 @@
-"""How many volumes are attached to each node, as columns that follow pods, claims and volumes as they come and go."""
+"""Number of volumes attached to each node, in columns that are updated when pods, claims and volumes change."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ Key = tuple[str, str]  # driver, handle of a volume
 
 
 class Failure(Exception):
-    """The volumes of a pod cannot be told; carries the status."""
+    """The volumes of a pod cannot be determined. `status` has the reason."""
 
     def __init__(self, status: Status) -> None:
         self.status = status
 
 
 class Attached(NamedTuple):
-    """`used`: volumes of the pods on a node. `lingering`: others that are attached to it still."""
+    """Volumes attached to a node. `used`: volumes of pods on the node. `lingering`: volumes that are still attached but
+    that no pod on the node uses."""
 
     used: frozenset[Key]
     lingering: frozenset[Key] = frozenset()
@@ -34,8 +35,9 @@ _NOTHING = Attached(frozenset())
 class AttachedVolumes:
     """Columns over the nodes of one cluster.
 
-    `read(node)` says what is attached to a node, or raises Failure. It is asked again when a pod with volumes comes or
-    goes, a volume is attached or detached, a claim or volume used there, any storage class, or the CSINode changes.
+    `read(node)` returns what is attached to a node, or raises Failure. It is called again when a pod with volumes is
+    added or removed, when a volume is attached or detached, or when a claim or volume used on the node, any storage
+    class, or the CSINode changes.
     """
 
     def __init__(self, cluster: Cluster, read: Callable[[str], Attached]) -> None:
@@ -44,8 +46,8 @@ class AttachedVolumes:
         self._stale = cluster.volume_users.nodes()
         self._attached: dict[str, Attached] = {}
         self._failures: dict[str, Status] = {}
-        self._holders: dict[Key, set[str]] = {}  # a volume -> the nodes with a pod that uses it
-        self._concerned: dict[tuple[str, str], set[str]] = {}  # a claim or volume -> nodes, some perhaps no longer
+        self._holders: dict[Key, set[str]] = {}  # volume -> nodes with a pod that uses it
+        self._concerned: dict[tuple[str, str], set[str]] = {}  # claim or volume -> nodes, may be outdated
         self._counts: dict[str, Int64] = {}  # driver -> column over `_rows`
         self._rows: dict[str, int] = {}
         cluster.volume_users.watch(self._stale.add)
@@ -55,7 +57,7 @@ class AttachedVolumes:
         cluster.storage_classes.watch(lambda name, old, new: self._stale.update(self._attached))
 
     def refresh(self) -> None:
-        """Brings everything up to date. Costs nothing when nothing changed, else a look at the nodes concerned."""
+        """Update all columns. This is free if nothing has changed; otherwise only the affected nodes are read again."""
         if self._rows is not self._cluster.nodes.rows:
             self._rows = self._cluster.nodes.rows
             self._counts.clear()
@@ -63,7 +65,7 @@ class AttachedVolumes:
             self._look(self._stale.pop())
 
     def count(self, driver: str) -> Int64:
-        """Volumes of the driver that are attached to each node; int64 over nodes."""
+        """Return the number of the driver's volumes attached to each node; int64 over nodes."""
         column = self._counts.get(driver)
         if column is None:
             column = self._counts[driver] = np.zeros(len(self._rows), np.int64)
@@ -74,13 +76,13 @@ class AttachedVolumes:
         return column
 
     def used(self, key: Key) -> Bool:
-        """Where a pod uses the volume already; bool over nodes."""
+        """Return the nodes on which a pod already uses the volume; bool over nodes."""
         mask = np.zeros(len(self._rows), np.bool_)
         mask[[self._rows[node] for node in self._holders.get(key, ()) if node in self._rows]] = True
         return mask
 
     def failures(self) -> Iterator[tuple[Bool, Status]]:
-        """Where the volumes of the pods cannot be told, by reason."""
+        """Yield each reason for which volumes cannot be determined, with its nodes as bool over nodes."""
         for status in dict.fromkeys(self._failures.values()):
             mask = np.zeros(len(self._rows), np.bool_)
             mask[[self._rows[n] for n, other in self._failures.items() if other == status and n in self._rows]] = True

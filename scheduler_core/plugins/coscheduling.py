@@ -1,13 +1,14 @@
-"""Coscheduling: the pods of a group are bound together, or none of them.
+"""Coscheduling: binds either enough pods of a group or none of them.
 
-Not a plugin of kube-scheduler: of those from outside the tree the one that is built in. A pod names its group in the
-label `scheduling.x-k8s.io/pod-group`, and a PodGroup of that name says how many must be placed (`minMember`); older:
-two labels, `pod-group.scheduling.sigs.k8s.io/name` and `/min-available`. A pod that is placed earlier waits in Permit,
-holding its place; when one of the group fits nowhere or has waited too long, all of them give their places back.
+This plugin is not part of kube-scheduler; it is the only out-of-tree plugin that is built in. A pod names its group in
+the label `scheduling.x-k8s.io/pod-group`, and the PodGroup of that name sets how many pods must be placed
+(`minMember`). The older form uses two labels, `pod-group.scheduling.sigs.k8s.io/name` and `/min-available`. A pod that
+is placed early waits in Permit and keeps its place. If one pod of the group fits nowhere or has waited too long, all
+waiting pods of the group release their places.
 
-Not played: `podGroupBackoffSeconds`, and that a group which has passed the check of `minResources` keeps the pass.
+Not simulated: `podGroupBackoffSeconds`, and the cache of groups that have passed the check of `minResources`.
 
-After sigs.k8s.io/scheduler-plugins, pkg/coscheduling.
+Source: sigs.k8s.io/scheduler-plugins, pkg/coscheduling.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ GROUP = "pod-group.scheduling.sigs.k8s.io/name"
 MIN_AVAILABLE = "pod-group.scheduling.sigs.k8s.io/min-available"
 PODS = "pods"
 DEFAULT_WAIT_SECONDS = 60.0
-SMALL_GAP = 0.1  # of the group; others may still close it
+SMALL_GAP = 0.1  # share of the group; PostFilter does not reject the group while at most this share is missing
 
 
 class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePlugin, PermitPlugin, PostBindPlugin):
-    """Argument `permitWaitingTimeSeconds`: how long a pod waits for the others of its group."""
+    """The argument `permitWaitingTimeSeconds` sets how long a pod waits for the other pods of its group."""
 
     name = "Coscheduling"
 
@@ -59,19 +60,19 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         super().__init__(args, cluster)
         wait = args.get("permitWaitingTimeSeconds") if isinstance(args, dict) else None
         self.wait = float(wait) if isinstance(wait, int | float) and wait > 0 else DEFAULT_WAIT_SECONDS
-        self._came: dict[str, float] = {}  # group -> when the first of its pods came
+        self._came: dict[str, float] = {}  # group -> timestamp of its first pod
 
     # ---- groups
 
     @staticmethod
     def group_of(pod: PodInfo) -> str:
-        """`namespace/name`; "" for a pod in no group."""
+        """Return `namespace/name` of the pod's group, or "" if the pod has none."""
         labels = pod.labels
         name = next((labels[key] for key in (*POD_GROUP, GROUP) if labels.get(key)), "")
         return f"{pod.namespace}/{name}" if name else ""
 
     def least(self, pod: PodInfo, group: str) -> int | None:
-        """How many of a pod's group must be placed; None where no PodGroup of that name exists."""
+        """Return how many pods of the group must be placed; None if the PodGroup does not exist."""
         found = self.cluster.pod_groups.get(group)
         if found is not None:
             return found.spec.min_member
@@ -81,19 +82,21 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return int(told) if told.isdecimal() and len(told) < 10 else 1
 
     def placed(self, group: str) -> int:
-        """How many of a group are on a node, bound or assumed."""
+        """Return how many pods of the group are bound or assumed."""
         return sum(self.group_of(pod) == group for pod in self.cluster.pods.values())
 
-    # ---- in the order of a cycle
+    # ---- extension points, in the order of a cycle
 
     def sort_key(self, pod: PodInfo, timestamp: float) -> tuple[int, float, str]:
-        """By priority, then by when the group (or the pod) came, so that those of a group follow each other."""
+        """Sort by priority, then by the timestamp of the group (or of a pod without one), so that pods of a group are
+        adjacent."""
         group = self.group_of(pod)
         came = self._came.setdefault(group, timestamp) if group else timestamp
         return -pod.priority, came, group or pod.key
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """A group of which too few pods exist, or for which the cluster has too little left, is not begun with."""
+        """Reject the pod if too few pods of its group exist, or if the cluster has too few free resources for the
+        group."""
         group = self.group_of(pod)
         least = self.least(pod, group) if group else None
         if least is None:
@@ -108,7 +111,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return unresolvable(f"resource gap: {gap}") if gap else None
 
     def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
-        """Too few pods of the group exist, or too little of a resource is left for it."""
+        """True if too few pods of the group exist, or if too little of a resource is free for the group."""
         group = self.group_of(view.pod)
         least = self.least(view.pod, group) if group else None
         if least is None:
@@ -127,7 +130,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return some(parts).tells(f"{group}: {told}")
 
     def _wanted(self, group: str, least: int) -> dict[str, int]:
-        """What the group asks for together; nothing if it does not say."""
+        """Return the requests of the whole group; empty if the PodGroup has no `minResources`."""
         found = self.cluster.pod_groups.get(group)
         if found is None or not found.spec.min_resources:
             return {}
@@ -135,16 +138,17 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return wanted | {PODS: least}
 
     def _resource_gap(self, group: str, least: int) -> str:
-        """What `minResources` asks beyond what the nodes have left, the group's own pods left out; "" if nothing."""
+        """Return by how much `minResources` exceeds the free resources of all nodes, not counting the group's own pods;
+        "" if it does not."""
         gaps = {}
         for name, amount in self._wanted(group, least).items():
             left = np.cumsum(self._left(name, group))
-            if not len(left) or left.max() < amount:  # upstream stops at the node that makes it enough
+            if not len(left) or left.max() < amount:  # upstream stops at the first node at which the sum is sufficient
                 gaps[name] = amount - int(left[-1]) if len(left) else amount
         return ", ".join(f"{name} {amount}" for name, amount in sorted(gaps.items()))
 
     def _left(self, name: str, group: str) -> npt.NDArray[np.int64]:
-        """int64 over nodes: what is left of a resource, as if none of the group were there."""
+        """Return the free amount of a resource, as if no pod of the group were placed; int64 over nodes."""
         nodes = self.cluster.nodes
         nodes.refresh()
         if name == PODS:
@@ -161,7 +165,8 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
     def post_filter(
         self, state: CycleState, pod: PodInfo, filtered: Filtered
     ) -> tuple[PostFilterResult | None, Status]:
-        """One that fits nowhere takes those that wait for it along: likely the rest would not fit either."""
+        """Reject the waiting pods of the group if the pod has no feasible node, because the rest probably would not fit
+        either."""
         group = self.group_of(pod)
         least = self.least(pod, group) if group else None
         if least is None:
@@ -180,7 +185,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return None
 
     def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, float]:
-        """Lets the pod wait until enough of its group have a place; the last one lets all of them go."""
+        """Let the pod wait until enough pods of its group have a node; the last of them allows all to bind."""
         group = self.group_of(pod)
         if not group:
             return None, 0.0
@@ -190,7 +195,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         placed = self.placed(group)
         if placed < least:
             if placed <= 1:
-                # The group may be begun with: those that were refused earlier are tried at once.
+                # The group can start: activate its pods that were rejected earlier.
                 others = (other for other in self.handle.list_pods() if other.key != pod.key)
                 state.to_activate = [other.key for other in others if self.group_of(other) == group]
             return WAITING, self._timeout(group)
@@ -204,7 +209,8 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return constant(False, "it refuses nothing").tells(told)
 
     def explain_permit(self, state: CycleState, view: View) -> Tree:
-        """Too few of the group have a place: it waits; no such group: it is refused."""
+        """True if too few pods of the group have a node (the pod waits), or if there is no such PodGroup (it is
+        rejected)."""
         pod, group = view.pod, self.group_of(view.pod)
         if not group:
             return constant(False, "the pod is in no group").tells("The pod is in no group")
@@ -237,7 +243,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return view.field(found, "spec", "minMember", missing=least)
 
     def _explain_timeout(self, view: View, group: str) -> Tree:
-        """Of the group, else of the configuration."""
+        """Return the timeout of the group, or that of the configuration if the group has none."""
         found = self.cluster.pod_groups.get(group)
         if found is not None and found.spec.schedule_timeout_seconds is not None:
             return view.field(found, "spec", "scheduleTimeoutSeconds")
@@ -250,7 +256,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         return self.wait if own is None else float(own)
 
     def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
-        """One that gives its place back takes those that wait for it along."""
+        """Reject the waiting pods of the group when one of its pods releases its place."""
         if group := self.group_of(pod):
             self._reject(group, "rejection in Unreserve", but=pod.key)
 
@@ -260,7 +266,7 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
                 waiting.reject(self.name, why)
 
     def post_bind(self, state: CycleState, pod: PodInfo, node: str) -> None:
-        """Older releases of the plugin counted here; nothing depends on it."""
+        """Do nothing. Older releases of the plugin counted bound pods here, but nothing depends on it."""
 
     def events_to_register(self) -> list[events.EventHint]:
         return [
@@ -270,5 +276,5 @@ class Coscheduling(QueueSortPlugin, PreFilterPlugin, PostFilterPlugin, ReservePl
         ]
 
     def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """A pod of the group runs, or one of any other has left."""
+        """Return whether a pod of the same group was added, or any pod was deleted."""
         return old is not None or (new is not None and self.group_of(new) == self.group_of(pod))

@@ -1,6 +1,6 @@
-"""In-tree volumes taken for volumes of the CSI drivers that replaced their code.
+"""CSI migration: treats in-tree volumes as volumes of the CSI drivers that replaced the in-tree code.
 
-Upstream: k8s.io/csi-translation-lib; which plugin counts as migrated: pkg/scheduler/framework/plugins/nodevolumelimits
+Upstream: k8s.io/csi-translation-lib. Which plugins count as migrated: pkg/scheduler/framework/plugins/nodevolumelimits
 (utils.go) and pkg/scheduler/framework/plugins/volumebinding (binder.go).
 """
 
@@ -41,15 +41,15 @@ _TOPOLOGY = {
 _MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
-_DELIMITER = "__"  # between the zones of one label
+_DELIMITER = "__"  # separates the zones in a label value
 
 
 class TranslationError(ValueError):
-    """The in-tree volume has no CSI equivalent; the message says why."""
+    """The in-tree volume has no CSI equivalent; the message contains the reason."""
 
 
 def plugin_of(source: VolumeSource) -> str:
-    """The in-tree plugin that a volume uses, if a CSI driver replaces it; else ""."""
+    """Return the in-tree plugin of a volume if a CSI driver replaces it, otherwise ""."""
     if source.aws_elastic_block_store is not None:
         return EBS
     if source.gce_persistent_disk is not None:
@@ -66,12 +66,12 @@ def plugin_of(source: VolumeSource) -> str:
 
 
 def announced(csi_node: CSINode | None, plugin: str) -> bool:
-    """Whether the node's kubelet says that it leaves the plugin's volumes to CSI."""
+    """Return whether the CSINode lists the plugin as migrated to CSI."""
     return csi_node is not None and plugin in csi_node.metadata.annotations.get(_MIGRATED_PLUGINS, "").split(",")
 
 
 def counted_as_csi(csi_node: CSINode | None, plugin: str, release: Release) -> bool:
-    """Whether volume limits take the plugin's volumes on a node for CSI volumes (upstream isCSIMigrationOn)."""
+    """Return whether volume limits count the plugin's volumes on a node as CSI volumes (upstream isCSIMigrationOn)."""
     if csi_node is None:
         return False
     if plugin in (EBS, AZURE_DISK, CINDER):
@@ -82,7 +82,8 @@ def counted_as_csi(csi_node: CSINode | None, plugin: str, release: Release) -> b
 
 
 def placed_as_csi(plugin: str, release: Release) -> bool:
-    """Whether VolumeBinding takes the plugin's volumes for CSI volumes on nodes that announce it."""
+    """Return whether VolumeBinding treats the plugin's volumes as CSI volumes on nodes that list the plugin as
+    migrated."""
     return plugin in (EBS, GCE_PD, AZURE_DISK, CINDER) or (plugin == PORTWORX and release.portworx_migration)
 
 
@@ -90,7 +91,7 @@ def placed_as_csi(plugin: str, release: Release) -> bool:
 
 
 def handle(source: VolumeSource, labels: Mapping[str, str]) -> str:
-    """The CSI volume handle of an in-tree volume; `labels` are those of the PersistentVolume, if it is one.
+    """Return the CSI volume handle of an in-tree volume. `labels`: labels of the PersistentVolume, if it is one.
 
     Raises TranslationError.
     """
@@ -105,7 +106,7 @@ def handle(source: VolumeSource, labels: Mapping[str, str]) -> str:
 
 
 def _ebs_handle(volume_id: str) -> str:
-    """`vol-1`, `aws:///vol-1` and `aws://zone/vol-1` are one."""
+    """Return the volume ID. `vol-1`, `aws:///vol-1` and `aws://zone/vol-1` are the same volume."""
     if not volume_id.startswith("aws://"):
         return volume_id
     _, _, path = volume_id.removeprefix("aws://").partition("/")
@@ -134,9 +135,10 @@ def _gce_handle(disk: str, labels: Mapping[str, str]) -> str:
 
 
 def csi_terms(volume: PersistentVolume) -> list[NodeSelectorTerm] | None:
-    """The node affinity that an in-tree PersistentVolume has as a CSI volume; None if none. Raises TranslationError.
+    """Return the node affinity of an in-tree PersistentVolume as a CSI volume; None if it has none.
 
-    Zones in the affinity are renamed to the driver's own topology key; without any, the volume's zone label is added.
+    Zone keys in the affinity are replaced by the driver's topology key. If the affinity has no zones, the zone label of
+    the volume is added. Raises TranslationError.
     """
     terms, plugin = affinity_terms(volume), plugin_of(volume.spec)
     handle(volume.spec, volume.metadata.labels)

@@ -1,6 +1,6 @@
 """DefaultBinder: binds the pod to the node.
 
-Upstream: pkg/scheduler/framework/plugins/defaultbinder. What binding means to the cluster is the simulation's business.
+Upstream: pkg/scheduler/framework/plugins/defaultbinder. The simulation applies the binding to the cluster.
 """
 
 from scheduler_core.cluster.pod_info import PodInfo

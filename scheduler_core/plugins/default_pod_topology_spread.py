@@ -1,4 +1,4 @@
-"""DefaultPodTopologySpread: what 1.18 called SelectorSpread.
+"""DefaultPodTopologySpread: the name of SelectorSpread in 1.18.
 
 Upstream (1.18): pkg/scheduler/framework/plugins/defaultpodtopologyspread.
 """

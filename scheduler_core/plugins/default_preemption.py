@@ -1,4 +1,4 @@
-"""DefaultPreemption: makes room for a pod by evicting pods of lower priority.
+"""DefaultPreemption: evicts pods of lower priority so that the pod fits on a node.
 
 Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/framework/preemption.
 """
@@ -40,7 +40,7 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, less, opposite, over, total
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
-NO_CANDIDATE = "no candidate node for preemption"  # extenders left none
+NO_CANDIDATE = "no candidate node for preemption"  # extenders removed all candidates
 
 
 class DefaultPreemption(PostFilterPlugin):
@@ -49,7 +49,7 @@ class DefaultPreemption(PostFilterPlugin):
     def post_filter(
         self, state: CycleState, pod: PodInfo, filtered: Filtered
     ) -> tuple[PostFilterResult | None, Status]:
-        """Nominates the node where evicting hurts least, or says why preemption does not help."""
+        """Nominate the best candidate node, or return the reason why preemption does not help."""
         refusal = self._not_eligible(pod, filtered)
         if refusal:
             return None, self._unschedulable(refusal)
@@ -95,13 +95,13 @@ class DefaultPreemption(PostFilterPlugin):
         return made(list(self.cluster.budgets.values()))
 
     def _unschedulable(self, why: str) -> Status:
-        """Preemption does not help; old releases do not say why the pod may not preempt."""
+        """Return the status for a pod that preemption does not help. Old releases omit why the pod may not preempt."""
         return (
             unschedulable(f"preemption: {why}") if self.cluster.release.reports_postfilter_message else unschedulable()
         )
 
     def _not_eligible(self, pod: PodInfo, filtered: Filtered) -> str:
-        """Why the pod may not preempt now; "" if it may."""
+        """Return why the pod may not preempt now; "" if it may."""
         if self.cluster.release.group_preemption and pod.pod.spec.scheduling_group is not None:
             return "not eligible due to workload aware preemption enabled"
         release = self.cluster.release
@@ -123,7 +123,8 @@ class DefaultPreemption(PostFilterPlugin):
     def _dry_run(
         self, state: CycleState, pod: PodInfo, filtered: Filtered
     ) -> tuple[list[Candidate], list[tuple[Status, npt.NDArray[np.intp]]]]:
-        """Candidates, those without budget violations first; and why the other nodes tried do not help."""
+        """Return the candidates, those without budget violations first, and why the other nodes that were tried do not
+        help."""
         rows = filtered.potential_rows(self.cluster.release.prefilter_excluded_node_message != "")
         if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
             return [], self._nobody(pod, rows)
@@ -135,7 +136,7 @@ class DefaultPreemption(PostFilterPlugin):
         )
         if not self.cluster.release.preemption_samples_nodes:
             wanted = len(rows)
-        # When PreFilter refused the pod, the Filter plugins have not been asked yet.
+        # When PreFilter rejects the pod, the Filter plugins have not run yet.
         verdicts = filtered.verdicts or handle.run_filter(state, pod)
         offset = handle.picker.offset(len(rows)) if len(rows) else 0
 
@@ -159,13 +160,13 @@ class DefaultPreemption(PostFilterPlugin):
         return harmless + violating, [(said, np.array(alike, np.intp)) for said, alike in rejected.items()]
 
     def _nobody(self, pod: PodInfo, rows: npt.NDArray[np.intp]) -> list[tuple[Status, npt.NDArray[np.intp]]]:
-        """Nobody anywhere could be evicted."""
+        """Return the rejections when no pod on any node can be evicted."""
         if self.cluster.release.no_victims_message_reworded:
             return [(victims.NO_VICTIMS, rows)] if len(rows) else []
         names = self.cluster.nodes.names
         return [(victims.no_victims(pod, names[row]), np.array([row], np.intp)) for row in rows.tolist()]
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_post_filter(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
         name = view.node.name
@@ -190,7 +191,7 @@ class DefaultPreemption(PostFilterPlugin):
         return every(parts).tells(f"{name}: evicting does not help: {refused.message}")
 
     def _explain_refusal(self, state: CycleState, view: View, status: Status, removed: frozenset[str]) -> Tree:
-        """Why the pod does not fit while these are gone: the tree of the plugin that says so."""
+        """Explain why the pod does not fit without the removed pods: the tree of the plugin that rejects the node."""
         ahead = self._ahead(view)
         for added in ([], ahead) if ahead else ([],):
             tree = self.handle.explain_filter(status.plugin, state, view.changed(added, removed))
@@ -199,7 +200,7 @@ class DefaultPreemption(PostFilterPlugin):
         return constant(True, f"{status.plugin}: {status.message}")
 
     def _ahead(self, view: View) -> list[PodInfo]:
-        """Pods nominated to the node that count against this one."""
+        """Return the pods nominated to the node that Filter counts before this pod."""
         on = self.cluster.nominator.on(view.node.name)
         return [pod for pod in on if pod.priority >= view.pod.priority and pod.key != view.pod.key]
 
@@ -209,7 +210,7 @@ class DefaultPreemption(PostFilterPlugin):
         return less(theirs, ours, f"{pod.key} is of lower priority")
 
     def _explain_choice(self, state: CycleState, view: View, filtered: Filtered, found: PostFilterResult) -> Tree:
-        """The rules in turn, each among the candidates that are left; then the victims, and why none could stay."""
+        """Explain the choice: each rule among the remaining candidates, the victims, and why no victim could stay."""
         name, pods = view.node.name, self.cluster.pods
         left = [
             Candidate(node, tuple(pods[key] for key in keys), violations)
@@ -247,7 +248,7 @@ class DefaultPreemption(PostFilterPlugin):
         return tree.tells(f"{name} is {told}; victims: {victims}" + (" and more" if len(mine.victims) > 5 else ""))
 
     def _explain_victims(self, state: CycleState, view: View, filtered: Filtered, mine: Candidate) -> Tree:
-        """The victims, each with why it could not stay."""
+        """Explain the victims, and for each of them why it could not stay."""
         verdicts = filtered.verdicts or self.handle.run_filter(state, view.pod)
         refusals: dict[str, tuple[Status, frozenset[str]]] = {}
 
@@ -270,7 +271,7 @@ class DefaultPreemption(PostFilterPlugin):
         return less(constant(0), evicted, "pods of lower priority that have to go")
 
     def _explain_cost(self, view: View, rule: str, candidate: Candidate) -> Tree:
-        """What a rule compares of a candidate."""
+        """Return the value of a candidate that a rule compares."""
         gone = candidate.victims
         if rule == FEWEST_VIOLATIONS:
             row = self.cluster.nodes.rows[candidate.node]
@@ -302,7 +303,7 @@ class DefaultPreemption(PostFilterPlugin):
         return leaf
 
 
-_NOW = float(1 << 52)  # a pod that never started counts as started just now
+_NOW = float(1 << 52)  # a pod without a start time counts as started now
 
 
 def _with_offset(leaf: Callable[[], Tree], offset: Callable[[], Tree]) -> Tree:

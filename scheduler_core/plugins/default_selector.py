@@ -1,6 +1,7 @@
-"""What the services and the controller of a pod select: the pods that it is spread among where nothing else is said.
+"""Default selector of a pod: merges the selectors of its services and its controller.
 
-Upstream: pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
+Spreading uses it when the pod has no constraints of its own. Upstream: pkg/scheduler/framework/plugins/helper/spread.go
+(DefaultSelector).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scheduler_core.provenance.tree import Tree, every
 
 
 def services_of(cluster: Cluster, pod: PodInfo) -> list[Service]:
-    """The services that select the pod."""
+    """Return the services whose selectors match the pod."""
     return [
         service
         for service in cluster.services.values()
@@ -32,7 +33,7 @@ Workload = ReplicaSet | StatefulSet
 def default_sources(
     cluster: Cluster, pod: PodInfo
 ) -> tuple[dict[str, Service | ReplicationController], list[Workload]]:
-    """(label -> the service or controller that selects by it, the workloads whose selectors count too)."""
+    """Return (label -> the service or controller that selects by it, the workloads whose selectors are added)."""
     labels: dict[str, Service | ReplicationController] = {}
     for service in services_of(cluster, pod):
         labels.update(dict.fromkeys(service.spec.selector, service))
@@ -59,7 +60,7 @@ def default_sources(
 
 
 def _workloads_by_labels(cluster: Cluster, pod: PodInfo) -> list[Workload]:
-    """As old releases find them: those that select the pod, whoever made it."""
+    """Return the workloads whose selectors match the pod, as old releases do, regardless of its owner."""
     found: list[Workload] = []
     workloads: list[Workload] = [*cluster.replica_sets.values(), *cluster.stateful_sets.values()]
     for workload in workloads:
@@ -70,7 +71,7 @@ def _workloads_by_labels(cluster: Cluster, pod: PodInfo) -> list[Workload]:
 
 
 def default_selector(cluster: Cluster, pod: PodInfo) -> Selector:
-    """What they select, merged; matches everything if there is none."""
+    """Return the merged selector; it matches every pod if there are no sources."""
     sources, workloads = default_sources(cluster, pod)
     labels = {key: source.spec.selector[key] for key, source in sources.items()}
     selector = selectors.from_labels(labels)
@@ -80,7 +81,7 @@ def default_selector(cluster: Cluster, pod: PodInfo) -> Selector:
 
 
 def explain_selected(view: View, cluster: Cluster, other: PodInfo) -> list[Tree]:
-    """Whether it selects the other pod: what has to hold, part by part."""
+    """Explain whether the default selector matches the other pod, one tree for each requirement."""
     labels, workloads = default_sources(cluster, view.pod)
     parts = [
         label_equals(view, other, key, view.field(source, "spec", "selector", key)) for key, source in labels.items()
@@ -91,6 +92,6 @@ def explain_selected(view: View, cluster: Cluster, other: PodInfo) -> list[Tree]
 
 
 def explain_counted(view: View, cluster: Cluster, other: PodInfo) -> Tree:
-    """The same as one tree."""
+    """Return the trees of `explain_selected` as one tree."""
     parts = explain_selected(view, cluster, other)
     return parts[0] if len(parts) == 1 else every(parts, f"{other.key} counts")

@@ -1,4 +1,4 @@
-"""DynamicResources: devices for a pod's resource claims.
+"""DynamicResources: allocates devices for the resource claims of a pod.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources.
 """
@@ -60,7 +60,7 @@ class DynamicResources(
         return Devices.of(self.cluster)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Pods wait until their claims are there, and theirs."""
+        """Hold the pod back until its claims exist and belong to it."""
         if not pod.pod.spec.resource_claims:
             return None
         try:
@@ -72,7 +72,8 @@ class DynamicResources(
     # ---- PreFilter, Filter
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """What is to be allocated must name classes that exist; any number of pods may share a claim."""
+        """Reject the pod if a claim to be allocated names a missing device class. Any number of pods may share a claim.
+        """
         asked = extended_resources.asked(self.cluster, pod)
         if not pod.pod.spec.resource_claims and not asked:
             return SKIPPED
@@ -104,7 +105,7 @@ class DynamicResources(
         return None
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Nodes where all claims can be had: those allocated already, and devices for the others."""
+        """Return the nodes where allocated claims are available and devices can be allocated for all other claims."""
         cycle: ClaimCycle | None = state.get(self.name)
         return cycle.verdict() if cycle is not None else PASSES
 
@@ -113,7 +114,7 @@ class DynamicResources(
     def post_filter(
         self, state: CycleState, pod: PodInfo, filtered: Filtered
     ) -> tuple[PostFilterResult | None, Status]:
-        """Takes the allocation away from a claim that keeps the pod off some node and that nobody else uses."""
+        """Deallocate a claim that keeps the pod off some node and that no other pod uses."""
         cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return None, NOTHING_TO_FREE
@@ -127,7 +128,7 @@ class DynamicResources(
         return None, STILL_NOT
 
     def _in_the_way(self, cycle: ClaimCycle, filtered: Filtered) -> Iterator[ResourceClaim]:
-        """The claims for which some node was refused here."""
+        """Yield the claims because of which this plugin rejected some node."""
         for claim, away in zip(cycle.claims, cycle.elsewhere, strict=False):
             for row in np.flatnonzero(away).tolist() if away is not None else ():
                 status = filtered.status_at(row)
@@ -138,7 +139,8 @@ class DynamicResources(
     # ---- Score
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """Nodes that offer what prioritized lists name first are better: 8 less the number of each alternative had."""
+        """Prefer nodes that satisfy earlier alternatives of prioritized lists: the score is the sum, over requests, of
+        8 minus the index of the alternative that is used."""
         cycle: ClaimCycle | None = state.get(self.name)
         scores = cycle.preferences() if cycle is not None else np.zeros(len(self.cluster.nodes), np.int64)
         return scores[rows]
@@ -149,7 +151,7 @@ class DynamicResources(
     # ---- Reserve to PreBind
 
     def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
-        """The devices found are promised to the pod's claims."""
+        """Reserve the allocated devices in memory for the pod's claims."""
         cycle: ClaimCycle | None = state.get(self.name)
         row = self.cluster.nodes.rows.get(node)
         if cycle is None or row is None:
@@ -166,8 +168,8 @@ class DynamicResources(
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
-        """Promises are taken back; a claim that was reserved for the pod is not any more, but stays allocated. The
-        scheduler's own claim goes."""
+        """Drop the in-memory reservations. A claim that was reserved for the pod no longer is, but stays allocated. The
+        claim that the scheduler created itself is deleted."""
         cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return
@@ -182,8 +184,8 @@ class DynamicResources(
                 self.cluster.device_claims[claim.key] = claims.released(known, pod)
 
     def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
-        """Writes what was promised, and that the pod uses it. Devices that are not ready are waited for in vain: no
-        driver is here."""
+        """Write the allocations and reserve the claims for the pod. Waiting for devices that are not ready always times
+        out, because no driver is simulated."""
         cycle: ClaimCycle | None = state.get(self.name)
         if cycle is None:
             return None
@@ -213,7 +215,7 @@ class DynamicResources(
                 return TIMEOUT
         return None
 
-    # ---- what may wake a pod
+    # ---- events that may make a pod schedulable
 
     def events_to_register(self) -> list[events.EventHint]:
         node = [events.ADD, events.UPDATE_NODE_LABEL]
@@ -228,7 +230,8 @@ class DynamicResources(
         ]
 
     def _after_claim_change(self, pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim) -> bool:
-        """Devices came back; or a claim of the pod came, or has another status. Not before all of them are there."""
+        """Return whether a claim was deallocated, or a claim of the pod was added or changed its status. False while
+        any claim of the pod is missing."""
         try:
             mine = [claim.key for claim in claims.claims_of(pod, self.cluster.device_claims)]
         except claims.ClaimProblem:
@@ -237,7 +240,7 @@ class DynamicResources(
             return True
         return new.key in mine and (old is None or old.status != new.status)
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_pre_enqueue(self, view: View) -> Tree:
         return missing_claims(view)

@@ -1,4 +1,4 @@
-"""Where DynamicResources' answers come from, as trees: claims that are missing, devices that a node has too few of."""
+"""Explanations of DynamicResources as trees: missing claims, and nodes with too few devices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scheduler_core.provenance.tree import Tree, constant, every, less, some, su
 
 
 def missing_claims(view: View) -> Tree:
-    """True if a claim of the pod is not there, or not the pod's."""
+    """True if a claim of the pod does not exist or does not belong to the pod."""
     parts, told = [], []
     for i, used in enumerate(view.pod.pod.spec.resource_claims):
         problem = claims.problem_of(view.pod, used, view.cluster.device_claims)
@@ -28,7 +28,7 @@ def missing_claims(view: View) -> Tree:
 
 
 def refused_claims(view: View, refused: Status | None) -> Tree:
-    """True if PreFilter refuses the pod."""
+    """True if PreFilter rejects the pod."""
     tree = missing_claims(view)
     if tree.value or refused is None:
         return tree
@@ -38,14 +38,15 @@ def refused_claims(view: View, refused: Status | None) -> Tree:
 def refused_node(
     view: View, used: Sequence[ResourceClaim], unallocated: Sequence[ResourceClaim], refused: Status | None
 ) -> Tree:
-    """True if some claim cannot be had on the node. `unallocated`: as the node needs them."""
+    """True if some claim cannot be allocated on the node. `unallocated`: the claims that the node must still satisfy.
+    """
     parts = list(_elsewhere(view, used))
     if unallocated:
         found = look(Devices.of(view.cluster), view.row, list(unallocated))
         parts += [_short(view, claim) for claim in found.claims]
     name = view.node.name
     if refused is None:
-        # What looks short by itself may still come from elsewhere: devices that many may share.
+        # A claim that looks short by itself may still be satisfiable, since several requests may share a device.
         told = f"{name}: the pod's claims can be had here"
         return some([part for part in parts if not part.value] or [constant(False, told)], "claims").tells(told)
     if not any(part.value for part in parts):
@@ -72,7 +73,7 @@ def _short(view: View, claim: ClaimLook) -> Tree:
 
 
 def _too_few(view: View, request: RequestLook) -> Tree:
-    """Fewer devices than the request needs: those of the node without those that something is against."""
+    """True if there are fewer devices than the request needs: the node's devices minus those with objections."""
     unfit = [device for device in request.devices if device.objections]
     seen = constant(len(request.devices), "devices that the node sees")
     against = view.long_count([partial(_unfit, device) for device in unfit], "devices", "devices that are out")
@@ -87,7 +88,7 @@ def _unfit(device: DeviceLook) -> Tree:
 
 
 def preference(view: View, unallocated: Sequence[ResourceClaim]) -> Tree:
-    """What was had of prioritized lists: 8 less the number of each alternative."""
+    """Explain the score from prioritized lists: for each request, 8 minus the index of the alternative that is used."""
     if not unallocated:
         return constant(0, "no devices are chosen").tells("0 = no devices are to be chosen for the pod")
     devices = Devices.of(view.cluster)

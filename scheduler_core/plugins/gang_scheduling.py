@@ -1,4 +1,4 @@
-"""GangScheduling: the pods of a gang wait until enough of them exist, and are bound only if enough find a place.
+"""GangScheduling: pods of a gang wait until enough of them exist, and are bound only if enough of them have a node.
 
 Upstream: pkg/scheduler/framework/plugins/gangscheduling.
 """
@@ -25,7 +25,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin):
     name = "GangScheduling"
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Holds the pod back until its group exists and, of a gang, as many pods as it takes."""
+        """Hold the pod back until its group exists and, for a gang, until `minCount` pods exist."""
         named = pod.pod.spec.scheduling_group
         if named is None or not self.cluster.release.gang_scheduling:
             return None
@@ -36,7 +36,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin):
         return TOO_FEW if gang is not None and not self._exist(group, gang.min_count) else None
 
     def permit(self, state: CycleState, pod: PodInfo, node: str) -> tuple[Status | None, float]:
-        """Waits until enough pods of the gang have a node, bound or assumed."""
+        """Wait until enough pods of the gang are bound or assumed."""
         group = self.cluster.scheduling_groups.get(pod.group) if pod.group else None
         gang = group.spec.scheduling_policy.gang if group is not None else None
         if gang is None or self.cluster.group_members[pod.group] >= gang.min_count:
@@ -44,7 +44,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin):
         return INCOMPLETE, TIMEOUT_SECONDS
 
     def _exist(self, group: PodGroup, number: int) -> bool:
-        """Whether the group has so many pods, on nodes or not."""
+        """Return whether the group has at least `number` pods, placed or pending."""
         if self.cluster.group_members[group.key] >= number:
             return True
         members = (pod for pod in self.handle.list_pods() if is_member(pod, group))

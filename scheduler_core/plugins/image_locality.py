@@ -1,4 +1,4 @@
-"""ImageLocality: nodes that already hold the pod's images score higher.
+"""ImageLocality: scores nodes higher that already have the pod's images.
 
 Upstream: pkg/scheduler/framework/plugins/imagelocality.
 """
@@ -26,12 +26,12 @@ from scheduler_core.provenance.tree import (
 )
 
 _MB = 1024 * 1024
-MIN_THRESHOLD = 23 * _MB  # smaller images do not matter
-MAX_CONTAINER_THRESHOLD = 1000 * _MB  # per container; beyond it more does not matter
+MIN_THRESHOLD = 23 * _MB  # smaller sums score 0
+MAX_CONTAINER_THRESHOLD = 1000 * _MB  # per container; larger sums score no higher
 
 
 def normalized_image_name(name: str) -> str:
-    """Adds the tag `latest` to a name without one."""
+    """Return the name with the tag `latest` if it has no tag."""
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 
@@ -39,19 +39,20 @@ class ImageLocality(ScorePlugin):
     name = "ImageLocality"
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), sum over images of size x share of nodes with it."""
+        """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the
+        image."""
         images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
         key = (self.name, images, volumes)
         return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), len(images)))[rows]
 
     def _images(self, pod: PodInfo) -> list[str]:
-        """The images of containers."""
+        """Return the images of containers."""
         spec = pod.pod.spec
         inits = spec.init_containers if self.cluster.release.init_container_images else []
         return [c.image for c in (*inits, *spec.containers)]
 
     def _volumes(self, pod: PodInfo) -> list[str]:
-        """The images that are volumes: they add to the sum, but do not raise its upper threshold."""
+        """Return the images that are volumes. They add to the sum but do not raise its upper threshold."""
         if not self.cluster.release.image_volumes:
             return []
         return [volume.image.reference for volume in pod.pod.spec.volumes if volume.image is not None]
@@ -96,7 +97,7 @@ class ImageLocality(ScorePlugin):
         )
 
     def _share(self, view: View, image: str, most: Tree) -> Tree:
-        """What an image counts for on the node."""
+        """Explain how much an image adds to the sum on the node."""
         name = normalized_image_name(image)
         size, holders = self.cluster.nodes.images.get(name, (0, ()))
         if view.node.name not in holders:
@@ -109,7 +110,7 @@ class ImageLocality(ScorePlugin):
         return scaled if scaled.value <= most.value else lowest([scaled, most], f"image {image}, at most", BYTES)
 
     def _size(self, view: View, name: str, size: int) -> Tree:
-        """The size counts that the first node told which had the image."""
+        """Return the field with the size that is used: that of the first node that reported the image."""
         for node in (view.node, *self.cluster.nodes.nodes):
             for i, image in enumerate(node.status.images):
                 if name in image.names and image.size_bytes == size:

@@ -1,4 +1,4 @@
-"""InterPodAffinity: pods that want to be near, or far from, other pods.
+"""InterPodAffinity: places pods near, or away from, other pods.
 
 Upstream: pkg/scheduler/framework/plugins/interpodaffinity (filtering.go, scoring.go).
 """
@@ -74,7 +74,8 @@ NEAR, ANTI = "podAffinity", "podAntiAffinity"
 
 
 def _term_at(pod: PodInfo, place: tuple[Step, ...]) -> PodAffinityTerm:
-    """A term of the pod's affinity; `place` as in a path, but for the last step of preferred ones."""
+    """Return a term of the pod's affinity. `place`: its path below `spec.affinity`, without the `podAffinityTerm` of
+    preferred terms."""
     side, strength, index = place
     affinity = pod.pod.spec.affinity
     assert affinity is not None
@@ -86,7 +87,7 @@ def _term_at(pod: PodInfo, place: tuple[Step, ...]) -> PodAffinityTerm:
 
 @dataclass(slots=True)
 class Domains:
-    """A number per topology domain. `counts`: int64 over the values of the topology."""
+    """A number for each topology domain. `counts`: int64 over the values of the topology."""
 
     topology: Topology
     counts: Int64
@@ -94,9 +95,13 @@ class Domains:
 
 @dataclass(slots=True)
 class FilterState:
-    """`affinity`: a Domains per required term, all counting the pods that match every term (`affinity_column`).
-    `anti`: (column of matching pods, Domains) per required anti-affinity term. `existing`: (column of pods that carry
-    the term, Domains) per term of running pods that matches this pod. `selfish`: the pod matches its own terms."""
+    """Result of PreFilter.
+
+    `affinity`: a Domains for each required affinity term, with the number of pods that match all terms
+    (`affinity_column`). `anti`: (column of matching pods, Domains) for each required anti-affinity term. `existing`:
+    (column of pods that have the term, Domains) for each required anti-affinity term of running pods that matches this
+    pod. `selfish`: the pod matches its own affinity terms. `anyone`: some pod matches them.
+    """
 
     affinity: list[Domains]
     affinity_column: SelectorColumn | None
@@ -117,7 +122,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return Domains(topology, topology.sums(counts))
 
     def _resolve(self, term: Term) -> frozenset[str] | None:
-        """The namespaces a term of the incoming pod looks at: those listed and those selected; None for all."""
+        """Return the namespaces that a term of the incoming pod covers, listed and selected; None for all."""
         key = term.namespace_selector.key
         if key is None:
             return term.namespaces
@@ -130,7 +135,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return self.cluster.columns.matching(self._resolve(term), term.selector, terminating=True)
 
     def _all_terms_column(self, terms: tuple[Term, ...]) -> SelectorColumn:
-        """Pods that match every one of the terms."""
+        """Return the column of pods that match every term."""
         namespaces: frozenset[str] | None = None
         requirements: set[Any] = set()
         selector: Selector | None = None
@@ -149,7 +154,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     # ---- filter
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Counts, per topology domain, what attracts or repels the pod; skips when nothing can."""
+        """Count, for each topology domain, the pods that attract or repel the pod; skip if no term applies."""
         existing = []
         for carried in self.cluster.columns.terms_matching(pod):
             if carried.role == REQUIRED_ANTI_AFFINITY and carried.total:
@@ -197,12 +202,14 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     @property
     def _existing_first(self) -> bool:
-        """Whether running pods' anti-affinity is looked at first; there the first of a group may go anywhere, also
-        where the label is missing."""
+        """Whether the release checks running pods' anti-affinity first.
+
+        In these releases, the first pod of a group may go to any node, even one without the topology label.
+        """
         return self.cluster.release.existing_anti_affinity_first
 
     def _attracted(self, now: FilterState) -> Bool:
-        """Nodes that satisfy the pod's own required affinity. bool over nodes."""
+        """Return the nodes that satisfy the pod's own required affinity; bool over nodes."""
         if self._existing_first and not now.anyone and now.selfish:
             return np.ones(len(now.affinity[0].topology.ids), np.bool_)
         labelled = np.ones(len(now.affinity[0].topology.ids), np.bool_)
@@ -211,7 +218,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             if domains.topology.missing is not None:
                 labelled &= ~domains.topology.missing
             near &= domains.topology.mask_over_nodes(domains.counts > 0)
-        # The first pod of a group that wants to be together may go anywhere.
+        # The first pod of a group with affinity to itself may go to any node that has the labels.
         return labelled if not now.anyone and now.selfish else labelled & near
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
@@ -233,7 +240,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return None
 
     def _kept_away(self, now: FilterState, pod: PodInfo, change: Change) -> bool:
-        """Whether a pod that would run keeps away from this one."""
+        """Return whether the anti-affinity of a running pod repels this pod after the change."""
         row = change.row
         labels = self.cluster.nodes.nodes[row].metadata.labels
         counts: dict[tuple[str, str], int] = {}
@@ -253,7 +260,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return any(count > 0 for count in counts.values())
 
     def _said(self, status: Status) -> Status:
-        """As the release says it: old ones have a reason before it that is the same for all."""
+        """Return the status with the reasons of the release: old releases prepend a common reason."""
         first = self.cluster.release.inter_pod_affinity_reason_prefix
         return Status(status.code, (first, *status.reasons)) if first else status
 
@@ -276,7 +283,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     # ---- score
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
-        """Sums, per topology domain, the weights of preferred terms of the pod and of running pods; skips if none."""
+        """Sum, for each topology domain, the weights of preferred terms of the pod and of running pods; skip if there
+        are none."""
         preferred = pod.preferred_affinity or pod.preferred_anti_affinity
         if self.args.ignore_preferred_terms_of_existing_pods and not preferred:
             weights: dict[str, Int64] = {}
@@ -288,7 +296,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return None
 
     def _weights(self, pod: PodInfo) -> dict[str, Int64]:
-        """topology key -> the weight that each node adds to its domain; int64 over nodes."""
+        """Return topology key -> the weight that each node adds to its domain; int64 over nodes."""
         hard = self.args.hard_pod_affinity_weight
         factors = {REQUIRED_AFFINITY: hard, PREFERRED_AFFINITY: 1, PREFERRED_ANTI_AFFINITY: -1}
         pairs: list[tuple[str, Int64, int]] = []
@@ -311,7 +319,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return weights
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """The weights of the node's domains, added up."""
+        """Return the sum of the weights of the node's domains."""
         total = np.zeros(len(self.cluster.nodes), np.int64)
         for topology_key, sums in state[f"{self.name}/score"].items():
             topology = self.cluster.nodes.topology(topology_key)
@@ -319,7 +327,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return total[rows]
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
-        """Scales lowest..highest to 0..100, as float64."""
+        """Scale lowest..highest to 0..100, in float64."""
         if not state[f"{self.name}/score"] or not len(scores):
             return scores
         lowest, highest = int(scores.min()), int(scores.max())
@@ -330,16 +338,16 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         result: Int64 = (100.0 * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
         return result
 
-    # ---- where it comes from
+    # ---- explanations
 
     def _near(self, view: View, topology_key: str) -> Iterator[PodInfo]:
-        """The pods in the node's domain; none where the label is missing."""
+        """Yield the pods in the node's domain; none if the node lacks the label."""
         ids = self.cluster.nodes.topology(topology_key).ids
         for row in np.flatnonzero(ids == ids[view.row]).tolist() if ids[view.row] >= 0 else ():
             yield from view.pods_on(row)
 
     def _carried(self, view: View, roles: Mapping[str, str]) -> Iterator[tuple[PodInfo, str, int]]:
-        """(pod, role, which of its terms of that role) of the terms that mean this pod, in the node's domain.
+        """Yield (pod, role, index of the term in that role) for each term in the node's domain that matches this pod.
 
         `roles`: role -> the attribute of PodInfo that has its terms.
         """
@@ -353,7 +361,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                             yield pod, role, i
 
     def _meant(self, view: View, carrier: PodInfo, place: tuple[Step, ...], other: PodInfo) -> Tree:
-        """Whether the term at that place of the carrier's affinity means the other pod."""
+        """Explain whether the term at `place` in the carrier's affinity matches the other pod."""
         inner = ("podAffinityTerm",) if place[1] == PREFERRED else ()
         owner = below(view.field, carrier, *_AFFINITY, *place, *inner)
         return term_selects(view, _term_at(carrier, place), owner, other, carrier)
@@ -380,7 +388,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return some(parts).tells(f"{name}: {'; '.join(told) or 'no affinity is against it'}")
 
     def _explain_attraction(self, view: View) -> Tree:
-        """Pods that match every term are in the node's domains; or there are none anywhere and the pod is the first."""
+        """True if the node's domains have pods that match every term, or if no pod anywhere matches and this pod is the
+        first of its group."""
         pod, node = view.pod, view.node
         column = self._all_terms_column(pod.required_affinity)
         labelled, near, anywhere = [], [], []
@@ -430,7 +439,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return tree.tells(f"{tree.value} = {near.value} for pods to be near, less {far.value} for pods to be away from")
 
     def _explain_carried(self, view: View, roles: Mapping[str, str]) -> Tree:
-        """The weights of the terms of running pods that mean this one."""
+        """Explain the sum of the weights of running pods' terms that match this pod."""
         terms = []
         for other, role, i in self._carried(view, roles):
             hard = role == REQUIRED_AFFINITY
@@ -461,10 +470,11 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         between = f"{raw.value} lies between {least.value} and {most.value}, the lowest and highest raw score"
         return tree.tells(f"{tree.value} = how far {between}, in hundredths: {view.node.name}")
 
-    # ---- what wakes a pod
+    # ---- events that may make a pod schedulable
 
     def sign(self, pod: PodInfo) -> signers.Fragments | None:
-        """Pods with terms of their own cannot be compared; others' preferred terms look at a pod's labels."""
+        """Return None for a pod with affinity terms: it has no signature. Otherwise its labels count, because preferred
+        terms of other pods may match them."""
         affinity = pod.pod.spec.affinity
         if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
             return None
@@ -478,7 +488,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         ]
 
     def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """A running pod now meets all affinity terms, or no longer all anti-affinity terms."""
+        """Return whether a running pod now matches all affinity terms, or no longer matches all anti-affinity terms."""
         if (old is not None and not old.node) or (new is not None and not new.node):
             return False
         near, far = pod.required_affinity, pod.required_anti_affinity
@@ -488,11 +498,12 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     @staticmethod
     def _meets(terms: tuple[Term, ...], pod: PodInfo) -> bool:
-        """Whether a pod matches all of the terms, of which there are some. Upstream has no namespace labels here."""
+        """Return whether the pod matches all terms; False if there are none. Upstream ignores namespace labels here."""
         return bool(terms) and all(term.matches(pod.namespace, {}, pod.labels) for term in terms)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
-        """A node came into, or moved between, the domains of a term; or left one of an anti-affinity term."""
+        """Return whether a node joined or changed a domain of an affinity term, or left one of an anti-affinity term.
+        """
         now = new.metadata.labels
         if old is None:
             return bool(pod.required_anti_affinity) or any(t.topology_key in now for t in pod.required_affinity)

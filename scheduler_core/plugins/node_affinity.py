@@ -1,4 +1,4 @@
-"""NodeAffinity: nodeSelector and node affinity, and the affinity that the profile adds to every pod.
+"""NodeAffinity: checks nodeSelector, node affinity and the affinity that the profile adds to every pod.
 
 Upstream: pkg/scheduler/framework/plugins/nodeaffinity.
 """
@@ -58,7 +58,8 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             objects.check_node_terms(self.added.required.node_selector_terms, where, "required")
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Skips where there is nothing to match; narrows to the nodes that every term names by metadata.name."""
+        """Skip if the pod has no constraints; otherwise restrict the nodes to those that all terms name by
+        metadata.name."""
         affinity = pod.pod.spec.affinity
         required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
         enforced = self.added is not None and self.added.required is not None
@@ -110,7 +111,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return affinity.node_affinity.preferred if affinity and affinity.node_affinity else []
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """The sum of the weights of the preferred terms that a node meets."""
+        """Return the sum of the weights of the preferred terms that a node matches."""
         nodes = self.cluster.nodes
         terms = [*(self.added.preferred if self.added else ()), *self._preferred(pod)]
         key = (self.name, "score", msgspec.json.encode(terms))
@@ -126,10 +127,10 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return default_normalize(scores, reverse=False)
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
-        """The names that the terms ask for by metadata.name have nothing in common."""
+        """True if no single node has all names that the terms require by metadata.name."""
         affinity = view.pod.pod.spec.affinity
         required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
         wanted = []
@@ -182,7 +183,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return [events.registered(events.NODE, events.ADD, events.UPDATE_NODE_LABEL, hint=self._after_node_change)]
 
     def _after_node_change(self, pod: PodInfo, old: objects.Node | None, new: objects.Node) -> bool:
-        """The node matches now; for an update, it did not before."""
+        """Return whether the node matches now and, if it was updated, did not match before."""
         added = self.added.required.node_selector_terms if self.added and self.added.required else None
         if added is not None and not selectors.any_term_matches(added, new):
             return False

@@ -1,6 +1,6 @@
-"""NodeDeclaredFeatures: pods that need a feature of the node's software go where the node declares it.
+"""NodeDeclaredFeatures: a pod that needs a feature of the node software is placed only on nodes that declare it.
 
-Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures; what a pod needs: k8s.io/component-helpers
+Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures. The features that a pod needs: k8s.io/component-helpers
 (nodedeclaredfeatures/features).
 """
 
@@ -29,7 +29,7 @@ HOST_NETWORK_USERS = "UserNamespacesHostNetworkSupport"
 
 
 def required_features(spec: PodSpec) -> frozenset[str]:
-    """What a node must declare to run the pod."""
+    """Return the features that a node must declare to run the pod."""
     found = set()
     if spec.host_network and spec.host_users is False:
         found.add(HOST_NETWORK_USERS)
@@ -43,7 +43,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
     name = "NodeDeclaredFeatures"
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Skips pods that need none."""
+        """Skip pods that need no features."""
         needed = required_features(pod.pod.spec) if self.cluster.release.node_declared_features else None
         if not needed:
             return SKIPPED
@@ -51,7 +51,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return None
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        needed: frozenset[str] = state.get(self.name, frozenset())  # none where PreFilter ended before it was asked
+        needed: frozenset[str] = state.get(self.name, frozenset())  # empty if PreFilter ended earlier
         return self.cluster.nodes.memo((self.name, needed), lambda: Verdict.reject(self._lacks(needed), REJECTED))
 
     def _lacks(self, needed: frozenset[str]) -> Bool:
@@ -69,7 +69,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
     def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
         return every([constant(False, "PreFilter rejects no pod")]).tells("NodeDeclaredFeatures rejects no pod here")
 
-    # ---- what may cure a rejection
+    # ---- events that may make a pod schedulable
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return {"features": sorted(required_features(pod.pod.spec))}

@@ -1,4 +1,4 @@
-"""NodeLabel: nodes must have, or must not have, certain labels; or are preferred for it.
+"""NodeLabel: requires, forbids or prefers certain node labels.
 
 Upstream (until 1.22): pkg/scheduler/framework/plugins/nodelabel.
 """
@@ -32,11 +32,11 @@ class NodeLabel(FilterPlugin, ScorePlugin):
     opt_in = True
 
     def _has(self, label: str) -> Bool:
-        """The nodes with the label; bool over nodes."""
+        """Return the nodes that have the label; bool over nodes."""
         return self.cluster.nodes.topology(label).ids >= 0
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Rejects nodes that lack a label of `presentLabels` or have one of `absentLabels`, whatever its value."""
+        """Reject nodes that lack a label of `presentLabels` or have a label of `absentLabels`, whatever its value."""
         refused = np.zeros(len(self.cluster.nodes), np.bool_)
         for label in self.args.present_labels:
             refused |= ~self._has(label)
@@ -45,7 +45,7 @@ class NodeLabel(FilterPlugin, ScorePlugin):
         return Verdict.reject(refused, VIOLATED)
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """100 x the share of the preferences that the node meets."""
+        """Return 100 x the share of the preferences that the node meets."""
         points = np.zeros(len(self.cluster.nodes), np.int64)
         for label in self.args.present_labels_preference:
             points += MAX_NODE_SCORE * self._has(label)
@@ -54,10 +54,10 @@ class NodeLabel(FilterPlugin, ScorePlugin):
         wanted = len(self.args.present_labels_preference) + len(self.args.absent_labels_preference)
         return (points // max(wanted, 1))[rows]
 
-    # ---- where it comes from
+    # ---- explanations
 
     def _parts(self, view: View, names: list[str], wanted: bool, path: str) -> list[Tree]:
-        """Of each of the labels: whether the node has it, or has not."""
+        """Return a tree for each label: whether the node has it, or lacks it."""
         held = view.field(view.node, "metadata", "labels", missing={})
         found = []
         for i, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node fits only there.
+"""NodeName: a pod with `spec.nodeName` fits only on that node.
 
 Upstream: pkg/scheduler/framework/plugins/nodename.
 """
@@ -19,7 +19,7 @@ class NodeName(FilterPlugin):
     kubelet_admits = True
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Passes the node that `spec.nodeName` names, or every node when it names none."""
+        """Accept only the node named by `spec.nodeName`, or every node if the pod names none."""
         wanted = pod.pod.spec.node_name
         if not wanted:
             return PASSES

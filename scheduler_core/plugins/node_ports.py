@@ -1,4 +1,4 @@
-"""NodePorts: the host ports that a pod wants must be free.
+"""NodePorts: the host ports that a pod requests must be free on the node.
 
 Upstream: pkg/scheduler/framework/plugins/nodeports, pkg/scheduler/framework/types.go (HostPortInfo).
 """
@@ -29,7 +29,7 @@ REJECTED = unschedulable("node(s) didn't have free ports for the requested pod p
 
 
 def _ports(pod: PodInfo) -> Iterator[tuple[tuple[Step, ...], HostPort]]:
-    """(where it stands in the pod, what it is) of each host port, as in `PodInfo.host_ports`."""
+    """Yield (path in the pod, port) of each host port, in the order of `PodInfo.host_ports`."""
     wanted = iter(pod.host_ports)
     spec = pod.pod.spec
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
@@ -43,7 +43,7 @@ def _ports(pod: PodInfo) -> Iterator[tuple[tuple[Step, ...], HostPort]]:
 def _conflict(
     view: View, mine: tuple[Step, ...], port: tuple[str, int], other: PodInfo, there: tuple[Step, ...]
 ) -> Tree:
-    """Whether two pods' uses of the same port on a node conflict."""
+    """Explain whether two pods' uses of the same port on a node conflict."""
     same = [
         equal(view.field(view.pod, *mine, name, missing=missing), view.field(other, *there, name, missing=missing))
         for name, missing in (("hostPort", 0), ("protocol", "TCP"))
@@ -77,7 +77,8 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return not pod.host_ports
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
-        """Replays who came and went: upstream keeps a set, so of two users of a port the first to go frees it."""
+        """Replay the added and removed pods: upstream keeps a set, so a port with two users becomes free when the first
+        leaves."""
         name = self.cluster.nodes.names[change.row]
         for ip, protocol, port in pod.host_ports:
             used = set(self.cluster.nodes.host_ports.get((protocol, port), {}).get(name, ()))
@@ -90,7 +91,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return None
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
-        """Every pair of a port that the pod wants and the same port of a pod on the node."""
+        """Explain each pair of a port that the pod requests and the same port of a pod on the node."""
         pairs = [
             self._kept(view, other, here, there_ip, _conflict(view, mine, here, other, there))
             for mine, (_, protocol, port) in _ports(view.pod)
@@ -103,7 +104,8 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return taken.tells(told)
 
     def _kept(self, view: View, other: PodInfo, port: tuple[str, int], ip: str, conflict: Tree) -> Tree:
-        """A port of two pods is free once one of them has left: upstream keeps a set."""
+        """Correct the conflict for ports with two users: upstream keeps a set, so the port is free once one of them has
+        left."""
         if view.added or view.removed or ip in self.cluster.nodes.host_ports.get(port, {}).get(view.node.name, ()):
             return conflict
         lost = constant(False, f"HostPortInfo has lost it with another pod that used it, though {other.key} does")
@@ -119,7 +121,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         ]
 
     def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
-        """A pod that had, or was promised, a place freed a port that the pod wants."""
+        """Return whether a deleted pod, placed or nominated, had a port that this pod requests."""
         if not old.node and not old.nominated_node:
             return False
         freed: dict[tuple[str, int], set[str]] = {}

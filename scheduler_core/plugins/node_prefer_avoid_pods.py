@@ -1,4 +1,4 @@
-"""NodePreferAvoidPods: nodes whose annotation asks the pods of a controller to stay away score nothing for those.
+"""NodePreferAvoidPods: nodes with an annotation against the pod's controller score 0.
 
 Upstream (until 1.22): pkg/scheduler/framework/plugins/nodepreferavoidpods.
 """
@@ -18,7 +18,7 @@ from scheduler_core.provenance.scores import max_node_score
 from scheduler_core.provenance.tree import Tree, constant, either, opposite
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
-_CONTROLLERS = ("ReplicationController", "ReplicaSet")  # others are not looked at
+_CONTROLLERS = ("ReplicationController", "ReplicaSet")  # upstream ignores controllers of other kinds
 
 
 class _Controller(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class _Avoided(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def avoided(node: Node) -> Iterator[tuple[str, str]]:
-    """(kind, uid) of the controllers whose pods the node would rather not have; none if it cannot be read."""
+    """Yield (kind, uid) of the controllers whose pods the node avoids; none if the annotation cannot be parsed."""
     text = node.metadata.annotations.get(ANNOTATION, "")
     try:
         entries = msgspec.json.decode(text, type=_Avoided).prefer_avoid_pods if text else []
@@ -56,12 +56,12 @@ class NodePreferAvoidPods(ScorePlugin):
 
     @staticmethod
     def _owner(pod: PodInfo) -> OwnerReference | None:
-        """The controller that the plugin looks at."""
+        """Return the pod's controller, or None if the plugin ignores its kind."""
         owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
         return owner if owner is not None and owner.kind in _CONTROLLERS else None
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """0 where the pod's controller is to be avoided, else 100."""
+        """Return 0 where the node avoids the pod's controller, otherwise 100."""
         nodes = self.cluster.nodes
         scores = np.full(len(nodes), MAX_NODE_SCORE, np.int64)
         if owner := self._owner(pod):
@@ -70,7 +70,7 @@ class NodePreferAvoidPods(ScorePlugin):
         return scores[rows]
 
     def _unwanted(self) -> dict[tuple[str, str], list[int]]:
-        """(kind, uid) of a controller -> the rows of nodes that would rather not have its pods."""
+        """Return (kind, uid) of a controller -> rows of the nodes that avoid its pods."""
         found: dict[tuple[str, str], list[int]] = {}
         for row, node in enumerate(self.cluster.nodes.nodes):
             for controller in avoided(node):

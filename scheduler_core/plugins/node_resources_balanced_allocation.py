@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: prefers nodes whose resources would be used in equal shares, or in more equal ones.
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources are used in similar shares, or become more balanced.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources (balanced_allocation.go).
 """
@@ -56,14 +56,16 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         self.resources = [spec.name for spec in args.resources]
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
-        """Skips pods that request none of the resources: they change no balance."""
+        """Skip pods that request none of the resources, because they do not change the balance."""
         skips = self.cluster.release.balanced_skips_best_effort
         return SKIPPED if skips and not any(pod.requests.get(name) for name in self.resources) else None
 
-    @np.errstate(invalid="ignore")  # sums that wrapped give shares beyond int64; Go does not complain either
+    @np.errstate(invalid="ignore")  # overflowed sums give shares beyond int64; Go ignores this as well
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """100 x (1 - standard deviation of the used shares) over the resources that the node has; with
-        `balanced_allocation_scores_change` 50 and half of 50 + what that is with the pod - what it is without."""
+        """Return 100 x (1 - standard deviation of the used shares) over the resources that the node has.
+
+        With `balanced_allocation_scores_change`: 50 + (50 + score with the pod - score without the pod) / 2.
+        """
         if self.cluster.release.two_resource_balance:
             return self._score_of_two(pod, rows)
         fractions: list[Float64] = []
@@ -86,7 +88,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return _change(balance(fractions), balance(before)) if before else balance(fractions)
 
     def _score_of_two(self, pod: PodInfo, rows: Rows) -> Int64:
-        """100 x (1 - difference of the used shares of cpu and memory), with defaults; 0 where one is used up."""
+        """Return 100 x (1 - difference of the used shares of cpu and memory), with default requests; 0 if one is used
+        up."""
         shares = []
         for name in (resources.CPU, resources.MEMORY):
             found = columns(self.cluster, pod, name, rows, nonzero=True)
@@ -100,7 +103,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return np.where((cpu >= 1) | (memory >= 1), 0, scores)
 
     def _explain_two(self, view: View) -> Tree:
-        """The tree of `_score_of_two`."""
+        """Return the tree of `_score_of_two`."""
         shares: list[Tree] = []
         for name in (resources.CPU, resources.MEMORY):
             found = filled(view, name, nonzero=True)
@@ -136,7 +139,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         )
 
     def _shares(self, view: View) -> tuple[dict[str, Tree], dict[str, Tree]]:
-        """Resource -> its used share with the pod, and without."""
+        """Return (resource -> its used share with the pod, resource -> its used share without the pod)."""
         shares: dict[str, Tree] = {}
         before: dict[str, Tree] = {}
         for name in self.resources:
@@ -156,13 +159,13 @@ def _share(used: Tree, has: Tree, label: str) -> Tree:
 
 
 def _evenness(shares: list[Tree]) -> Tree:
-    """The tree of `_score`."""
+    """Return the tree of `_score`."""
     uneven = _deviation(shares).says("standard deviation of the shares")
     return truncated(multiply(subtract(constant(1), uneven), max_node_score()))
 
 
 def _deviation(shares: list[Tree]) -> Tree:
-    """The tree of what `_score` takes off."""
+    """Return the tree of the standard deviation in `_score`."""
     number = constant(len(shares), "resources")
     if len(shares) < 2:
         return constant(0, "one share alone")
@@ -177,9 +180,9 @@ def _deviation(shares: list[Tree]) -> Tree:
 
 
 def _change(after: Int64, before: Int64) -> Int64:
-    """50 and half of (50 + what the balance is after - before): from 0 to 100, and 75 where nothing changes."""
+    """Return 50 + (50 + after - before) / 2: between 0 and 100, and 75 if nothing changes."""
     half = MAX_NODE_SCORE // 2
-    return half + (half + after - before) // 2  # never negative: a deviation of shares is at most 0.5
+    return half + (half + after - before) // 2  # never negative: the standard deviation of shares is at most 0.5
 
 
 def _score(fractions: list[Float64]) -> Int64:
@@ -201,7 +204,7 @@ def _score(fractions: list[Float64]) -> Int64:
 
 
 def _score_groups(fractions: list[Float64], present: list[npt.NDArray[np.bool_] | None]) -> Int64:
-    """As `_score`, node by node over the resources that it has."""
+    """Return `_score` of each node over the resources that it has."""
     pattern = np.zeros(len(fractions[0]), np.int64)
     for bit, has in enumerate(present):
         pattern |= (np.int64(1) if has is None else has.astype(np.int64)) << bit

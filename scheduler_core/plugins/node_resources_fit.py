@@ -1,4 +1,4 @@
-"""NodeResourcesFit: the node must have what the pod requests; scores by how full the node would be.
+"""NodeResourcesFit: the node must have the requested resources free; scores nodes by their utilization.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources (fit.go).
 """
@@ -42,7 +42,7 @@ SIDECARS = unresolvable("Pod has a restartable init container and the SidecarCon
 
 
 def _sidecars(pod: PodInfo) -> list[int]:
-    """Which of its init containers go on running."""
+    """Return the indices of the init containers that keep running."""
     return [i for i, container in enumerate(pod.pod.spec.init_containers) if container.restart_policy == "Always"]
 
 
@@ -70,12 +70,12 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return some(parts, "sidecars of the pod").tells(f"The pod as a whole: {SIDECARS.message}")
 
     def _wanted(self, state: CycleState, pod: PodInfo) -> list[tuple[str, int]]:
-        """As `held_against`; a profile may leave PreFilter out."""
+        """Return `held_against`; computed here if the profile disables PreFilter."""
         wanted: list[tuple[str, int]] | None = state.get(self.name)
         return self.held_against(pod) if wanted is None else wanted
 
     def held_against(self, pod: PodInfo) -> list[tuple[str, int]]:
-        """The (resource, amount) pairs that a node is held against."""
+        """Return the (resource, amount) pairs that a node must have free."""
         requests = pod.requests
         if not any(requests.values()) and not any(map(resources.is_scalar, requests)):
             return []
@@ -94,7 +94,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return wanted
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Names every resource that is short; unresolvable where even the empty node could not hold the request."""
+        """Report every resource that is insufficient. The status is unresolvable if the request exceeds the allocatable
+        amount."""
         nodes = self.cluster.nodes
         short: list[tuple[str, int, Bool]] = []
         full = nodes.pod_count >= nodes.allowed_pods
@@ -107,18 +108,18 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             else:
                 lacking = allocatable - nodes.requested[name] < amount
             if extended_resources.class_of(self.cluster, name) is not None:
-                lacking = lacking & self._has(name)  # elsewhere devices provide it: DynamicResources says whether
+                lacking = lacking & self._has(name)  # on other nodes devices provide it; DynamicResources checks them
             if lacking.any():
                 short.append((name, amount, lacking))
         return self._verdict(short) if short else PASSES
 
     def _has(self, name: str) -> Bool:
-        """The nodes that have any of the resource themselves."""
+        """Return the nodes that have any of the resource as allocatable; bool over nodes."""
         allocatable = self.cluster.nodes.allocatable.get(name)
         return np.zeros(len(self.cluster.nodes), np.bool_) if allocatable is None else allocatable > 0
 
     def _verdict(self, short: list[tuple[str, int, Bool]]) -> Verdict:
-        """One status per combination of short resources that occurs."""
+        """Create one status for each combination of insufficient resources that occurs."""
         nodes = self.cluster.nodes
         keys = np.zeros(len(nodes), np.int64)
         for bit, (_, _, lacking) in enumerate(short):
@@ -131,7 +132,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                     hopeless = lacking & (allocatable < amount)
                 if hopeless is not None:
                     keys |= hopeless
-        if len(short) < 12:  # few combinations: a table of them is faster than sorting the nodes
+        if len(short) < 12:  # for few combinations a table is faster than sorting the nodes
             present = np.flatnonzero(np.bincount(keys))
             number = np.zeros(int(present[-1]) + 1, np.uint16)
             number[present] = np.arange(len(present))
@@ -146,7 +147,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 code = UNRESOLVABLE if key & 1 else UNSCHEDULABLE
                 told = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
                 statuses.append(Status(code, told))
-        first = 0 if present[0] == 0 else 1  # code 0 is for nodes that pass
+        first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
         return Verdict(codes + np.uint16(first), tuple(statuses))
 
     def filter_node(self, state: CycleState, pod: PodInfo, change: Change) -> Status | None:
@@ -179,7 +180,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         return self.scorer(pod, rows)
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         node, name = view.node, view.node.name
@@ -222,7 +223,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         ]
 
     def _after_pod_event(self, pod: PodInfo, old: PodInfo, new: PodInfo | None) -> bool:
-        """A pod that had, or was promised, a place is gone; or one asks for less of what this pod asks for."""
+        """Return whether a placed or nominated pod was deleted, this pod was resized, or a placed pod reduced a request
+        of a resource that this pod requests."""
         if new is None:
             return bool(old.node or old.nominated_node)
         if new.key == pod.key:
@@ -232,7 +234,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return any(amount and old.requests.get(r, 0) > new.requests.get(r, 0) for r, amount in pod.requests.items())
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
-        """The empty node could hold the pod, and has more than before of what the pod asks for."""
+        """Return whether the empty node could run the pod, and has more of a requested resource than before."""
         now = resources.amounts(new.status.allocatable)
         if now.get("pods", 0) < 1 or any(now.get(name, 0) < amount for name, amount in self._wanted(CycleState(), pod)):
             return False

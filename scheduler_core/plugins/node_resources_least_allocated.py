@@ -1,4 +1,4 @@
-"""NodeResourcesLeastAllocated: prefers nodes of which little is asked for.
+"""NodeResourcesLeastAllocated: prefers nodes with few requested resources.
 
 Upstream (until 1.22): pkg/scheduler/framework/plugins/noderesources (least_allocated.go).
 """
@@ -24,7 +24,7 @@ class NodeResourcesLeastAllocated(ScorePlugin):
         self.scorer = make_scorer(cluster, self.strategy)
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """The mean over the resources of 100 x free / allocatable."""
+        """Return the weighted mean over the resources of 100 x free / allocatable."""
         return self.scorer(pod, rows)
 
     def explain_score(self, state: CycleState, view: View) -> Tree:

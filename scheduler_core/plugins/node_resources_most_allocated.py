@@ -1,4 +1,4 @@
-"""NodeResourcesMostAllocated: prefers nodes of which much is asked for already.
+"""NodeResourcesMostAllocated: prefers nodes with many requested resources.
 
 Upstream (until 1.22): pkg/scheduler/framework/plugins/noderesources (most_allocated.go).
 """
@@ -25,7 +25,7 @@ class NodeResourcesMostAllocated(ScorePlugin):
         self.scorer = make_scorer(cluster, self.strategy)
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """The mean over the resources of 100 x asked for / allocatable."""
+        """Return the weighted mean over the resources of 100 x requested / allocatable."""
         return self.scorer(pod, rows)
 
     def explain_score(self, state: CycleState, view: View) -> Tree:

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take only pods that tolerate it.
+"""NodeUnschedulable: cordoned nodes accept only pods with a matching toleration.
 
 Upstream: pkg/scheduler/framework/plugins/nodeunschedulable.
 """

@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: a node attaches at most as many volumes of a CSI driver as its CSINode says.
+"""NodeVolumeLimits: limits the volumes of a CSI driver on a node to the count in its CSINode.
 
 Upstream: pkg/scheduler/framework/plugins/nodevolumelimits (csi.go).
 """
@@ -44,14 +44,14 @@ TOO_MANY = unschedulable("node(s) exceed max volume count")
 
 NO_LIMIT = quantity.MAX_INT64
 
-_ATTACHABLE = "attachable-volumes-"  # what resources that limit volumes begin with
+_ATTACHABLE = "attachable-volumes-"  # prefix of the resources that limit volumes
 _PREFIX = f"{_ATTACHABLE}csi-"
 _LONGEST_KEY = 63
 
 
 class Attachment(NamedTuple):
-    """A volume to attach. `plugin`: the in-tree plugin it comes from, which must be migrated on the node, or "".
-    `problem`: why it cannot be translated."""
+    """A volume to attach. `plugin`: its in-tree plugin, which must be migrated on the node, or "". `problem`: why it
+    cannot be translated to CSI."""
 
     handle: str
     driver: str
@@ -60,7 +60,7 @@ class Attachment(NamedTuple):
 
 
 def limit_key(driver: str) -> str:
-    """The resource of a node that once limited a driver's volumes (upstream GetCSIAttachLimitKey)."""
+    """Return the node resource that limits a driver's volumes in old releases (upstream GetCSIAttachLimitKey)."""
     if len(_PREFIX) + len(driver) >= _LONGEST_KEY:
         driver = driver[:23] + hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()[:16]
     return _PREFIX + driver
@@ -78,7 +78,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return AttachedVolumes(self.cluster, self._on_node)
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Skips pods without claims and without in-tree volumes that a CSI driver may serve."""
+        """Skip pods that have neither claims nor in-tree volumes that a CSI driver may serve."""
         if not self.cluster.release.prefilter_skips:
             return None
         for volume in pod.pod.spec.volumes:
@@ -88,10 +88,10 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                 return None
         return SKIPPED
 
-    # ---- what a pod attaches
+    # ---- volumes of a pod
 
     def _attachments(self, pod: PodInfo, incoming: bool) -> list[Attachment]:
-        """The volumes of a pod that may count. Raises Failure."""
+        """Return the volumes of a pod that may count. Raises Failure."""
         each = (self._attachment(pod, volume, incoming) for volume in pod.pod.spec.volumes)
         return [attachment for attachment in each if attachment is not None]
 
@@ -139,24 +139,25 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return Attachment(handle, csi_migration.DRIVERS[plugin], plugin) if handle else None
 
     def _of_class(self, claim: PersistentVolumeClaim) -> Attachment | None:
-        """A claim without a volume counts as one of its class's provisioner, unlike any other volume."""
+        """Return the attachment of an unbound claim: it counts as a separate volume of its storage class's provisioner.
+        """
         storage_class = self.cluster.storage_classes.get(class_of_claim(claim))
         if storage_class is None or not storage_class.provisioner:
             return None
         if storage_class.provisioner == csi_migration.RBD and self.cluster.release.rbd_migratable:
-            return None  # known to the translation, but its feature gate is off
+            return None  # the translation supports it, but its feature gate is off
         handle, provisioner = f"unbound {claim.key}", storage_class.provisioner
         driver = csi_migration.DRIVERS.get(provisioner)
         return Attachment(handle, provisioner) if driver is None else Attachment(handle, driver, provisioner)
 
-    # ---- what is attached
+    # ---- volumes attached to a node
 
     def _on_node(self, node: str) -> Attached:
         used = self._used(self.cluster.csi_nodes.get(node), self.cluster.volume_users.on(node))
         return Attached(frozenset(used), frozenset(self._lingering(node) - used))
 
     def _used(self, csi_node: CSINode | None, pods: Iterable[PodInfo]) -> set[Key]:
-        """The volumes of a node's pods that count there. Raises Failure."""
+        """Return the volumes of a node's pods that count on that node. Raises Failure."""
         used: set[Key] = set()
         for pod in pods:
             for attachment in self._attachments(pod, incoming=False):
@@ -167,7 +168,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return used
 
     def _lingering(self, node: str) -> set[Key]:
-        """CSI volumes with a VolumeAttachment: those of pods that are gone may not be detached yet."""
+        """Return the CSI volumes with a VolumeAttachment: volumes of deleted pods may still be attached."""
         found: set[Key] = set()
         for attachment in self.cluster.volume_users.attachments(node):
             volume = self.cluster.volumes.get(attachment.spec.source.persistent_volume_name)
@@ -180,7 +181,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return not plugin or csi_migration.counted_as_csi(csi_node, plugin, self.cluster.release)
 
     def _counting(self, attachment: Attachment) -> Bool:
-        """The nodes where an attachment counts; bool over nodes."""
+        """Return the nodes on which an attachment counts; bool over nodes."""
         nodes, csi_nodes = self.cluster.nodes, self.cluster.csi_nodes
 
         def make() -> Bool:
@@ -188,10 +189,10 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
 
         return nodes.memo(("counted as CSI", attachment.plugin), make)
 
-    # ---- what a node allows
+    # ---- limits of a node
 
     def _limit(self, row: int, driver: str) -> int | None:
-        """How many volumes of the driver a node attaches; None for any number."""
+        """Return the maximum number of the driver's volumes on a node; None for no limit."""
         nodes, limit = self.cluster.nodes, None
         if self.cluster.release.attach_limits_from_allocatable:
             amount = nodes.nodes[row].status.allocatable.get(limit_key(driver))
@@ -203,7 +204,8 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return None if limit is None else min(max(limit, -1), NO_LIMIT - 1)
 
     def _has_limits(self) -> Bool:
-        """Where any driver's volumes are limited: what is attached is looked up there alone. bool over nodes."""
+        """Return the nodes with a limit for any driver; bool over nodes. Upstream looks up attached volumes only on
+        these."""
         nodes, by_node = self.cluster.nodes, self.cluster.release.attach_limits_from_allocatable
 
         def limits(name: str, node: Node) -> bool:
@@ -218,7 +220,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return nodes.memo("has attach limits", make)
 
     def _limits(self, driver: str) -> Int64:
-        """The same of all nodes; int64 over nodes, NO_LIMIT where there is none."""
+        """Return the limits of all nodes; int64 over nodes, NO_LIMIT where there is none."""
         nodes = self.cluster.nodes
 
         def make() -> Int64:
@@ -235,7 +237,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return self._attachments(pod, incoming=True)
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Refuses nodes where what is attached and what is new exceed the limit of a driver."""
+        """Reject nodes where the attached and the new volumes together exceed the limit of a driver."""
         nodes = self.cluster.nodes
         try:
             wanted = self._wanted(pod)
@@ -285,7 +287,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             return TOO_MANY
         return None
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         name, csi_node = view.node.name, self.cluster.csi_nodes.get(view.node.name)
@@ -314,10 +316,10 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return some(parts).tells(f"{name}: {'; '.join(told) or 'no volume of the pod counts here'}")
 
     def _explain_used(self, view: View, csi_node: CSINode | None) -> dict[Key, Callable[[], Tree]]:
-        """The volumes that are attached to the node, each with what makes its leaf. Raises Failure."""
+        """Return the volumes attached to the node, each with a function that creates its tree. Raises Failure."""
         found: dict[Key, Callable[[], Tree]] = {}
         for pod in view.pods_on(view.row):
-            self._used(csi_node, [pod])  # what cannot be told is a Failure
+            self._used(csi_node, [pod])  # raises Failure if a volume cannot be determined
             for i, volume in enumerate(pod.pod.spec.volumes):
                 a = self._attachment(pod, volume, incoming=False)
                 if a is not None and self._counts(a, csi_node):
@@ -329,7 +331,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return found
 
     def _lingering_only(self, view: View, csi_node: CSINode | None) -> set[Key]:
-        """Attached volumes that no pod of the node uses."""
+        """Return the attached volumes that no pod on the node uses."""
         return self._lingering(view.node.name) - self._used(csi_node, view.pods_on(view.row))
 
     def _explain_limit(self, view: View, driver: str) -> Tree:
@@ -343,7 +345,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         leaf = view.field(node, "status", "allocatable", limit_key(driver), unit="", missing=limit)
         return leaf if leaf.value == limit else constant(limit, f"limit of {driver}")
 
-    # ---- what wakes a pod
+    # ---- events that may make a pod schedulable
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return signers.volumes(pod)

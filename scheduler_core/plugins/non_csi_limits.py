@@ -1,7 +1,7 @@
-"""EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits: how many in-tree volumes of a cloud a node attaches, while no
-CSI driver has taken them over.
+"""EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits: limit a cloud's in-tree volumes on a node.
 
-Upstream (until 1.30): pkg/scheduler/framework/plugins/nodevolumelimits (non_csi.go).
+The limits do not apply to nodes where a CSI driver has replaced the in-tree plugin. Upstream (until 1.30):
+pkg/scheduler/framework/plugins/nodevolumelimits (non_csi.go).
 """
 
 from __future__ import annotations
@@ -41,20 +41,21 @@ _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
 
 class NonCSILimits(PreFilterPlugin, FilterPlugin):
-    """What they have in common. `plugin`: the in-tree plugin. `resource`: the allocatable that sets the limit."""
+    """Base class of the limits. `plugin`: the in-tree plugin. `resource`: the allocatable resource that sets the limit.
+    """
 
     plugin: ClassVar[str]
     resource: ClassVar[str]
 
     def disk(self, source: VolumeSource) -> str | None:
-        """The id of a volume that counts; None for others."""
+        """Return the id of a volume that counts; None for other volumes."""
         raise NotImplementedError
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.NODE, events.ADD), events.registered(events.POD, events.DELETE)]
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Skips pods without claims and without volumes that count."""
+        """Skip pods without claims and without volumes that count."""
         if not self.cluster.release.prefilter_skips:
             return None
         relevant = any(claim_name(pod, v) is not None or self.disk(v) is not None for v in pod.pod.spec.volumes)
@@ -64,7 +65,7 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
         return 16
 
     def _disks(self, pod: PodInfo, incoming: bool) -> set[str]:
-        """Ids of the volumes of a pod that count. Raises Failure."""
+        """Return the ids of the pod's volumes that count. Raises Failure."""
         found: set[str] = set()
         for volume in pod.pod.spec.volumes:
             disk = self.disk(volume)
@@ -103,7 +104,7 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
         return {disk for pod in pods for disk in self._disks(pod, incoming=False)}
 
     def _limit(self, row: int) -> int:
-        """How many volumes a node attaches; any number where a CSI driver has taken over."""
+        """Return the maximum number of volumes on a node; NO_LIMIT if a CSI driver replaces the in-tree plugin."""
         node = self.cluster.nodes.nodes[row]
         if csi_migration.counted_as_csi(self.cluster.csi_nodes.get(node.name), self.plugin, self.cluster.release):
             return NO_LIMIT
@@ -111,7 +112,7 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
         return self.default_limit(node) if amount is None else quantity.value(amount)
 
     def _limits(self) -> Int64:
-        """The same of all nodes; int64 over nodes."""
+        """Return the limits of all nodes; int64 over nodes."""
         nodes = self.cluster.nodes
         rows = range(len(nodes))
         return nodes.memo(("attach limit", self.plugin), lambda: np.array([self._limit(row) for row in rows], np.int64))
@@ -147,7 +148,7 @@ class NonCSILimits(PreFilterPlugin, FilterPlugin):
             return failure.status
         return TOO_MANY if len(used | wanted) > limit else None
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         name = view.node.name
@@ -186,7 +187,7 @@ class EBSLimits(NonCSILimits):
         return source.aws_elastic_block_store.volume_id if source.aws_elastic_block_store is not None else None
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Skips pods without claims and without volumes that count."""
+        """Skip pods without claims and without volumes that count."""
         if not self.cluster.release.prefilter_skips:
             return None
         relevant = any(claim_name(pod, v) is not None or self.disk(v) is not None for v in pod.pod.spec.volumes)

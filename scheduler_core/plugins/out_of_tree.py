@@ -1,6 +1,7 @@
-"""Plugins from outside the tree: named `module:Class` or `path/to/file.py:Class`, registered beside the in-tree ones.
+"""Loads out-of-tree plugins, given as `module:Class` or `path/to/file.py:Class`, and adds them to the in-tree registry.
 
-A class may be columnar (scheduler_core.framework.interface) or per node (scheduler_core.framework.per_node).
+A class may be columnar (scheduler_core.framework.interface) or evaluate one node at a time
+(scheduler_core.framework.per_node).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from scheduler_core.plugins import PLUGINS
 
 
 def load_plugin(spec: str) -> type[Plugin]:
-    """The plugin class that `module:Class` or `file.py:Class` names. Its code runs. Raises InputError."""
+    """Return the plugin class given as `module:Class` or `file.py:Class`. This executes the module. Raises InputError.
+    """
     place, colon, class_name = spec.rpartition(":")
     if not colon or not place or not class_name:
         raise InputError("plugin", spec, "must be given as module:Class or file.py:Class")
@@ -44,12 +46,12 @@ def _module(place: str, spec: str) -> ModuleType:
         sys.modules.setdefault(source.name, module)
         source.loader.exec_module(module)
         return module
-    except Exception as problem:  # whatever a stranger's module raises
+    except Exception as problem:  # a module may raise any exception
         raise InputError("plugin", spec, f"cannot be loaded: {type(problem).__name__}: {problem}") from problem
 
 
 def with_plugins(specs: Iterable[str]) -> dict[str, type[Plugin]]:
-    """The plugins there are with these beside them. Raises InputError, also for a name that is taken."""
+    """Return the registry with these plugins added. Raises InputError, also if a name is already registered."""
     registry: dict[str, type[Plugin]] = dict(PLUGINS)
     for spec in specs:
         cls = load_plugin(spec)
@@ -60,7 +62,7 @@ def with_plugins(specs: Iterable[str]) -> dict[str, type[Plugin]]:
 
 
 def enabling(names: Iterable[str]) -> dict[str, Any] | None:
-    """The default configuration with these plugins enabled in its profile; None without names."""
+    """Return the default configuration with these plugins enabled in its profile; None if there are no names."""
     enabled = [{"name": name} for name in names]
     if not enabled:
         return None

@@ -83,14 +83,14 @@ SYSTEM_DEFAULTS = (
 
 
 def _built_in(constraint: TopologySpreadConstraint) -> Owner:
-    """Makes the leaves of a constraint that upstream's code has."""
+    """Return a function that creates the leaves of a constraint that is hard-coded upstream."""
     told = {"maxSkew": constraint.max_skew, "topologyKey": constraint.topology_key}
     return lambda name, **_: constant(told[name], f"systemDefaultConstraints: {name}")
 
 
 @dataclass(slots=True)
 class Constraint:
-    """One constraint of a pod, compiled."""
+    """A compiled constraint of a pod."""
 
     max_skew: int
     min_domains: int
@@ -105,9 +105,9 @@ class Constraint:
 class Spread:
     """A DoNotSchedule constraint in a cycle.
 
-    `eligible`: bool over nodes that count (None: all). `counts`: int64 over domains, matching pods. `present`: bool
-    over domains that have eligible nodes (None: all). `own`: 1 if the pod itself matches. `minimum`: the fewest
-    matching pods in an eligible domain, 0 while there are fewer than minDomains.
+    `eligible`: bool over nodes that count (None: all). `counts`: int64 over domains, the number of matching pods.
+    `present`: bool over domains that have eligible nodes (None: all). `own`: 1 if the pod itself matches. `minimum`:
+    the smallest number of matching pods in an eligible domain, 0 while there are fewer than minDomains.
     """
 
     constraint: Constraint
@@ -137,7 +137,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     # ---- constraints
 
     def _constraints(self, pod: PodInfo, action: str) -> list[Constraint]:
-        """The pod's constraints with this whenUnsatisfiable, else the defaults for what selects the pod."""
+        """Return the pod's constraints with this whenUnsatisfiable; if it has no constraints, the defaults with the
+        default selector."""
         own = pod.pod.spec.topology_spread_constraints
         if own:
             return [self._compile(c, self._selector(c, pod)) for c in own if c.when_unsatisfiable == action]
@@ -153,7 +154,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         labels = {key: pod.labels[key] for key in constraint.match_label_keys if key in pod.labels}
         if not labels:
             return selector
-        # Merging with a selector that matches nothing leaves the labels alone: upstream merges requirements only.
+        # Merging with a selector that matches nothing leaves only the labels: upstream merges requirements only.
         return selector.and_labels(labels) if selector.key is not None else selectors.from_labels(labels)
 
     def _compile(self, constraint: TopologySpreadConstraint, selector: Selector) -> Constraint:
@@ -168,7 +169,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         )
 
     def _with_all_keys(self, constraints: list[Constraint]) -> Bool | None:
-        """Nodes that have every topology key; None for all. bool over nodes."""
+        """Return the nodes that have every topology key; bool over nodes, None for all."""
         nodes = self.cluster.nodes
 
         def make() -> tuple[Bool | None]:
@@ -178,7 +179,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return nodes.memo((self.name, "keys", tuple([c.topology_key for c in constraints])), make)[0]
 
     def _eligible(self, constraint: Constraint, pod: PodInfo, base: Bool | None) -> Bool | None:
-        """The nodes that count for a constraint: `base`, and the pod's inclusion policies. None for all."""
+        """Return the nodes that count for a constraint: those of `base` that pass the inclusion policies. None for all.
+        """
         nodes = self.cluster.nodes
         mask = base
         if constraint.affinity_policy == "Honor":
@@ -192,11 +194,12 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return mask
 
     def _counts_nobody(self, constraint: Constraint) -> bool:
-        """Whether its selector is one that is taken for none: an empty one, except in old releases."""
+        """Return whether the constraint counts no pods: its selector is empty, and the release does not match all pods
+        with it."""
         return constraint.selector.key == () and not self.cluster.release.empty_selectors_match_all
 
     def _domain_counts(self, constraint: Constraint, column: SelectorColumn, eligible: Bool | None) -> Int64:
-        """Matching pods on eligible nodes per domain; int64 over domains."""
+        """Return the number of matching pods on eligible nodes of each domain; int64 over domains."""
         if self._counts_nobody(constraint):
             return np.zeros(len(constraint.topology.values), np.int64)
         return constraint.topology.sums(column.counts, eligible)
@@ -204,7 +207,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     # ---- filter
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Counts matching pods in every domain; skips without DoNotSchedule constraints."""
+        """Count matching pods in every domain; skip if there are no DoNotSchedule constraints."""
         constraints = self._constraints(pod, "DoNotSchedule")
         if not constraints and self.cluster.release.prefilter_skips:
             return SKIPPED
@@ -264,7 +267,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return None
 
     def _counts_on(self, spread: Spread, row: int) -> bool:
-        """Whether the pods of a node count."""
+        """Return whether the pods of a node count."""
         if self.cluster.release.spread_counts_excluded_nodes:
             return spread.present is None or bool(spread.present[spread.constraint.topology.ids[row]])
         return spread.eligible is None or bool(spread.eligible[row])
@@ -272,7 +275,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     # ---- score
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
-        """Counts matching pods per domain of the feasible nodes; skips without ScheduleAnyway constraints."""
+        """Count matching pods for each domain of the feasible nodes; skip if there are no ScheduleAnyway constraints.
+        """
         constraints = self._constraints(pod, "ScheduleAnyway")
         if not constraints and self.cluster.release.prescore_skips:
             return SKIPPED
@@ -289,7 +293,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def _raw(
         self, constraints: list[Constraint], pod: PodInfo, rows: Rows, base: Bool | None, scored: Bool | None
     ) -> Int64:
-        """The weighted numbers of matching pods around each feasible node; 0 for nodes that are not scored."""
+        """Return the weighted numbers of matching pods in each feasible node's domains; 0 for nodes that are not
+        scored."""
         size = len(self.cluster.nodes.pod_count[rows])
         total = np.zeros(size, np.float64)
         namespace = frozenset((pod.namespace,))
@@ -303,7 +308,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
                 none = self._counts_nobody(constraint) or self.cluster.nodes.is_bare
                 counts = np.zeros(size, np.int64) if none else column.counts[rows]
             else:
-                # Upstream counts a missing label as one more (empty) value here.
+                # Upstream counts a missing label as an additional (empty) value here.
                 seen = np.zeros(len(topology.values) + 1, np.bool_)
                 seen[considered] = True
                 found = int(seen.sum())
@@ -320,7 +325,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def _matching_around(
         self, constraints: list[Constraint], pod: PodInfo, rows: Rows, base: Bool | None, scored: Bool | None
     ) -> Int64:
-        """As `_raw`, but pods are added up as they are, whatever the key."""
+        """Return the raw scores of 1.18: the numbers of matching pods, without weights and the same for all topology
+        keys."""
         counts: Int64 = np.zeros(len(self.cluster.nodes), np.int64)
         for constraint in constraints:
             column = self.cluster.columns.matching(frozenset((pod.namespace,)), constraint.selector, terminating=False)
@@ -336,7 +342,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return raw
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
-        """100 x (max + min - score) / max: the fewer matching pods around, the better."""
+        """Return 100 x (max + min - score) / max: fewer matching pods in the node's domains give a higher score."""
         scored: Bool | None = state[f"{self.name}/score"][1]
         if self.cluster.release.spread_scores_by_share:
             return pod_topology_spread_1_18.normalized(scores, scored, bool(self._constraints(pod, "ScheduleAnyway")))
@@ -352,10 +358,10 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             result[~scored] = 0
         return result
 
-    # ---- where it comes from
+    # ---- explanations
 
     def _sources(self, pod: PodInfo, view: View, action: str) -> list[tuple[TopologySpreadConstraint, Owner]]:
-        """Where each constraint of `_constraints` is written."""
+        """Return each constraint of `_constraints` with a function that creates leaves for its fields."""
         own = pod.pod.spec.topology_spread_constraints
         if own:
             place = below(view.field, pod, "spec", "topologySpreadConstraints")
@@ -366,7 +372,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return [(c, below(place, i)) for i, c in enumerate(self.defaults) if c.when_unsatisfiable == action]
 
     def _selects(self, view: View, constraint: TopologySpreadConstraint, owner: Owner, other: PodInfo) -> Tree:
-        """Whether a constraint counts the other pod, by its labels."""
+        """Explain whether a constraint counts the other pod, by its labels."""
         pod = view.pod
         if pod.pod.spec.topology_spread_constraints:
             wanted = {
@@ -380,7 +386,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return parts[0] if len(parts) == 1 else every(parts, f"{other.key} counts")
 
     def _matching(self, view: View, compiled: Constraint, rows: Sequence[int]) -> list[PodInfo]:
-        """The pods on these nodes that a constraint counts."""
+        """Return the pods on these nodes that a constraint counts."""
         if self._counts_nobody(compiled):
             return []
         column = self.cluster.columns.matching(frozenset((view.pod.namespace,)), compiled.selector, terminating=False)
@@ -415,7 +421,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return some(parts).tells(f"{view.node.name}: {'; '.join(told) or 'nothing to spread'}")
 
     def _explain_minimum(self, view: View, spread: Spread, owner: Owner, here: int) -> Tree:
-        """The fewest matching pods in a domain; 0 while there are too few domains."""
+        """Explain the smallest number of matching pods in a domain; 0 while there are fewer domains than minDomains."""
         topology = spread.constraint.topology
         counts = spread.counts.copy()
         counts[topology.ids[view.row]] = here
@@ -462,7 +468,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         considered: npt.NDArray[np.intp],
         base: Bool | None,
     ) -> Tree:
-        """What one constraint adds to the raw score."""
+        """Explain what one constraint adds to the raw score."""
         key, ids = compiled.topology_key, compiled.topology.ids
         if ids[view.row] < 0:
             return constant(0, f"has no label {key}")
@@ -502,10 +508,11 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         around = f"{most.value} + {least.value} less {raw.value}, of {most.value}: highest, lowest and own raw score"
         return tree.tells(f"{tree.value} = {around}, in hundredths: {name}")
 
-    # ---- what wakes a pod
+    # ---- events that may make a pod schedulable
 
     def sign(self, pod: PodInfo) -> signers.Fragments | None:
-        """Pods with constraints, of their own or by default, cannot be compared: others count for them."""
+        """Return None for pods with constraints, own or default: they have no signature, because other pods affect
+        them."""
         return None if pod.pod.spec.topology_spread_constraints or self.defaults else {}
 
     def events_to_register(self) -> list[events.EventHint]:
@@ -517,7 +524,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         ]
 
     def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """A pod that counts came, went, or changed whether it counts; or the pod itself tolerates more."""
+        """Return whether a counted pod was added or deleted, started or stopped to count, or this pod's tolerations
+        changed."""
         for other in (old, new):
             if other is not None and other.key != pod.key and (not other.node or other.namespace != pod.namespace):
                 return False
@@ -531,7 +539,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return counted is not None and all(c.selector.matches(counted.labels) for c in constraints)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
-        """A node with all topology keys came or went, gained or lost one, moved to another domain or got new taints."""
+        """Return whether a node with all topology keys was added or deleted, gained or lost a key, changed its domain
+        or its taints."""
         keys = [c.topology_key for c in self._constraints(pod, "DoNotSchedule")]
         had = old is not None and all(key in old.metadata.labels for key in keys)
         has = new is not None and all(key in new.metadata.labels for key in keys)
@@ -542,14 +551,16 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
 
 def _matching(spread: Spread, pod: PodInfo, others: Sequence[PodInfo]) -> int:
-    """How many of these pods coming or going change the count. Unlike when all are counted, upstream asks neither
-    whether a pod is being deleted nor whether the selector is empty."""
+    """Return by how many the count changes when these pods are added or removed.
+
+    Unlike in the full count, upstream checks neither whether a pod is terminating nor whether the selector is empty.
+    """
     matches = spread.constraint.selector.matches
     return sum(other.namespace == pod.namespace and matches(other.labels) for other in others)
 
 
 def _minimum(constraint: Constraint, counts: Int64, present: Bool | None) -> int:
-    """The global minimum that skew is measured from."""
+    """Return the global minimum that the skew is measured from."""
     if present is not None:
         counts = counts[present]
     return int(counts.min()) if len(counts) >= constraint.min_domains else 0

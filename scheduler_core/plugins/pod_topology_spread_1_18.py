@@ -1,4 +1,4 @@
-"""How PodTopologySpread scored until 1.18: the matching pods around a node as a share of all that are counted.
+"""Scores of PodTopologySpread until 1.18: matching pods in the node's domains as a share of all counted pods.
 
 Upstream: pkg/scheduler/framework/plugins/podtopologyspread (scoring.go of 1.18).
 """
@@ -19,10 +19,10 @@ _BEST = 100
 
 
 def normalized(scores: Int64, scored: Bool | None, constrained: bool) -> Int64:
-    """100 x (sum - score) / (sum - lowest), cut off; int64 over the feasible nodes.
+    """Return 100 x (sum - score) / (sum - lowest), truncated; int64 over the feasible nodes.
 
-    `scored`: bool, the nodes that have every topology label (None: all); others get 0, unless nothing tells the scored
-    ones apart: then all get 100. `constrained`: whether the pod has constraints at all; without, all get 0.
+    `scored`: bool, the nodes that have every topology label (None: all). Other nodes get 0, but if sum and lowest are
+    equal, all nodes get 100. `constrained`: whether the pod has constraints; if not, all nodes get 0.
     """
     counted = scores if scored is None else scores[scored]
     if not constrained or not len(counted):
@@ -35,7 +35,7 @@ def normalized(scores: Int64, scored: Bool | None, constrained: bool) -> Int64:
 
 
 def explain_normalized(view: View, raw: Tree, scores: Int64, scored: Bool | None, constrained: bool) -> Tree:
-    """The tree of `normalized`, of the view's node."""
+    """Return the tree of `normalized` for the view's node."""
     name = view.node.name
     place = int(np.flatnonzero(np.arange(len(view.cluster.nodes))[view.rows] == view.row)[0])
     counted = scores if scored is None else scores[scored]

@@ -1,4 +1,4 @@
-"""PrioritySort: the pod of higher priority first, then the one that waits longer.
+"""PrioritySort: sorts pods by priority, then by waiting time.
 
 Upstream: pkg/scheduler/framework/plugins/queuesort.
 """

@@ -1,4 +1,4 @@
-"""RequestedToCapacityRatio: scores nodes by a curve over how much of them is asked for.
+"""RequestedToCapacityRatio: scores nodes by a configured function of their utilization.
 
 Upstream (until 1.22): pkg/scheduler/framework/plugins/noderesources (requested_to_capacity_ratio.go).
 """
@@ -25,7 +25,7 @@ class RequestedToCapacityRatio(ScorePlugin):
         self.scorer = make_scorer(cluster, self.strategy)
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """The mean over the resources of the curve at their utilization."""
+        """Return the weighted mean over the resources of the function at their utilization."""
         return self.scorer(pod, rows)
 
     def explain_score(self, state: CycleState, view: View) -> Tree:

@@ -1,4 +1,4 @@
-"""How full a node would be with the pod: the scoring formulas of NodeResourcesFit.
+"""Scoring formulas of NodeResourcesFit: utilization of a node with the pod.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources (resource_allocation.go, least_allocated.go, most_allocated.go,
 requested_to_capacity_ratio.go), pkg/scheduler/framework/plugins/helper (BuildBrokenLinearFunction).
@@ -39,8 +39,8 @@ from scheduler_core.provenance.tree import (
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How resources are scored. `shape`: of RequestedToCapacityRatio. `own`: of a plugin that does nothing else, whose
-    arguments they are; else they are NodeResourcesFit's."""
+    """A scoring strategy. `shape`: points of RequestedToCapacityRatio. `own`: the strategy belongs to a plugin of its
+    own and is given by its arguments; otherwise it is part of NodeResourcesFit's arguments."""
 
     type: str
     resources: tuple[ResourceSpec, ...]
@@ -49,12 +49,12 @@ class Strategy:
 
     @staticmethod
     def of(strategy: ScoringStrategy) -> Strategy:
-        """NodeResourcesFit's."""
+        """Return the scoring strategy of NodeResourcesFit."""
         ratio = strategy.requested_to_capacity_ratio
         return Strategy(strategy.type, strategy.resources, ratio.shape if ratio is not None else ())
 
     def path(self, field: str) -> tuple[str, ...]:
-        """Where `resources` or `shape` stands in the plugin's arguments."""
+        """Return the path of `resources` or `shape` in the plugin's arguments."""
         if self.own:
             return (field,)
         inner = ("requestedToCapacityRatio", field) if field == "shape" else (field,)
@@ -65,10 +65,10 @@ ResourceScorer = Callable[[PodInfo, Rows], Int64]
 Formula = Callable[[Int64, Int64], Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
 
 _MAX_UTILIZATION = 100
-# How much counts as requested, of 1, of a resource that a node has not: so that it gets no points, or those of the
-# shape's end.
+# Requested amount, with an allocatable amount of 1, that is assumed for a resource that a node lacks. The node then
+# gets no points, or those of the last point of the shape.
 _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
-_SHAPE_SCALE = 10  # a shape's scores are 0..10
+_SHAPE_SCALE = 10  # scores of a shape are 0..10
 
 
 def columns(
@@ -80,11 +80,13 @@ def columns(
     overhead: bool = True,
     absent: int | None = None,
 ) -> tuple[Int64, Int64, Bool | None] | None:
-    """(allocatable, requested with the pod, who has any of it) over the rows; None where it does not take part.
+    """Return (allocatable, requested with the pod, nodes that have any of it) over the rows; None if the resource does
+    not take part.
 
-    int64, int64 and bool, None for all. A node that has none of it is given 1, so that one can divide.
-    `nonzero` counts containers without requests of cpu or memory with their defaults; `overhead` counts the pod's.
-    `absent`: all resources take part; of one that a node has not so many are requested where there is 1.
+    The types are int64, int64 and bool (None for all nodes). A node without the resource gets allocatable 1, so that
+    division is possible. `nonzero`: use default requests for containers without requests of cpu or memory. `overhead`:
+    include the pod's overhead. `absent`: all resources take part, and a node without the resource gets this requested
+    amount and allocatable 1.
     """
     nodes = cluster.nodes
     allocatable = nodes.allocatable.get(name)
@@ -114,10 +116,11 @@ def columns(
 
 
 def quotients(numerators: Int64, denominators: Int64) -> Int64:
-    """numerators // denominators for 0 <= numerators <= 100 x denominators, denominators > 0; int64.
+    """Return numerators // denominators for 0 <= numerators <= 100 x denominators, denominators > 0; int64.
 
-    float64 gives the same below 2^46: a quotient that is not whole is further than 1 / 2^46 from the next whole number,
-    which is more than what rounding near 100 can move it. It takes a quarter of the time of integer division.
+    Below 2^46, float64 gives the same result: a quotient that is not an integer is more than 1 / 2^46 away from the
+    next integer, which is more than the rounding error near 100. Float division takes a quarter of the time of integer
+    division.
     """
     if len(denominators) and int(denominators.max()) < 1 << 46:
         return (numerators / denominators).astype(np.int64)
@@ -125,7 +128,7 @@ def quotients(numerators: Int64, denominators: Int64) -> Int64:
 
 
 def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
-    """100 x free / allocatable; 0 where it would be overcommitted."""
+    """Return 100 x free / allocatable; 0 where the node would be overcommitted."""
     free = allocatable - requested
     np.maximum(free, 0, out=free)
     free *= MAX_NODE_SCORE
@@ -133,12 +136,12 @@ def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
 
 
 def most_allocated(requested: Int64, allocatable: Int64) -> Int64:
-    """100 x requested / allocatable, at most 100."""
+    """Return 100 x requested / allocatable, at most 100."""
     return quotients(np.minimum(requested, allocatable) * MAX_NODE_SCORE, allocatable)
 
 
 def broken_linear(shape: list[tuple[int, int]]) -> Int64:
-    """The score of each utilization 0..100 under a shape of (utilization, score) points; int64[101]."""
+    """Return the score of each utilization 0..100 for a shape of (utilization, score) points; int64[101]."""
     table = np.empty(_MAX_UTILIZATION + 1, np.int64)
     for utilization in range(_MAX_UTILIZATION + 1):
         table[utilization] = _interpolate(shape, utilization)
@@ -158,7 +161,8 @@ def _interpolate(shape: list[tuple[int, int]], utilization: int) -> int:
 
 
 def requested_to_capacity_ratio(shape: list[tuple[int, int]], rounds_up: bool = False) -> Formula:
-    """The shape's score at the node's utilization, in whole percent; at 100 where it would be overcommitted."""
+    """Return a formula for the shape's score at the node's utilization in whole percent; 100 percent if it would be
+    overcommitted."""
     table = broken_linear(shape)
 
     def formula(requested: Int64, allocatable: Int64) -> Int64:
@@ -166,7 +170,7 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]], rounds_up: bool = 
         if rounds_up:
             used = _MAX_UTILIZATION - (allocatable - requested) * _MAX_UTILIZATION // allocatable
         utilization = np.where(requested > allocatable, _MAX_UTILIZATION, used)
-        # the product may wrap, as Go's; the shape's ends hold beyond it
+        # the product may overflow, as in Go; outside 0..100 the ends of the shape apply
         points: Int64 = table[np.clip(utilization, 0, _MAX_UTILIZATION)]
         return points
 
@@ -174,21 +178,21 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]], rounds_up: bool = 
 
 
 def round_half_away(values: Any) -> Int64:
-    """math.Round, as int64."""
+    """Return math.Round of the values, as int64."""
     whole = np.trunc(values)
     rounded: Int64 = (whole + np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)).astype(np.int64)
     return rounded
 
 
 def scored_overhead(pod: PodInfo, name: str) -> int:
-    """How much of its overhead is in what a pod to be placed is scored by."""
+    """Return how much of the pod's overhead is included in the amount that it is scored by."""
     if name not in pod.pod.spec.overhead:
         return 0
     return resources.amount(name, nano_value(pod.pod.spec.overhead[name])) + (pod.slip if name == resources.CPU else 0)
 
 
 def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> ResourceScorer:
-    """The scorer of a scoring strategy: the weighted mean over resources that the node has."""
+    """Return the scorer of a strategy: the weighted mean over the resources that the node has."""
     weights = [(spec.name, int(spec.weight)) for spec in strategy.resources]
     ratio = strategy.type == "RequestedToCapacityRatio"
     old = cluster.release.scores_absent_resources
@@ -210,7 +214,7 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
                 continue
             allocatable, requested, counts = found
             points = formula(requested, allocatable)
-            if ratio:  # there, resources that score nothing do not count in the mean either
+            if ratio:  # for this strategy, resources with a score of 0 are left out of the mean as well
                 counts = points > 0 if counts is None else counts & (points > 0)
             if counts is None:
                 total = total + points * weight
@@ -229,13 +233,14 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
     return score
 
 
-# ---------------------------------------------------------------- where a score comes from
+# ---------------------------------------------------------------- explanations of scores
 
 
 def filled(
     view: View, resource: str, nonzero: bool, overhead: bool = True, every: bool = False
 ) -> tuple[Tree, Tree] | None:
-    """(allocatable, requested with the pod) as trees; None where the resource does not take part (see `columns`)."""
+    """Return (allocatable, requested with the pod) as trees; None if the resource does not take part (see `columns`).
+    """
     common = (resources.CPU, resources.MEMORY, resources.EPHEMERAL)
     if not every and resource not in common and not view.pod.requests.get(resource):
         return None
@@ -252,7 +257,7 @@ def filled(
 
 
 def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool = True) -> Tree:
-    """The tree of `make_scorer`."""
+    """Return the tree of `make_scorer`."""
     points: list[Tree] = []
     weights: list[Tree] = []
     told: list[str] = []
@@ -275,7 +280,7 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
     if not points:
         return constant(0, "no resource counts").tells(f"0: {name} has none of the resources that count")
     if len(points) == 1:
-        tree = points[0]  # the mean of one is itself, whatever its weight
+        tree = points[0]  # the mean of one value is the value itself, whatever its weight
         resource = points[0].label.removeprefix("points for ")
         if strategy.type == "RequestedToCapacityRatio":
             tree = rounded(divide(multiply(points[0], weights[0]), weights[0]))
@@ -290,14 +295,14 @@ def explain_strategy(view: View, plugin: str, strategy: Strategy, overhead: bool
 
 
 def _fullness(strategy: Strategy, resource: str, has: int, used: int) -> str:
-    """`3,480m free of 4,000m after this pod`, or what is used where that is what counts."""
+    """Return `3,480m free of 4,000m after this pod`, or the used amount for the other strategies."""
     if strategy.type == "LeastAllocated":
         return f"{exact(resource, has - used)} free of {exact(resource, has)} after this pod"
     return f"{exact(resource, used)} of {exact(resource, has)} used with this pod"
 
 
 def _points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) -> Tree:
-    """0..100 for one resource."""
+    """Return the tree of the score 0..100 for one resource."""
     if strategy.type == "RequestedToCapacityRatio":
         return _shape_points(view, plugin, strategy, has, used)
     if strategy.type == "MostAllocated":
@@ -310,7 +315,7 @@ def _points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) 
 
 
 def _shape_points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) -> Tree:
-    """The score on the line between two points of the shape."""
+    """Return the tree of the score, interpolated between two points of the shape."""
     full = constant(_MAX_UTILIZATION, "maxUtilization")
     share = divide_int(multiply(used, full), has, "utilization in percent")
     if view.cluster.release.scores_absent_resources and used.value <= has.value:

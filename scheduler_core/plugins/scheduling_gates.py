@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod with scheduling gates is not let into the queue.
+"""SchedulingGates: keeps pods with scheduling gates out of the active queue.
 
 Upstream: pkg/scheduler/framework/plugins/schedulinggates.
 """

@@ -1,4 +1,4 @@
-"""SelectorSpread: spreads the pods of a service or controller over nodes, and twice as much over zones.
+"""SelectorSpread: spreads the pods of a service or controller over nodes and zones; zones have twice the weight.
 
 Upstream (until 1.24): pkg/scheduler/framework/plugins/selectorspread.
 """
@@ -33,14 +33,15 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
     name = "SelectorSpread"
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
-        """Finds what selects the pod. A pod with spread constraints of its own is left to PodTopologySpread."""
+        """Compute the default selector of the pod. PodTopologySpread handles pods that have their own spread
+        constraints."""
         state[self.name] = None
         if not pod.pod.spec.topology_spread_constraints:
             state[self.name] = default_selector(self.cluster, pod)
         return None
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """The number of pods on the node that are selected, too."""
+        """Return the number of pods on the node that the same services or controllers select."""
         selector = state[self.name]
         if selector is None or selector.key == ():
             return np.zeros(len(self.cluster.nodes), np.int64)[rows]
@@ -48,7 +49,7 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
         return column.counts[rows].copy()
 
     def _zones(self) -> npt.NDArray[np.intp]:
-        """The zone of each node as a number, -1 for none; intp over nodes."""
+        """Return the zone of each node as a number, -1 for none; intp over nodes."""
         nodes = self.cluster.nodes
 
         def make() -> npt.NDArray[np.intp]:
@@ -59,7 +60,7 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
         return nodes.memo((self.name, "zones"), make)
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
-        """The fewer on the node the better, as a third; the fewer in its zone the better, as two thirds."""
+        """Prefer nodes with fewer such pods (one third of the score) in zones with fewer such pods (two thirds)."""
         if state[self.name] is None or not len(scores):
             return scores
         here = _share_free(scores, int(scores.max()))
@@ -71,7 +72,7 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
             here = np.where(zoned, here * (1.0 - _ZONE_WEIGHTING) + _ZONE_WEIGHTING * around, here)
         return here.astype(np.int64)
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_score(self, state: CycleState, view: View) -> Tree:
         selector = state[self.name]
@@ -113,7 +114,7 @@ class SelectorSpread(PreScorePlugin, ScorePlugin):
 
 
 def _share_free(counts: Int64, most: int) -> npt.NDArray[np.float64]:
-    """100 for none, 0 for the most; float64."""
+    """Return 100 for a count of 0 down to 0 for the highest count; float64."""
     if most <= 0:
         return np.full(len(counts), float(MAX_NODE_SCORE))
     return float(MAX_NODE_SCORE) * ((most - counts) / float(most))

@@ -1,4 +1,5 @@
-"""ServiceAffinity: the pods of a service go to nodes with equal values of certain labels, or are spread over them.
+"""ServiceAffinity: places the pods of a service on nodes with equal values of certain labels, or spreads them over the
+values.
 
 Upstream (until 1.22): pkg/scheduler/framework/plugins/serviceaffinity.
 """
@@ -57,8 +58,11 @@ NO_NODE = error("node not found")
 
 @dataclass(frozen=True, slots=True)
 class _Peers:
-    """`wanted`: the labels that the pod itself names in its nodeSelector. `column`: the pods with all of its labels,
-    None where nobody need be asked. `first`: the row of the node with the first of them, -1 for none."""
+    """Result of PreFilter.
+
+    `wanted`: the affinity labels in the pod's nodeSelector. `column`: the pods that have all labels of this pod, None
+    if they are not needed. `first`: the row of the node with the first of them, -1 for none.
+    """
 
     wanted: dict[str, str]
     column: SelectorColumn | None
@@ -70,7 +74,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
     opt_in = True
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Finds the pods that have all labels of this one, if it is of a service."""
+        """Find the pods that have all labels of this pod, if a service selects it."""
         chosen = pod.pod.spec.node_selector or {}
         wanted = {label: chosen[label] for label in self.args.affinity_labels if label in chosen}
         column, first = None, -1
@@ -83,7 +87,8 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
         return None
 
     def _matching(self, wanted: dict[str, str], peer: int) -> Bool:
-        """Nodes with the labels wanted, and else with those of the peer's node; bool over nodes."""
+        """Return the nodes with the wanted labels and, for other affinity labels, the values of the peer's node; bool
+        over nodes."""
         nodes = self.cluster.nodes
         values = dict(wanted)
         if peer >= 0:
@@ -96,7 +101,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
         return mask
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Rejects nodes whose values of `affinityLabels` are not those of the service's first pod."""
+        """Reject nodes whose values of `affinityLabels` differ from those of the service's first pod."""
         if not self.args.affinity_labels:
             return PASSES
         peers: _Peers = state[self.name]
@@ -112,7 +117,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
             left = peers.column.counts.copy()
             left[change.row] -= sum(map(matches, change.removed))
             rows = np.flatnonzero(left > 0)
-            # pods that were put (back) on the node come last
+            # pods that were added or put back on the node are last in the list
             added = [other for other in change.added if matches(other)]
             here = {other.key for other in (*change.removed, *change.added)}
             returned = {other.key for other, step in change.history if step > 0 and matches(other)} - here
@@ -121,14 +126,14 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
                 first = int(rows[1]) if len(rows) > 1 else first
             if first < 0 and added:
                 if not added[0].node:
-                    return NO_NODE  # a nominated pod: it is on no node yet
+                    return NO_NODE  # a nominated pod is on no node yet
                 first = change.row
         return None if self._matching(peers.wanted, first)[change.row] else NOT_MATCHED
 
     # ---- score
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """The number of the pods on the node that the first of the pod's services selects."""
+        """Return the number of pods on the node that the first of the pod's services selects."""
         column = self._of_service(pod)
         return column.counts[rows].copy() if column is not None else np.zeros(len(self.cluster.nodes), np.int64)[rows]
 
@@ -140,7 +145,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
         return self.cluster.columns.matching(frozenset((pod.namespace,)), selector, terminating=False)
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
-        """Over `antiAffinityLabelsPreference`: the fewer of the pods are on nodes with the same value the better."""
+        """Prefer, for each of `antiAffinityLabelsPreference`, nodes whose label value has fewer of the pods."""
         labels = self.args.anti_affinity_labels_preference
         points = np.zeros(len(scores), np.float64)
         pods = int(scores.sum())
@@ -155,7 +160,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
             points += np.where(has, share / float(len(labels)), 0.0)
         return points.astype(np.int64)
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         peers: _Peers = state[self.name]
@@ -178,7 +183,7 @@ class ServiceAffinity(PreFilterPlugin, FilterPlugin, ScorePlugin):
         return some(parts, "a label differs").tells(f"{view.node.name}: {told}")
 
     def _first_seen(self, view: View, peers: _Peers) -> int:
-        """The row of the first pod of the service, as the view has it."""
+        """Return the row of the service's first pod, with the changes of the view applied."""
         if peers.column is None or not (view.added or view.removed):
             return peers.first
         rows = range(len(self.cluster.nodes))

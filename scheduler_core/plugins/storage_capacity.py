@@ -1,4 +1,4 @@
-"""How large a volume CSI drivers can provision for each node, as they report by CSIStorageCapacity objects.
+"""The largest volume that CSI drivers can provision for each node, as reported in CSIStorageCapacity objects.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding (binder.go: hasEnoughCapacity, capacitySufficient).
 """
@@ -22,13 +22,13 @@ _NOTHING = -quantity.MAX_INT64
 
 
 def largest_volume(capacity: CSIStorageCapacity) -> int | None:
-    """The largest volume that fits, in bytes: the maximum size where it is given, else what is left in all."""
+    """Return the largest possible volume in bytes: the maximum volume size if it is set, otherwise the capacity."""
     amount = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return None if amount is None else quantity.value(amount)
 
 
 class StorageRoom:
-    """The columns of one cluster, made anew when a capacity or a node has changed."""
+    """Columns of one cluster, computed again when a capacity or a node has changed."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -36,7 +36,7 @@ class StorageRoom:
         self._versions = (-1, -1)
 
     def largest(self, storage_class: str) -> Int64:
-        """The largest volume of the class that each node can have, in bytes; int64 over nodes."""
+        """Return the largest volume of the storage class that each node can get, in bytes; int64 over nodes."""
         versions = self._cluster.nodes.version, self._cluster.capacities.version
         if self._versions != versions:
             self._columns.clear()

@@ -1,4 +1,4 @@
-"""TaintToleration: taints keep pods away that do not tolerate them; PreferNoSchedule ones lower the score.
+"""TaintToleration: rejects nodes with taints that the pod does not tolerate; PreferNoSchedule taints lower the score.
 
 Upstream: pkg/scheduler/framework/plugins/tainttoleration.
 """
@@ -36,7 +36,7 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
     precise_node_updates = "once"
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Rejects nodes by their first NoSchedule or NoExecute taint that the pod does not tolerate."""
+        """Reject nodes by their first NoSchedule or NoExecute taint that the pod does not tolerate."""
         return self.cluster.nodes.memo((self.name, pod.tolerations), lambda: self._verdict(pod))
 
     def _verdict(self, pod: PodInfo) -> Verdict:
@@ -53,13 +53,13 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         return None
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """The number of PreferNoSchedule taints that the pod does not tolerate."""
+        """Return the number of PreferNoSchedule taints that the pod does not tolerate."""
         return node_matching.unpreferred_taints(self.cluster.nodes, pod)[rows]
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Int64, rows: Rows) -> Int64:
         return default_normalize(scores, reverse=True)
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
         taints = range(len(view.node.spec.taints))
@@ -89,7 +89,7 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         ]
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
-        """The pod tolerates the node now and did not before."""
+        """Return whether the pod tolerates the node's taints now and did not before."""
         return (old is None or self._refuses(old, pod)) and not self._refuses(new, pod)
 
     @staticmethod

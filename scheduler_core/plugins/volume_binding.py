@@ -1,4 +1,4 @@
-"""VolumeBinding: bound volumes must be reachable from the node, unbound claims must find a volume or provisioner there.
+"""VolumeBinding: bound volumes must be reachable from the node, and unbound claims must find a volume or provisioner.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding (volume_binding.go, binder.go); k8s.io/component-helpers.
 """
@@ -80,7 +80,7 @@ from scheduler_core.provenance.tree import (
 
 UNBOUND_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 
-# Reasons against a node are bits while they are gathered; they are told in this order.
+# Reasons for rejecting a node are collected as bits and reported in this order.
 _AFFINITY, _NO_VOLUME, _NO_SPACE, VOLUME_MISSING = 1, 2, 4, 8
 _REASONS = {
     _AFFINITY: "node(s) didn't match PersistentVolume's node affinity",
@@ -98,12 +98,12 @@ Bits = npt.NDArray[np.uint8]
 
 @dataclass(slots=True)
 class Cycle:
-    """What the points of one cycle share.
+    """State that the extension points of one cycle share.
 
-    `bound`: claims that have a volume. `delayed`: those that get theirs with the pod. `provisioned`: delayed claims
-    that a provisioner already serves for a selected node. `matched`: the other ones, smallest first, each with a column
-    over nodes of the volume picked there (its number, -1 for none). `undo`: what Reserve replaced: table,
-    key, old object, new object. `static`: claims and the volumes reserved for them.
+    `bound`: claims that have a volume. `delayed`: claims that are bound with the pod. `provisioned`: delayed claims
+    that a provisioner already serves for a selected node. `matched`: the other delayed claims, smallest first, each
+    with the volume picked on every node (its number over nodes, -1 for none). `undo`: what Reserve replaced, as (table,
+    key, old object, new object). `static`: claims and the volumes reserved for them.
     """
 
     bound: list[PersistentVolumeClaim]
@@ -130,9 +130,9 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- PreFilter
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Rejects pods whose claims are missing, lost, being deleted or wait for a volume; skips pods without any."""
+        """Reject pods with claims that are missing, lost, being deleted or still unbound; skip pods without claims."""
         claims: list[PersistentVolumeClaim] = []
-        fails_cycle = self.cluster.release.unusable_claim_fails_cycle  # by what was looked at before, or at the nodes
+        fails_cycle = self.cluster.release.unusable_claim_fails_cycle  # earlier plugins or Filter report these
         for volume in pod.pod.spec.volumes:
             name = claim_name(pod, volume)
             if name is None:
@@ -169,14 +169,14 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return volumes.not_owned(pod, claim) if ephemeral else ""
 
     def _is_delayed(self, claim: PersistentVolumeClaim) -> bool:
-        """Whether the claim gets its volume with its first pod; one that names a volume is left to the controller."""
+        """Return whether the claim is bound with its first pod. The controller binds claims that name a volume."""
         storage_class = self.cluster.storage_classes.get(class_of_claim(claim))
         if storage_class is None or claim.spec.volume_name:
             return False
         return storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
     def _local_nodes(self, bound: Iterable[PersistentVolumeClaim]) -> PreFilterResult | None:
-        """The nodes that bound volumes name by hostname; None if none does (upstream GetEligibleNodes)."""
+        """Return the nodes that bound volumes name by hostname; None if there are none (upstream GetEligibleNodes)."""
         eligible: frozenset[str] | None = None
         for claim in bound:
             volume = self.cluster.volumes.get(claim.spec.volume_name)
@@ -228,7 +228,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return mask
 
     def _check_bound(self, cycle: Cycle, bits: Bits, failed: list[tuple[Bool, Status]]) -> None:
-        """The first bound claim whose volume is missing or out of reach decides."""
+        """Reject nodes by the first bound claim whose volume is missing or unreachable."""
         undecided = np.ones(len(bits), np.bool_)
         for claim in cycle.bound:
             volume = self.cluster.volumes.get(claim.spec.volume_name)
@@ -247,7 +247,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             undecided &= fits
 
     def _migrated(self, volume: PersistentVolume) -> Bool | None:
-        """The nodes where an in-tree volume is one of a CSI driver; None where there are none."""
+        """Return the nodes on which an in-tree volume is a CSI volume; None if there are none."""
         plugin = csi_migration.plugin_of(volume.spec)
         if not csi_migration.placed_as_csi(plugin, self.cluster.release):
             return None
@@ -289,7 +289,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- static binding
 
     def _match(self, cycle: Cycle, claims: list[PersistentVolumeClaim]) -> None:
-        """Picks a volume on every node for every claim, smallest first."""
+        """Pick a volume on every node for every claim, smallest claim first."""
         for claim in sorted(claims, key=lambda claim: volumes.storage(claim.spec.resources.requests)):
             taken = [picks for _, picks in cycle.matched]
             cycle.matched.append((claim, self._free.picks(claim, self.cluster.nodes, taken)))
@@ -297,7 +297,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- dynamic provisioning
 
     def _provisions(self, claim: PersistentVolumeClaim) -> tuple[Bool, Bool]:
-        """Where the claim's class can make a volume, and where there is room for it; bool over nodes each."""
+        """Return where the claim's class can provision a volume and where capacity is sufficient; bool over nodes each.
+        """
         everywhere = np.ones(len(self.cluster.nodes), np.bool_)
         storage_class = self.cluster.storage_classes[class_of_claim(claim)]
         if storage_class.provisioner in ("", volumes.NO_PROVISIONER):
@@ -315,14 +316,14 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return nodes.memo(("allowed topologies", msgspec.json.encode(terms)), make)
 
     def _roomy(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Bool:
-        """Where the driver reports enough capacity; everywhere if it reports none at all."""
+        """Return where the driver reports enough capacity; all nodes if it reports no capacities."""
         driver = self.cluster.csi_drivers.get(storage_class.provisioner)
         amount = claim.spec.resources.requests.get("storage")
         if amount is None or driver is None or not driver.spec.storage_capacity:
             return np.ones(len(self.cluster.nodes), np.bool_)
         return self._room.largest(storage_class.name) >= quantity.value(amount)
 
-    # ---- scoring is for feature gates that are off by default
+    # ---- scores depend on feature gates that are off by default
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
         return SKIPPED if self.cluster.release.affinity_prescore_skips else None
@@ -333,7 +334,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- Reserve, PreBind
 
     def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
-        """Takes the volumes picked on the node, and selects the node for claims to be provisioned."""
+        """Reserve the volumes picked on the node, and set the selected node on claims to be provisioned."""
         cycle: Cycle | None = state.get(self.name)
         row = self.cluster.nodes.rows.get(node)
         if cycle is None or row is None:
@@ -363,7 +364,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         table[key] = new
 
     def unreserve(self, state: CycleState, pod: PodInfo, node: str) -> None:
-        """Gives back what Reserve took, unless it was replaced meanwhile."""
+        """Undo Reserve for objects that were not replaced in the meantime."""
         cycle: Cycle | None = state.get(self.name)
         if cycle is None:
             return
@@ -373,9 +374,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         cycle.undo, cycle.static = [], []
 
     def pre_bind(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
-        """Binds for good, playing the volume controller's part too: it would bind the claims to the volumes taken.
+        """Bind the volumes. This includes the work of the volume controller, which binds claims to the reserved
+        volumes.
 
-        Claims to be provisioned keep their selected node and get no volume: provisioners are not simulated.
+        Claims to be provisioned keep their selected node and get no volume, because provisioners are not simulated.
         """
         cycle: Cycle | None = state.get(self.name)
         if cycle is None:
@@ -395,7 +397,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         cycle.undo, cycle.static = [], []
         return None
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
         parts = []
@@ -425,7 +427,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return every([volume, contains(marks, constant(volumes.BIND_COMPLETED))], f"{claim.name} is bound")
 
     def explain_reserve(self, state: CycleState, view: View) -> Tree:
-        """What it takes on the node; it always can, Filter has seen to that."""
+        """Explain what Reserve takes on the node. It never fails, because Filter has already checked the node."""
         cycle: Cycle | None = state.get(self.name)
         taken: list[Tree] = []
         for claim, picks in cycle.matched if cycle is not None else ():
@@ -440,7 +442,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return opposite(every(taken, "all can be had"), "something cannot be had").tells(f"VolumeBinding: {told}")
 
     def explain_pre_bind(self, state: CycleState, view: View) -> Tree:
-        """The same once more, for good."""
+        """Return the tree of `explain_reserve`."""
         return self.explain_reserve(state, view)
 
     def explain_filter(self, state: CycleState, view: View) -> Tree:
@@ -472,7 +474,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return some(parts).tells(f"{view.node.name}: {'; '.join(told) or fine}")
 
     def _explain_reach(self, view: View, claim: PersistentVolumeClaim) -> Tree:
-        """Whether a bound claim's volume is missing or out of the node's reach."""
+        """Explain whether a bound claim's volume is missing or unreachable from the node."""
         name, node = claim.spec.volume_name, view.node
         volume = self.cluster.volumes.get(name)
         if volume is None:
@@ -492,7 +494,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return opposite(any_term(view, node, terms, owner, by_name=False), label)
 
     def _explain_pick(self, view: View, claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> Tree:
-        """Whether a volume that is there will do; the one that is taken shows why."""
+        """Explain whether an existing volume is suitable; if one was picked, the tree shows why."""
         wanted = class_of_claim(claim)
         if volume is None:
             there = over("count", 0, len(self.cluster.volumes), f"free volumes of class {wanted!r} that would do here")
@@ -508,7 +510,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return every(parts, f"{volume.name} will do")
 
     def _explain_making(self, view: View, claim: PersistentVolumeClaim) -> Tree:
-        """Whether the claim's class can make a volume for the node."""
+        """Explain whether the claim's class can provision a volume for the node."""
         found = self.cluster.storage_classes[class_of_claim(claim)]
         by = view.field(found, "provisioner")
         nobody = [
@@ -526,7 +528,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
             for i, term in enumerate(found.allowed_topologies)
         ]
         if allowed:
-            # an empty term admits no node
+            # an empty term matches no node
             empty = [i for i, term in enumerate(found.allowed_topologies) if not term.match_label_expressions]
             allowed = [constant(False, "empty term") if i in empty else tree for i, tree in enumerate(allowed)]
             parts.append(some(allowed, f"{found.name} allows the node"))
@@ -542,7 +544,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         tree = constant(0, "VolumeCapacityPriority is off")
         return tree.tells("0: VolumeBinding scores with a feature gate alone that is off by default")
 
-    # ---- what wakes a pod
+    # ---- events that may make a pod schedulable
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         return signers.volumes(pod)
@@ -566,18 +568,19 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
         return names_claim(pod, new)
 
     def _after_driver_change(self, pod: PodInfo, old: CSIDriver, new: CSIDriver) -> bool:
-        """Capacity is no longer looked at."""
+        """Return whether the driver no longer limits volumes by storage capacity."""
         return old.spec.storage_capacity and not new.spec.storage_capacity
 
     def _after_capacity_change(self, pod: PodInfo, old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
-        """There is more room than before."""
+        """Return whether the capacity has increased."""
         if old is None:
             return True
         return (largest_volume(new) or 0) > (largest_volume(old) or 0)
 
 
 def _with_operator(view: View, found: StorageClass) -> Owner:
-    """The owner of an allowed topology's expressions, all of which mean In."""
+    """Return a function that creates leaves for an allowed topology's expressions, all of which have the operator In.
+    """
     return lambda i, j, *steps: view.field(found, "allowedTopologies", i, "matchLabelExpressions", j, *steps)
 
 

@@ -1,4 +1,4 @@
-"""The volumes that a claim without one may take, and which of them it takes on each node.
+"""Finds the volumes that an unbound claim may use, and picks one of them on each node.
 
 Upstream: k8s.io/component-helpers/storage/volume (FindMatchingVolume).
 """
@@ -35,14 +35,14 @@ from scheduler_core.releases import Release
 
 Picks = npt.NDArray[np.int64]  # over nodes: the number of a volume, -1 for none
 _Index = npt.NDArray[np.intp]
-_Pairs = tuple[_Index, _Index]  # the number of a node affinity, and a row that it admits
+_Pairs = tuple[_Index, _Index]  # the number of a node affinity, and a row that it matches
 _Traits = tuple[str, str, frozenset[str]]  # volume mode, attributes class, access modes
 
-_MANY_PAIRS = 1 << 21  # held in memory at once: thousands of affinities that each admit most nodes have more
+_MANY_PAIRS = 1 << 21  # limit of pairs in memory at once: thousands of affinities that each match most nodes exceed it
 
 
 def is_free(volume: PersistentVolume) -> bool:
-    """Whether any claim may take the volume."""
+    """Return whether any claim may take the volume."""
     return (
         volume.spec.claim_ref is None and volume.status.phase == "Available" and not volume.metadata.deletion_timestamp
     )
@@ -56,26 +56,27 @@ def _traits(spec: PersistentVolumeClaimSpec | PersistentVolumeSpec, release: Rel
 class _FreeOfClass:
     """Free volumes of one storage class.
 
-    They are listed by size, then by number. One that is taken stays in the list, marked, until the list is made anew.
+    They are listed by size, then by number. A volume that is taken stays in the list and is marked, until the list is
+    built again.
     """
 
     def __init__(self, release: Release) -> None:
         self._release = release
-        self._volumes: dict[int, PersistentVolume] = {}  # the free ones, by number
+        self._volumes: dict[int, PersistentVolume] = {}  # the free volumes, by number
         self._stale = True
         self._listed: list[PersistentVolume] = []
-        self._places: dict[int, int] = {}  # number -> place in the list
+        self._places: dict[int, int] = {}  # number -> index in the list
         self._sizes: list[int] = []
-        self._numbers: Picks = np.full(1, -1, np.int64)  # ends with -1: the place of no volume
+        self._numbers: Picks = np.full(1, -1, np.int64)  # ends with -1, the number for no volume
         self._free = np.zeros(0, np.bool_)
         self._traits: list[_Traits] = []
         self._traits_of: _Index = np.zeros(0, np.intp)
         self._affinities: list[list[NodeSelectorTerm] | None] = []
         self._affinity_of: _Index = np.zeros(0, np.intp)
-        self._reach: tuple[int, _Pairs] | None = None  # of which version of the nodes
+        self._reach: tuple[int, _Pairs] | None = None  # with the version of the nodes that it was computed for
 
     def put(self, number: int, volume: PersistentVolume) -> None:
-        """Adds a volume, or one that was taken and is free again."""
+        """Add a volume, or free one that was taken."""
         self._volumes[number] = volume
         place = self._places.get(number)
         if place is None or not _alike(self._listed[place], volume):
@@ -84,7 +85,7 @@ class _FreeOfClass:
             self._free[place] = True
 
     def drop(self, number: int) -> None:
-        """The volume is free no longer."""
+        """Mark the volume as no longer free."""
         del self._volumes[number]
         place = self._places.get(number)
         if place is not None:
@@ -113,10 +114,11 @@ class _FreeOfClass:
         self._reach = None
         self._stale = False
 
-    # ---- which nodes
+    # ---- nodes
 
     def _pairs(self, nodes: NodeTable) -> Iterable[_Pairs]:
-        """Which rows each affinity admits, in one piece or in several; one is remembered until the nodes change."""
+        """Return the rows that each affinity matches, in one or several pieces. A single piece is cached until the
+        nodes change."""
         if self._reach is not None and self._reach[0] == nodes.version:
             return (self._reach[1],)
         pieces = self._admitted(nodes)
@@ -135,10 +137,11 @@ class _FreeOfClass:
                 yield np.repeat(np.arange(start, i + 1), [len(r) for r in rows]), np.concatenate(rows)
                 start, rows, total = i + 1, [], 0
 
-    # ---- which volume
+    # ---- volumes
 
     def picks(self, claim: PersistentVolumeClaim, nodes: NodeTable, taken: Sequence[Picks]) -> Picks:
-        """The smallest volume for the claim on each node that is not among `taken` there; the first of equals."""
+        """Return the smallest volume for the claim on each node that is not in `taken` there; the first of equal size.
+        """
         if self._stale:
             self._list()
         none = len(self._listed)
@@ -162,7 +165,7 @@ class _FreeOfClass:
         return self._numbers[best]
 
     def _suitable(self, claim: PersistentVolumeClaim) -> _Index:
-        """Places of the free volumes that would do, wherever they are; ascending."""
+        """Return the list indices of the free volumes that are suitable on any node; ascending."""
         mode, attributes_class, access_modes = _traits(claim.spec, self._release)
         fits = [t[:2] == (mode, attributes_class) and access_modes <= t[2] for t in self._traits]
         start = bisect_left(self._sizes, storage(claim.spec.resources.requests))
@@ -180,14 +183,14 @@ def _alike(a: PersistentVolume, b: PersistentVolume) -> bool:
 
 
 class FreeVolumes:
-    """The volumes of a cluster that unbound claims may take. Volumes are numbered in the order of their arrival."""
+    """The volumes of a cluster that unbound claims may take, numbered in the order in which they were added."""
 
     def __init__(self, table: Table[PersistentVolume], release: Release) -> None:
         self._table = table
         self._release = release
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
-        self._reserved: dict[tuple[str, str], set[str]] = {}  # (namespace, name) of a claim -> volumes kept for it
+        self._reserved: dict[tuple[str, str], set[str]] = {}  # (namespace, name) of a claim -> volumes reserved for it
         self._classes: dict[str, _FreeOfClass] = {}
         for key, volume in table.items():
             self._changed(key, None, volume)
@@ -211,13 +214,15 @@ class FreeVolumes:
             del self._numbers[key]
 
     def volume(self, number: int) -> PersistentVolume:
-        """The volume of that number."""
+        """Return the volume with this number."""
         return self._table[self._names[number]]
 
     def picks(self, claim: PersistentVolumeClaim, nodes: NodeTable, taken: Sequence[Picks]) -> Picks:
-        """The volume that the claim takes on each node, given those `taken` there by other claims of the pod: one that
-        is reserved for it, else the smallest that is large enough, the first of equals. int64 over nodes: the volume's
-        number, -1 for none."""
+        """Return the volume for the claim on each node, given those `taken` there by other claims of the pod.
+
+        A volume reserved for the claim comes first, then the smallest one that is large enough, then the first of equal
+        size. int64 over nodes: the volume's number, -1 for none.
+        """
         picks: Picks = np.full(len(nodes), -1, np.int64)
         undecided = np.ones(len(nodes), np.bool_)
         for number in self._reserved_for(claim):
@@ -226,7 +231,7 @@ class FreeVolumes:
             here[slice(None) if admitted is None else admitted] = True
             open_ = np.logical_and.reduce([other != number for other in taken], initial=True)
             picks[here & undecided & open_] = number
-            undecided &= ~open_  # where it is out of reach nothing else will do, unless it is already taken
+            undecided &= ~open_  # a reserved volume excludes all others, even if unreachable, unless already taken
         free = self._classes.get(class_of_claim(claim))
         if free is not None and undecided.any():
             picks = np.where(undecided, free.picks(claim, nodes, taken), picks)

@@ -50,7 +50,7 @@ OLD_CLAIM_IN_USE = unschedulable(
 
 
 def _clash(one: Volume, other: Volume) -> bool:
-    """Whether two pods may not have these volumes on the same node; all but EBS may be shared read-only."""
+    """Return whether two volumes conflict on the same node. All disks except EBS may be shared read-only."""
     return (
         _same_gce_disk(one.gce_persistent_disk, other.gce_persistent_disk)
         or _same_ebs_disk(one.aws_elastic_block_store, other.aws_elastic_block_store)
@@ -86,7 +86,7 @@ _IDENTITY = {
 
 
 def _explain_clash(view: View, index: int, other: PodInfo, other_index: int) -> Tree:
-    """The tree of `_clash`, of two volumes that may be one disk."""
+    """Return the tree of `_clash` for two volumes that may be the same disk."""
     volumes = ((view.pod, index), (other, other_index))
     label = f"{view.pod.pod.spec.volumes[index].name} is used by {other.key} too"
     kind = next(kind for kind in _IDENTITY if kind in msgspec.to_builtins(view.pod.pod.spec.volumes[index]))
@@ -107,15 +107,15 @@ def _explain_clash(view: View, index: int, other: PodInfo, other_index: int) -> 
 
 @dataclass(slots=True)
 class Wanted:
-    """`disks`: the pod's disks that may clash. `claims`: names of its ReadWriteOncePod claims. `in_use`: how many of
-    these a running pod refers to."""
+    """Result of PreFilter. `disks`: the pod's disks that may conflict. `claims`: names of its ReadWriteOncePod claims.
+    `in_use`: how many of these claims a running pod uses."""
 
     disks: list[Volume]
     claims: frozenset[str]
     in_use: int
 
     def references(self, pods: Iterable[PodInfo]) -> int:
-        """How often pods name one of the claims; upstream compares names without the namespace."""
+        """Return how often pods name one of the claims. Upstream compares names without the namespace."""
         if not self.claims:
             return 0
         return sum(
@@ -133,7 +133,8 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     precise_node_updates = "always"
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Rejects a pod whose claim is missing; skips one that can neither clash nor wait for a claim."""
+        """Reject a pod whose claim is missing; skip a pod without disks that may conflict and without ReadWriteOncePod
+        claims in use."""
         if pod.pod.spec.volumes:
             claims = set()
             for volume in pod.pod.spec.volumes:
@@ -186,7 +187,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         in_use = wanted.in_use + wanted.references(change.added) - wanted.references(change.removed)
         return self._in_use if in_use > 0 else None
 
-    # ---- where it comes from
+    # ---- explanations
 
     def explain_pre_filter(self, state: CycleState, view: View) -> Tree:
         spec, namespace = view.pod.pod.spec, view.pod.namespace
@@ -221,7 +222,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return some(parts).tells(f"{view.node.name}: {'; '.join(told) or 'no disk or claim of the pod is in the way'}")
 
     def _explain_users(self, view: View, claim: Tree) -> Iterator[Callable[[], Tree]]:
-        """The pods on nodes that refer to the claim, in this pod's namespace."""
+        """Yield functions that create a tree for each pod in this namespace that uses the claim."""
         for row in range(len(self.cluster.nodes)):
             for other in view.pods_on(row):
                 for i, volume in enumerate(other.pod.spec.volumes):
@@ -241,7 +242,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         ]
 
     def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
-        """The pod that is gone used a disk that clashes, or a claim of the same name."""
+        """Return whether the deleted pod used a conflicting disk, or a claim of the same name."""
         if old.namespace != pod.namespace or not old.node:
             return False
         mine, freed = pod.pod.spec.volumes, old.pod.spec.volumes

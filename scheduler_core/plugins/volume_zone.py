@@ -1,4 +1,4 @@
-"""VolumeZone: a volume that is bound and labelled with a zone or region is used in that zone or region alone.
+"""VolumeZone: a bound volume with a zone or region label can be used only in that zone or region.
 
 Upstream: pkg/scheduler/framework/plugins/volumezone.
 """
@@ -37,7 +37,7 @@ from scheduler_core.provenance.tree import Tree, constant, contains, every, oppo
 
 CONFLICT = unresolvable("node(s) had no available volume zone")
 
-# label of the volume -> the stable label that means the same
+# label of the volume -> the equivalent stable label
 _LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -49,7 +49,8 @@ Topology = tuple[str, frozenset[str]]
 
 
 def _zones(text: str) -> frozenset[str]:
-    """The zones of a label such as `a__b`; none if one of them is empty, which makes upstream ignore the label."""
+    """Return the zones of a label such as `a__b`; empty if one of them is empty, in which case upstream ignores the
+    label."""
     zones = frozenset(zone.strip() for zone in text.split("__"))
     return frozenset() if "" in zones else zones
 
@@ -59,7 +60,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
     precise_node_updates = "always"
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Collects the zone and region labels of the bound volumes; skips where there are none."""
+        """Collect the zone and region labels of the bound volumes; skip if there are none."""
         topologies: list[Topology] = []
         wrong = self._collect(pod, topologies)
         if wrong is not None and self.cluster.release.volume_zone_prefilter:
@@ -70,7 +71,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return None
 
     def _collect(self, pod: PodInfo, topologies: list[Topology]) -> Status | None:
-        """Adds those of one volume after the other; what is wrong with the first claim that cannot be used."""
+        """Add the labels of each volume in turn; return the problem of the first claim that cannot be used."""
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim is None:
                 continue
@@ -93,7 +94,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return None
 
     def _why_unbound(self, claim: PersistentVolumeClaim) -> str:
-        """Why a claim without a volume cannot be used; "" if its volume is to come with the pod."""
+        """Return why a claim without a volume cannot be used; "" if it is bound with its pod."""
         name = class_of_claim(claim)
         if not name:
             return "PersistentVolumeClaim had no pv name and storageClass name"
@@ -103,7 +104,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return "" if storage_class.volume_binding_mode == "WaitForFirstConsumer" else "PersistentVolume had no name"
 
     def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
-        """Rejects nodes elsewhere; a node without any zone or region label fits every volume."""
+        """Reject nodes in other zones or regions. Every volume fits a node without any zone or region label."""
         found: tuple[list[Topology], Status | None] | None = state.get(self.name)
         if found is None:
             return PASSES
@@ -125,10 +126,10 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
             return Verdict.choose((labelled & wrong, CONFLICT), (labelled, broken))
         return Verdict.reject(labelled & wrong, CONFLICT)
 
-    # ---- where it comes from
+    # ---- explanations
 
     def _broken_claims(self, view: View) -> list[Tree]:
-        """Of each claim: whether it cannot be used."""
+        """Return a tree for each claim: whether it cannot be used."""
         cluster, parts = self.cluster, []
         for i, name, claim in claims_of(view):
             if view.pod.pod.spec.volumes[i].persistent_volume_claim is None:
@@ -168,7 +169,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return refused.tells(f"{node.name}: {'; '.join(told) if refused.value else 'is where the volumes are'}")
 
     def _explain_zone(self, view: View, volume: PersistentVolume, key: str, zones: frozenset[str]) -> Tree:
-        """Whether the node's label is one of the zones of the volume's."""
+        """Explain whether the node's label is one of the zones in the volume's label."""
         node, text = view.node, volume.metadata.labels[key]
         instead = self.cluster.release.volume_zone_stable_labels and key not in node.metadata.labels
         key_of_node = _LABELS[key] if instead else key

@@ -1,4 +1,5 @@
-"""What the volume plugins share: the claims of a pod, their classes, and node affinity of volumes over all nodes.
+"""Helpers of the volume plugins: the claims of a pod, their storage classes, and node affinity of volumes over all
+nodes.
 
 Upstream: k8s.io/component-helpers/storage (volume, ephemeral).
 """
@@ -36,7 +37,7 @@ NO_NAME = "PersistentVolumeClaim had no name"
 
 
 def not_found(resource: str, name: str) -> str:
-    """How the API machinery says that an object is missing."""
+    """Return the API machinery's message for a missing object."""
     return f'{resource} "{name}" not found'
 
 
@@ -45,7 +46,8 @@ def claim_missing(name: str) -> str:
 
 
 def claim_name(pod: PodInfo, volume: Volume) -> str | None:
-    """The claim behind a volume: named, or made for a generic ephemeral volume; None if it has none."""
+    """Return the name of the volume's claim, explicit or generated for a generic ephemeral volume; None if it has none.
+    """
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     if volume.ephemeral is not None:
@@ -54,14 +56,14 @@ def claim_name(pod: PodInfo, volume: Volume) -> str | None:
 
 
 def names_claim(pod: PodInfo, claim: PersistentVolumeClaim) -> bool:
-    """Whether the pod uses this claim."""
+    """Return whether the pod uses this claim."""
     if pod.namespace != claim.namespace:
         return False
     return any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
 
 
 def not_owned(pod: PodInfo, claim: PersistentVolumeClaim) -> str:
-    """Why the claim is not the one made for an ephemeral volume of the pod; "" if it is."""
+    """Return why the claim was not created for an ephemeral volume of the pod; "" if it was."""
     controller = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
     if controller is not None and controller.uid == pod.pod.metadata.uid:
         return ""
@@ -69,7 +71,7 @@ def not_owned(pod: PodInfo, claim: PersistentVolumeClaim) -> str:
 
 
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
-    """The claim's storage class, "" for none. The old annotation wins."""
+    """Return the claim's storage class, "" for none. The old annotation takes precedence."""
     return claim.metadata.annotations.get(_CLASS, claim.spec.storage_class_name or "")
 
 
@@ -82,7 +84,7 @@ def fully_bound(claim: PersistentVolumeClaim) -> bool:
 
 
 def bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume is bound, or reserved by someone, for the claim (upstream IsVolumeBoundToClaim)."""
+    """Return whether the volume is bound to, or reserved for, the claim (upstream IsVolumeBoundToClaim)."""
     ref = volume.spec.claim_ref
     if ref is None or (ref.name, ref.namespace) != (claim.name, claim.namespace):
         return False
@@ -90,7 +92,7 @@ def bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def storage(quantities: Quantities) -> int:
-    """The exact amount of `storage`, in nano units, for comparisons."""
+    """Return the exact amount of `storage` in nano units, for comparisons."""
     amount = quantities.get("storage")
     return 0 if amount is None else quantity.nano_value(amount)
 
@@ -113,7 +115,7 @@ def _requirement_rows(nodes: NodeTable, req: Requirement) -> Rows:
     if req.operator != "In":
         key = ("requirement rows", req.key, req.operator, *req.values)
         return nodes.memo(key, lambda: np.flatnonzero(nodes.requirement_mask(req)))
-    # a local volume names one host: many of them must not cost a look at every node each
+    # a local volume names one host: the index avoids a scan of all nodes for each of many volumes
     index = nodes.memo(("rows by value", req.key), lambda: _rows_by_value(nodes, req.key))
     found = [index[value] for value in dict.fromkeys(req.values) if value in index]
     return np.concatenate(found) if len(found) > 1 else found[0] if found else _NONE
@@ -122,7 +124,7 @@ def _requirement_rows(nodes: NodeTable, req: Requirement) -> Rows:
 def _term_rows(nodes: NodeTable, term: NodeSelectorTerm) -> Rows:
     if not term.match_expressions and not term.match_fields:
         return _NONE
-    # upstream matches volumes against the labels alone: no node has a name here
+    # upstream matches volumes against labels only, so matchFields never match a node
     if any(req.operator == "In" for req in term.match_fields):
         return _NONE
     rows: Rows | None = None
@@ -133,7 +135,7 @@ def _term_rows(nodes: NodeTable, term: NodeSelectorTerm) -> Rows:
 
 
 def admitted_rows(nodes: NodeTable, terms: list[NodeSelectorTerm] | None) -> Rows | None:
-    """Rows of the nodes that a volume's required node affinity admits; None stands for all."""
+    """Return the rows of the nodes that a volume's required node affinity matches; None for all."""
     if terms is None:
         return None
     found = [_term_rows(nodes, term) for term in terms]
@@ -143,22 +145,22 @@ def admitted_rows(nodes: NodeTable, terms: list[NodeSelectorTerm] | None) -> Row
 
 
 def affinity_terms(volume: PersistentVolume) -> list[NodeSelectorTerm] | None:
-    """The volume's required node affinity; None if it has none."""
+    """Return the volume's required node affinity; None if it has none."""
     affinity = volume.spec.node_affinity
     return affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else None
 
 
-# ---------------------------------------------------------------- where a rejection comes from
+# ---------------------------------------------------------------- explanations of rejections
 
 
 def is_missing(kind: str, name: str, known: Mapping[str, object]) -> Tree:
-    """Whether there is no object of that name."""
+    """Explain whether there is no object of that name."""
     there = over("count", int(name in known), len(known), f"{kind}s named {name}")
     return equal(there, constant(0), f"there is no {kind} {name}")
 
 
 def claims_of(view: View) -> Iterator[tuple[int, str, PersistentVolumeClaim | None]]:
-    """(which volume of the pod, the claim's name, the claim) of its volumes that have one."""
+    """Yield (index of the volume, the claim's name, the claim or None) of the pod's volumes that have a claim."""
     for i, volume in enumerate(view.pod.pod.spec.volumes):
         name = claim_name(view.pod, volume)
         if name is not None:
@@ -166,14 +168,14 @@ def claims_of(view: View) -> Iterator[tuple[int, str, PersistentVolumeClaim | No
 
 
 def class_field(view: View, claim: PersistentVolumeClaim) -> Tree:
-    """The claim's storage class."""
+    """Return the field with the claim's storage class."""
     if _CLASS in claim.metadata.annotations:
         return view.field(claim, "metadata", "annotations", _CLASS)
     return view.field(claim, "spec", "storageClassName")
 
 
 def waits(view: View, claim: PersistentVolumeClaim) -> Tree:
-    """Whether the claim gets its volume with its first pod."""
+    """Explain whether the claim is bound with its first pod."""
     name = class_of_claim(claim)
     found = view.cluster.storage_classes.get(name)
     if found is None:
