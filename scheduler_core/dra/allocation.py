@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""Result of a search for devices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scheduler_core.dra.pools import Entry, Pool
 
 @dataclass(slots=True)
 class Taken:
-    """A device that the search has taken."""
+    """A device that the search has selected."""
 
     asked: Asked
     entry: Entry
@@ -22,13 +22,14 @@ class Taken:
 
 @dataclass(slots=True)
 class Found:
-    """A solution. `taken`: per claim. `chosen`: (claim, request) -> which of its alternatives."""
+    """A solution. `taken`: devices of each claim. `chosen`: (claim, request) -> index of the alternative that
+    is used."""
 
     taken: list[list[Taken]]
     chosen: dict[tuple[int, int], int]
 
     def at(self, old: list[Pool], new: list[Pool]) -> Found:
-        """The same in other pools, which have the same devices at the same places."""
+        """Return the same solution in other pools, which have the same devices in the same positions."""
         places = {entry.id: (p, d) for p, pool in enumerate(old) for d, entry in enumerate(pool.entries)}
         entries = [list(pool.entries) for pool in new]
 
@@ -40,5 +41,5 @@ class Found:
 
     @property
     def preference(self) -> int:
-        """The more, the nearer what was had is to the heads of prioritized lists."""
+        """Score of the alternatives used from prioritized lists: higher if they are earlier in their lists."""
         return sum(MAX_SUB_REQUESTS - alternative for alternative in self.chosen.values())

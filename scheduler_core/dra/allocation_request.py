@@ -1,4 +1,4 @@
-"""What a search has to find: the requests of claims that are not allocated yet, as far as no node matters.
+"""Requests of unallocated claims, as far as they do not depend on the node.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go: validateDeviceRequest).
 """
@@ -14,21 +14,21 @@ from scheduler_core.dra.selectors import SelectorError, Selectors
 
 
 class AllocationError(Exception):
-    """Something is wrong with a claim or a class: no node will do. `claim`: which of the plan's, -1 for none; what is
-    said follows its name then."""
+    """A claim or class is invalid, so that no node is suitable. `claim`: index of the claim in the plan, -1 for none;
+    the message then follows the claim's name."""
 
     def __init__(self, problem: str, claim: int = -1) -> None:
         super().__init__(problem)
         self.problem, self.claim = problem, claim
 
     def told(self, claims: Sequence[ResourceClaim]) -> str:
-        """The message, of these claims."""
+        """Return the message with the name of the claim."""
         return self.problem if self.claim < 0 else f"claim {claims[self.claim].key}{self.problem}"
 
 
 @dataclass(slots=True)
 class Asked:
-    """A request, or one of its subrequests. `parent`: the request's name if it is a subrequest."""
+    """A request or one of its subrequests. `parent`: name of the request, for a subrequest."""
 
     claim: int
     asked: ExactRequest
@@ -36,8 +36,8 @@ class Asked:
     parent: str
     device_class: DeviceClass | None
     admin: bool
-    problem: str = ""  # why it cannot be looked at at all
-    known: dict[int, bool] = field(default_factory=dict)  # id of a content, which outlives the plan -> whether selected
+    problem: str = ""  # why it cannot be evaluated at all
+    known: dict[int, bool] = field(default_factory=dict)  # id of a content (outlives the plan) -> is selected
 
     @property
     def full_name(self) -> str:
@@ -45,12 +45,12 @@ class Asked:
 
     @property
     def base(self) -> str:
-        """The name of the request, also of a subrequest."""
+        """Name of the request, also for a subrequest."""
         return self.parent or self.name
 
     @property
     def sub(self) -> str:
-        """The name of the subrequest, "" for none."""
+        """Name of the subrequest, "" for none."""
         return self.name if self.parent else ""
 
     @property
@@ -58,15 +58,18 @@ class Asked:
         return self.asked.allocation_mode == ALL
 
     def selects(self, entry: Entry, selectors: Selectors) -> bool:
-        """Whether the selectors of the class, then those of the request, take the device. Raises AllocationError."""
+        """Return whether the selectors of the class and of the request match the device. Raises AllocationError."""
         answer = self.known.get(id(entry.content))
         if answer is None:
             answer = self.known[id(entry.content)] = self.refusing(entry, selectors) is None
         return answer
 
     def refusing(self, entry: Entry, selectors: Selectors) -> tuple[str, int, str] | None:
-        """The first selector that does not take the device: (class or "", number, expression). Raises
-        AllocationError."""
+        """Return the first selector that does not match the device as (class or "", index, expression); None if all
+        match.
+
+        Raises AllocationError.
+        """
         groups = [("", self.asked.selectors)]
         if self.device_class is not None:
             groups.insert(0, (self.device_class.name, self.device_class.spec.selectors))
@@ -87,14 +90,15 @@ class Asked:
 
 @dataclass(slots=True)
 class Plan:
-    """`asked`: per claim, per request the alternatives (one, unless the request is a prioritized list)."""
+    """The requests of several claims. `asked`: for each claim, for each request, the alternatives (one, unless the
+    request is a prioritized list)."""
 
     claims: Sequence[ResourceClaim]
     asked: list[list[list[Asked]]] = field(default_factory=list)
 
 
 def make_plan(claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> Plan:
-    """The requests of these claims."""
+    """Return the requests of these claims."""
     plan = Plan(claims)
     for number, claim in enumerate(claims):
         plan.asked.append([_alternatives(number, request, classes) for request in claim.spec.devices.requests])

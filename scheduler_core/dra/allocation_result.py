@@ -1,4 +1,4 @@
-"""What a search found, as it is written into the status of a claim.
+"""Converts the result of a search to the allocation in the status of a claim.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go: Allocate,
 createNodeSelector).
@@ -26,7 +26,7 @@ FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"
 
 
 def allocations(release: Release, plan: Plan, solution: Found, node: str) -> list[Allocation]:
-    """One per claim."""
+    """Return one allocation for each claim."""
     found = []
     for i, (claim, asked) in enumerate(zip(plan.claims, plan.asked, strict=True)):
         chosen = [asked[j][solution.chosen.get((i, j), 0)] for j in range(len(asked)) if asked[j]]
@@ -48,7 +48,7 @@ def _device(release: Release, claim: ResourceClaim, number: int, taken: Taken) -
         made.binding_conditions = device.binding_conditions
         made.binding_failure_conditions = device.binding_failure_conditions
     if release.consumable_capacity and taken.entry.multiple:
-        # Upstream's are random.
+        # Upstream's share IDs are random.
         made.share_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{claim.key}/{claim.metadata.uid}/{number}"))
         made.consumed_capacity = {name: quantity.canonical(text) for name, text in taken.consumed.items()}
     return made
@@ -86,7 +86,7 @@ def _of_claim(claim: ResourceClaim, chosen: list[Asked]) -> Iterable[DeviceConfi
 
 
 def _node_selector(taken: list[Taken], node: str) -> NodeSelector | None:
-    """The nodes on which all of the devices can be used; None for any."""
+    """Return the nodes on which all of the devices can be used; None for all nodes."""
     term = NodeSelectorTerm([], [])
     for one in taken:
         spec, device = one.entry.piece.spec, one.entry.device

@@ -1,7 +1,7 @@
-"""The search for devices on one node: claim by claim, request by request, device by device, going back where it must.
+"""Backtracking search for devices on one node: claim by claim, request by request, device by device.
 
-The first complete solution counts: pools, slices and devices are tried in order, alternatives of a prioritized list
-one after the other.
+The first complete solution is used. Pools, slices and devices are tried in order, as are the alternatives of a
+prioritized list.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go,
 allocator_incubating.go: Allocate, allocateOne, allocateDevice).
@@ -20,20 +20,20 @@ from scheduler_core.dra.shared_counters import Counters, InUse
 from scheduler_core.dra.taints import untolerated
 from scheduler_core.releases import Release
 
-Start = tuple[int, int]  # pool, device in it
+Start = tuple[int, int]  # pool, index of the device in it
 BEGINNING: Start = (0, 0)
 
 
 class TooMany(Exception):
-    """The claim would be given more devices than it may have, whatever is tried from here on."""
+    """The claim would get more devices than allowed, whatever else is tried."""
 
 
 class OutOfTime(Exception):
-    """The search took more steps than anybody wants to wait for."""
+    """The search has exceeded its budget of steps."""
 
 
 class Budget:
-    """How many steps searches may take together."""
+    """Limits the total number of steps of several searches."""
 
     def __init__(self, steps: int) -> None:
         self.left = steps
@@ -45,7 +45,7 @@ class Budget:
 
 
 class Search:
-    """One node's. `pools`: those that it sees."""
+    """The search on one node. `pools`: the pools visible to the node."""
 
     def __init__(
         self, release: Release, node: Node, plan: Plan, pools: list[Pool], in_use: InUse, selectors: Selectors,
@@ -54,7 +54,7 @@ class Search:
         self._release, self._node, self._plan, self._pools = release, node, plan, pools
         self._in_use, self._selectors, self._budget = in_use, selectors, budget
         self._entries = [[] if pool.incomplete and not pool.pieces else list(pool.entries) for pool in pools]
-        self._numbers: dict[tuple[int, int, int], int] = {}  # (claim, request, alternative) -> devices
+        self._numbers: dict[tuple[int, int, int], int] = {}  # (claim, request, alternative) -> number of devices
         self._all: dict[tuple[int, int, int], list[tuple[Entry, Pool]]] = {}
         self._constraints: list[list[constraints.Constraint]] = []
         self._taking: dict[DeviceID, set[int]] = {}
@@ -64,7 +64,7 @@ class Search:
         self._chosen: dict[tuple[int, int], int] = {}
 
     def run(self) -> Found | None:
-        """Devices for all claims, None if there are not enough. Raises AllocationError, OutOfTime."""
+        """Return devices for all claims; None if there are not enough. Raises AllocationError, OutOfTime."""
         for number in range(len(self._plan.claims)):
             self._prepare(number)
         try:
@@ -72,7 +72,7 @@ class Search:
         except TooMany:
             raise AllocationError("allocation max size exceeded") from None
 
-    # ---- what each request needs
+    # ---- needs of each request
 
     def _prepare(self, number: int) -> None:
         claim = self._plan.claims[number].spec.devices
@@ -93,7 +93,7 @@ class Search:
         self._constraints.append(made)
 
     def _count(self, number: int, j: int, k: int, asked: Asked) -> int:
-        """How many devices the request needs; those themselves if it needs all."""
+        """Return how many devices the request needs. For a request of all devices, also store these devices."""
         if not self._release.consumable_capacity and asked.asked.capacity is not None:
             kind = "subrequest" if asked.parent else "request"
             told = f", {kind} {asked.name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
@@ -104,7 +104,7 @@ class Search:
         if asked.wants_all:
             selecting = asked
             if k == 1 and self._release.all_devices_alternatives_use_first and (number, j, 0) in self._all:
-                selecting = self._plan.asked[number][j][0]  # upstream remembered the first one's answers under its name
+                selecting = self._plan.asked[number][j][0]  # upstream reused the first one's cached results
             everything = self._everything(number, asked, selecting)
             self._all[number, j, k] = everything
             found = len(everything)
@@ -145,7 +145,7 @@ class Search:
     # ---- the search
 
     def _next(self, i: int, j: int) -> bool:
-        """Goes on with request j of claim i, or with the next claim. Raises TooMany."""
+        """Continue with request j of claim i, or with the next claim. Raises TooMany."""
         self._budget.step()
         if i >= len(self._plan.claims):
             return True
@@ -153,7 +153,7 @@ class Search:
             try:
                 return self._next(i + 1, 0)
             except TooMany:
-                return False  # other alternatives for this claim may leave the next one more
+                return False  # other alternatives for this claim may leave more for the next one
         alternatives = self._plan.asked[i][j]
         if not alternatives:
             return self._next(i, j + 1)
@@ -173,8 +173,10 @@ class Search:
         return False
 
     def _devices(self, i: int, j: int, k: int, found: int, start: Start) -> bool:
-        """Alternative k of a request, of which `found` devices are taken; those from `start` on are still to be tried.
-        Raises TooMany."""
+        """Select devices for alternative k of a request. `found` devices are selected; try those from `start` on.
+
+        Raises TooMany.
+        """
         self._budget.step()
         asked, number = self._plan.asked[i][j][k], self._numbers[i, j, k]
         if asked.wants_all and not number:
@@ -185,7 +187,7 @@ class Search:
             raise TooMany
         if asked.wants_all:
             entry, pool = self._all[i, j, k][found]
-            # Upstream once lost the number of the alternative here, and went on with the first.
+            # Old upstream releases lost the index of the alternative here and continued with the first.
             k = 0 if self._release.all_devices_alternatives_use_first else k
             return self._take(i, asked, entry, pool, True) and self._go_on(i, j, k, found, BEGINNING)
         for p in range(start[0], len(self._pools)):
@@ -206,7 +208,7 @@ class Search:
         return False
 
     def _go_on(self, i: int, j: int, k: int, found: int, start: Start) -> bool:
-        """With one more device taken; it is given back if that leads nowhere. Raises TooMany."""
+        """Continue with one more device; release it if that leads to no solution. Raises TooMany."""
         try:
             if self._devices(i, j, k, found + 1, start):
                 return True
@@ -223,7 +225,7 @@ class Search:
         return bool(taking and i in taking) if asked.admin else bool(taking) or entry.id in self._in_use.devices
 
     def _take(self, i: int, asked: Asked, entry: Entry, pool: Pool, must: bool) -> bool:
-        """Takes a device that is selected, if it is free and nothing is against it. `must`: no other would do."""
+        """Select a matching device if it is free and satisfies all conditions. `must`: no other device is possible."""
         release, id_ = self._release, entry.id
         multiple = release.consumable_capacity and entry.multiple
         if self._busy(i, asked, entry) and not (multiple and asked.admin):
@@ -234,7 +236,7 @@ class Search:
             partly = multiple and (id_ in self._in_use.consumed or id_ in self._taking_of)
             if not partly and not self._counters.take(entry, pool):
                 return False
-        # What was counted stays counted if something below is against the device: so it is upstream.
+        # Counters stay consumed if a later check rejects the device, as in upstream.
         if release.device_taints and untolerated(entry.device.taints, asked.asked.tolerations) is not None:
             return False
         concerned = [one for one in self._constraints[i] if one.concerns(asked.base, asked.sub)]
@@ -261,7 +263,7 @@ class Search:
         return True
 
     def _give_back(self, i: int) -> None:
-        """The device that claim i was given last."""
+        """Release the device that was last selected for claim i."""
         last = self.taken[i].pop()
         asked, entry = last.asked, last.entry
         for one in self._constraints[i]:

@@ -1,4 +1,4 @@
-"""Binding conditions: devices that have to be made ready before a pod is bound, and what their drivers say of it.
+"""Binding conditions: devices must be ready before a pod is bound, as reported by their drivers.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources (isClaimReadyForBinding, isClaimTimeout).
 """
@@ -13,7 +13,7 @@ from scheduler_core.dra.claims import uid_of
 
 
 def _said(claim: ResourceClaim, given: AllocatedDevice) -> dict[str, Condition] | None:
-    """What the driver says of a device, by type; None if nothing."""
+    """Return the conditions that the driver reports for a device, by type; None if there are none."""
     for status in claim.status.devices:
         if (status.driver, status.pool, status.device) == given.id:
             return {condition.type: condition for condition in status.conditions}
@@ -21,7 +21,7 @@ def _said(claim: ResourceClaim, given: AllocatedDevice) -> dict[str, Condition] 
 
 
 def problem(claim: ResourceClaim) -> str | None:
-    """Why the claim's devices will not become ready; "" if they may still, None if they are."""
+    """Return why the claim's devices cannot become ready; "" if they are not ready yet, None if they are ready."""
     allocation = claim.status.allocation
     for given in allocation.devices.results if allocation is not None else ():
         if not given.binding_conditions:
@@ -39,6 +39,6 @@ def problem(claim: ResourceClaim) -> str | None:
 
 
 def failed(claim: ResourceClaim, timed_out: Collection[str]) -> bool:
-    """Whether the devices have failed, or nobody waits for them any longer."""
+    """Return whether the devices have failed, or waiting for them has timed out."""
     found = problem(claim)
     return found is not None and (bool(found) or uid_of(claim) in timed_out)

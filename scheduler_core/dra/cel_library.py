@@ -1,9 +1,8 @@
-"""What Kubernetes adds to CEL for selectors of devices: quantities and versions.
+"""Kubernetes extensions of CEL for device selectors: quantities and versions.
 
-A quantity and a version are opaque to an expression. The binding has no such values, so they travel as maps of one
-hidden key, on which nothing but equality and these functions is of any use.
-
-Source: k8s.io/apiserver/pkg/cel/library (quantity.go, semverlib.go).
+Quantities and versions are opaque to an expression. The CEL binding has no opaque values, so they are maps with one
+hidden key; only equality and these functions are useful on them. Source: k8s.io/apiserver/pkg/cel/library (quantity.go,
+semverlib.go).
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ _MAX_UINT64 = (1 << 64) - 1
 
 
 def make_quantity(text: str | int | float) -> dict[str, str]:
-    """Its exact amount, in billionths. Raises ValueError."""
+    """Return a quantity with its exact amount in billionths. Raises ValueError."""
     return {QUANTITY: str(quantity.nano_value(text))}
 
 
 def make_version(text: str, normalize: bool = False) -> dict[str, str]:
-    """A semantic version, without its build (which is no part of comparisons). Raises ValueError."""
+    """Return a semantic version; comparisons ignore its build metadata. Raises ValueError."""
     if normalize:
         text = _normalized(text)
     match = _SEMVER.fullmatch(text)
@@ -47,7 +46,7 @@ def make_version(text: str, normalize: bool = False) -> dict[str, str]:
 
 
 def _normalized(text: str) -> str:
-    """`v1.2` as `1.2.0`: a leading v, leading zeros and missing parts are forgiven."""
+    """Return `1.2.0` for `v1.2`: remove a leading v and leading zeros, and add missing parts."""
     text = text.removeprefix("v")
     split = re.search(r"[-+]", text)
     core, rest = (text[: split.start()], text[split.start() :]) if split else (text, "")
@@ -64,7 +63,7 @@ def _nano(value: Any) -> int:
 
 
 def version_key(value: Any) -> tuple[Any, ...]:
-    """What versions are ordered by."""
+    """Return the sort key of a version."""
     if not isinstance(value, dict) or VERSION not in value:
         raise ValueError(_NO_OVERLOAD)
     match = _SEMVER.fullmatch(value[VERSION])
@@ -72,7 +71,7 @@ def version_key(value: Any) -> tuple[Any, ...]:
         raise ValueError(_NO_OVERLOAD)
     numbers = tuple(int(part) for part in match.group(1, 2, 3))
     if match[4] is None:
-        return (*numbers, 1)  # a release comes after all that lead to it
+        return (*numbers, 1)  # a release sorts after its pre-releases
     parts = ((0, int(part), "") if part.isdigit() else (1, 0, part) for part in match[4].split("."))
     return (*numbers, 0, tuple(parts))
 
@@ -119,7 +118,7 @@ def _part(index: int) -> Callable[[Any], int]:
 
 
 def functions() -> list[Any]:
-    """The declarations for an environment of CEL."""
+    """Return the function declarations for a CEL environment."""
     from cel_expr_python import cel
 
     kind, overload = cel.Type, cel.Overload

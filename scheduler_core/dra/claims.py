@@ -1,4 +1,4 @@
-"""Which claims a pod uses, and who may use a claim.
+"""Claims of a pod, and who may use a claim.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/resourceclaim, pkg/scheduler/framework/plugins/dynamicresources
 (foreachPodResourceClaim).
@@ -17,11 +17,11 @@ from scheduler_core.cluster.pod_info import PodInfo
 
 
 class ClaimProblem(Exception):
-    """A claim of the pod is not there, or not the pod's."""
+    """A claim of the pod does not exist, or does not belong to the pod."""
 
 
 def claim_name(pod: PodInfo, used: PodResourceClaim) -> tuple[str | None, bool]:
-    """(the claim's name, None if none was needed; whether it must be the pod's own). Raises ClaimProblem."""
+    """Return (name of the claim, None if none is needed; whether the pod must own it). Raises ClaimProblem."""
     if used.resource_claim_name is not None:
         return used.resource_claim_name, False
     if used.resource_claim_template_name is None:
@@ -34,7 +34,8 @@ def claim_name(pod: PodInfo, used: PodResourceClaim) -> tuple[str | None, bool]:
 
 
 def claims_of(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> Iterator[ResourceClaim]:
-    """The claims of a pod that it named or that were made for it, in the order of its spec. Raises ClaimProblem."""
+    """Yield the claims that the pod names or that were created for it, in the order of its spec. Raises
+    ClaimProblem."""
     for used in pod.pod.spec.resource_claims:
         claim = _claim(pod, used, known)
         if claim is not None:
@@ -42,7 +43,7 @@ def claims_of(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> Iterator[Reso
 
 
 def _claim(pod: PodInfo, used: PodResourceClaim, known: Mapping[str, ResourceClaim]) -> ResourceClaim | None:
-    """None where none was needed. Raises ClaimProblem."""
+    """Return the claim; None if none is needed. Raises ClaimProblem."""
     name, own = claim_name(pod, used)
     if name is None:
         return None
@@ -58,7 +59,7 @@ def _claim(pod: PodInfo, used: PodResourceClaim, known: Mapping[str, ResourceCla
 
 
 def problem_of(pod: PodInfo, used: PodResourceClaim, known: Mapping[str, ResourceClaim]) -> str:
-    """What is wrong with one of the pod's claims; "" for nothing."""
+    """Return what is wrong with one of the pod's claims; "" if nothing is."""
     try:
         _claim(pod, used, known)
     except ClaimProblem as problem:
@@ -67,7 +68,8 @@ def problem_of(pod: PodInfo, used: PodResourceClaim, known: Mapping[str, Resourc
 
 
 def claims_used(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> list[ResourceClaim]:
-    """Those of the pod's claims that are there, whatever is wrong with others; and one that the scheduler made."""
+    """Return the existing claims of the pod, even if others are missing, and claims that the scheduler
+    created for it."""
     found = []
     for used in pod.pod.spec.resource_claims:
         with suppress(ClaimProblem):
@@ -79,13 +81,13 @@ def claims_used(pod: PodInfo, known: Mapping[str, ResourceClaim]) -> list[Resour
 
 
 def uid_of(thing: PodInfo | ResourceClaim) -> str:
-    """What tells it from others of its name; the name where nobody gave it a uid."""
+    """Return the uid, or the key of an object without a uid."""
     metadata = thing.pod.metadata if isinstance(thing, PodInfo) else thing.metadata
     return metadata.uid or thing.key
 
 
 def owned(claim: ResourceClaim, pod: PodInfo) -> bool:
-    """Whether the pod controls the claim: claims are made for pods by a controller."""
+    """Return whether the pod is the controller of the claim, as for claims created from a template."""
     references = claim.metadata.owner_references
     controller = next((reference for reference in references if reference.controller), None)
     if controller is None:
@@ -100,7 +102,7 @@ def reserved_for(claim: ResourceClaim, pod: PodInfo) -> bool:
 
 
 def of_others(claim: ResourceClaim, pod: PodInfo) -> bool:
-    """Whether somebody else uses the claim."""
+    """Return whether the claim is reserved for another pod."""
     uid = uid_of(pod)
     return any(consumer.uid != uid for consumer in claim.status.reserved_for)
 
@@ -114,7 +116,7 @@ def allocated(claim: ResourceClaim, allocation: Allocation) -> ResourceClaim:
 
 
 def reserved(claim: ResourceClaim, pod: PodInfo, allocation: Allocation | None) -> ResourceClaim:
-    """The claim with the pod among its consumers, and allocated if it was not."""
+    """Return the claim reserved for the pod, with the allocation if one is given."""
     consumer = Consumer(resource="pods", name=pod.name, uid=uid_of(pod))
     status = msgspec.structs.replace(claim.status, reserved_for=[*claim.status.reserved_for, consumer])
     if allocation is not None:
@@ -123,7 +125,7 @@ def reserved(claim: ResourceClaim, pod: PodInfo, allocation: Allocation | None) 
 
 
 def released(claim: ResourceClaim, pod: PodInfo) -> ResourceClaim:
-    """The claim without the pod among its consumers; it stays allocated."""
+    """Return the claim without its reservation for the pod; it stays allocated."""
     left = [consumer for consumer in claim.status.reserved_for if consumer.uid != uid_of(pod)]
     return with_status(claim, msgspec.structs.replace(claim.status, reserved_for=left))
 

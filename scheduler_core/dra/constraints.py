@@ -1,7 +1,6 @@
-"""Constraints of a claim: what its devices must have in common, or must not.
+"""Constraints of a claim: attributes that its devices must share, or in which they must differ.
 
-Both only ever get stricter as devices are added, so a search may stop at the first that does not fit.
-
+Constraints only become stricter as devices are added, so a search may stop at the first device that violates one.
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go, constraint.go).
 """
 
@@ -15,7 +14,7 @@ from scheduler_core.dra.pools import Entry
 
 
 def _value(attribute: DeviceAttribute) -> tuple[str, Any]:
-    """(type, value): versions are compared as texts, their form is canonical."""
+    """Return (type, value). Versions are compared as text, because their form is canonical."""
     for kind, value in (("string", attribute.string), ("int", attribute.int_), ("bool", attribute.bool_)):
         if value is not None:
             return kind, value
@@ -23,7 +22,7 @@ def _value(attribute: DeviceAttribute) -> tuple[str, Any]:
 
 
 class Constraint:
-    """`text`: what it demands, for a person."""
+    """A constraint of a claim. `text`: its description."""
 
     def __init__(self, name: str, requests: list[str]) -> None:
         self.name = name
@@ -34,21 +33,21 @@ class Constraint:
     def text(self) -> str: ...
 
     def concerns(self, request: str, sub: str) -> bool:
-        """Whether it is about the devices of a request; `sub`: the subrequest's name, "" for none."""
+        """Return whether it applies to the devices of a request. `sub`: name of the subrequest, "" for none."""
         named = self._requests
         return not named or request in named or (bool(sub) and f"{request}/{sub}" in named)
 
     @abstractmethod
     def add(self, entry: Entry) -> bool:
-        """Takes the device in, if it fits."""
+        """Add the device if it satisfies the constraint; return whether it does."""
 
     @abstractmethod
     def remove(self, entry: Entry) -> None:
-        """Undoes an `add` that was true."""
+        """Undo a successful `add`."""
 
 
 class MatchAttribute(Constraint):
-    """All devices have the attribute, with the same value."""
+    """All devices have the attribute with the same value."""
 
     def __init__(self, name: str, requests: list[str]) -> None:
         super().__init__(name, requests)
@@ -76,7 +75,7 @@ class MatchAttribute(Constraint):
 
 
 class DistinctAttribute(Constraint):
-    """All devices have the attribute, each with another value."""
+    """All devices have the attribute, each with a different value."""
 
     def __init__(self, name: str, requests: list[str]) -> None:
         super().__init__(name, requests)
@@ -100,7 +99,8 @@ class DistinctAttribute(Constraint):
 
 
 def make(constraint: DeviceConstraint, distinct: bool) -> Constraint | None:
-    """None for a kind that the release does not know. `distinct`: whether it knows distinctAttribute."""
+    """Return the constraint; None for a kind that the release does not support. `distinct`: whether it supports
+    distinctAttribute."""
     if constraint.match_attribute is not None:
         return MatchAttribute(constraint.match_attribute, constraint.requests)
     if distinct and constraint.distinct_attribute is not None:

@@ -1,4 +1,4 @@
-"""Consumable capacity: how much of a device's capacities an allocation takes, and whether so much is left.
+"""Consumable capacity: how much of a device's capacities an allocation consumes, and whether that is available.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating (consumable_capacity.go).
 """
@@ -17,8 +17,8 @@ NANO = 10**9
 
 
 def consumption(wanted: CapacityRequirements | None, capacities: Mapping[str, DeviceCapacity]) -> Quantities | None:
-    """What an allocation takes of each capacity, after rounding up; None if something is asked for that the device
-    does not have."""
+    """Return what an allocation consumes of each capacity, rounded up; None if the device lacks a requested
+    capacity."""
     requests = wanted.requests if wanted is not None else {}
     if any(name not in capacities for name in requests):
         return None
@@ -26,7 +26,7 @@ def consumption(wanted: CapacityRequirements | None, capacities: Mapping[str, De
 
 
 def fits(taken: Quantities, capacities: Mapping[str, DeviceCapacity], used: Consumed, taking: Consumed) -> bool:
-    """Whether `taken` keeps to the policies, and to what `used` (by claims) and `taking` (in this search) leave."""
+    """Return whether `taken` satisfies the policies and fits into what `used` (claims) and `taking` (search) leave."""
     for name, capacity in capacities.items():
         if capacity.request_policy is not None and _violates(taken[name], capacity.request_policy):
             return False
@@ -72,6 +72,6 @@ def _violates(amount: Amount, policy: CapacityPolicy) -> bool:
 
 
 def add(total: Consumed, amounts: Quantities, sign: int = 1) -> None:
-    """Adds (or, with -1, takes off) amounts."""
+    """Add the amounts, or subtract them if `sign` is -1."""
     for name, text in amounts.items():
         total[name] = total.get(name, 0) + sign * quantity.nano_value(text)

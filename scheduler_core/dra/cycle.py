@@ -1,4 +1,4 @@
-"""What the claims of one pod come to in a scheduling cycle: on which nodes they can be had, and with which devices."""
+"""The claims of one pod in a scheduling cycle: the nodes where they can be allocated, and the devices."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ REFUSALS = {
 
 @dataclass(slots=True)
 class Group:
-    """Nodes that need the same of the scheduler's own claim. `rows`: bool over nodes, None for all. `claims`: what is
-    to be allocated there."""
+    """Nodes that require the same content of the scheduler's own claim. `rows`: bool over nodes, None for all.
+    `claims`: the claims to be allocated there."""
 
     rows: Bool | None
     claims: list[ResourceClaim]
@@ -35,8 +35,12 @@ class Group:
 
 @dataclass(slots=True)
 class ClaimCycle:
-    """`claims`: the pod's, the scheduler's own last (`special`, None for none). `elsewhere`: per claim the nodes that
-    its allocation does not suit, None for no node. `given`: claim's uid -> what Reserve chose, and what it is for."""
+    """The claims of a pod in its cycle.
+
+    `claims`: claims of the pod; the claim that the scheduler creates is last (`special`, None for none). `elsewhere`:
+    for each claim the nodes on which its allocation cannot be used, None for no node. `given`: uid of a claim -> the
+    claim and the allocation that Reserve chose.
+    """
 
     devices: Devices
     pod: PodInfo
@@ -50,16 +54,16 @@ class ClaimCycle:
 
     @property
     def stale(self) -> bool:
-        """An earlier attempt made the scheduler's own claim; it has to go first."""
+        """Whether an earlier attempt created the scheduler's own claim, which must be deleted first."""
         return self.special is not None and not extended_resources.is_temporary(self.special)
 
     @property
     def unallocated(self) -> list[ResourceClaim]:
-        """The pod's own that are to be allocated."""
+        """The pod's own claims that are not allocated yet."""
         return [claim for claim in self.claims if claim.status.allocation is None and claim is not self.special]
 
     def verdict(self) -> Verdict:
-        """What is said of every node."""
+        """Return the verdict of Filter for all nodes."""
         cluster, self.judged = self.devices.cluster, True
         codes = np.zeros(len(cluster.nodes), np.uint16)
         statuses: list[Status] = []
@@ -82,13 +86,16 @@ class ClaimCycle:
         return Verdict(codes, tuple(statuses)) if codes.any() else PASSES
 
     def _grouped(self, codes: np.ndarray[tuple[int], np.dtype[np.uint16]]) -> list[Group]:
-        """The nodes by what is to be allocated on them. Marks in `codes` those that lack what no class provides."""
+        """Group the nodes by the claims to be allocated on them.
+
+        Marks nodes in `codes` that lack a resource which no device class provides.
+        """
         self.groups = []
         own = self.unallocated
         if self.special is None:
             return [Group(None, own, self.devices.column(own))] if own else []
         cluster = self.devices.cluster
-        wanted = np.zeros(len(cluster.nodes), np.int64)  # bit i: devices are to provide the i-th resource
+        wanted = np.zeros(len(cluster.nodes), np.int64)  # bit i: devices must provide the i-th resource
         names = sorted(self.asked)
         for bit, name in enumerate(names):
             allocatable = cluster.nodes.allocatable.get(name)
@@ -114,7 +121,7 @@ class ClaimCycle:
         return found
 
     def _elsewhere(self, claim: ResourceClaim) -> Bool | None:
-        """The nodes on which an allocated claim cannot be used."""
+        """Return the nodes on which an allocated claim cannot be used; bool over nodes, None for no node."""
         allocation = claim.status.allocation
         if allocation is None:
             return None
@@ -126,13 +133,13 @@ class ClaimCycle:
         return None if there.all() else ~there
 
     def group_at(self, row: int) -> Group | None:
-        """The group of a node; None where nothing is to be allocated."""
+        """Return the group of a node; None if nothing is to be allocated there."""
         if not self.judged:
-            self.verdict()  # a profile may leave Filter out, and who explains a score does
+            self.verdict()  # Filter has not run: the profile disables it, or the caller only explains a score
         return next((group for group in self.groups if group.rows is None or group.rows[row]), None)
 
     def preferences(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """How near what could be had is to the heads of prioritized lists; int64 over nodes."""
+        """Return the preference score of the solution on each node; int64 over nodes."""
         scores = np.zeros(len(self.devices.cluster.nodes), np.int64)
         for group in self.groups:
             for row, found in group.column.found.items():

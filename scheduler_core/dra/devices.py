@@ -1,8 +1,7 @@
-"""The devices of a cluster, and what is left of them: shared by the plugins of all profiles.
+"""The devices of a cluster and their use, shared by the plugins of all profiles.
 
-What claims can be given on a node is remembered by what they ask for. It stays true until devices in a pool of the
-node are given away or come back, or a slice, a class or a node changes; so each cycle looks only at the nodes where
-something happened since.
+The results of searches are cached by the specs of the claims. A result for a node is valid until devices in one of its
+pools are allocated or released, or a slice, class or node changes, so each cycle searches only on nodes with changes.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources (dra_manager.go, allocateddevices.go).
 """
@@ -26,63 +25,66 @@ from scheduler_core.dra.selectors import Selectors
 from scheduler_core.dra.shared_counters import InUse
 from scheduler_core.framework.interface import Codes
 
-STEPS = 1_000_000  # devices that the searches of one cycle may try together: upstream stops each after ten seconds
-REMEMBERED = 64  # different things to ask for
+STEPS = 1_000_000  # total steps of all searches in one cycle; upstream stops each search after ten seconds
+REMEMBERED = 64  # maximum number of cached columns
 
-CANNOT, TIMED_OUT, INVALID_POOLS = 1, 2, 3  # codes of a Column; from ERROR on an error each
+CANNOT, TIMED_OUT, INVALID_POOLS = 1, 2, 3  # codes of a Column; each code from ERROR on is an error
 ERROR = 4
 _KEY = msgspec.json.Encoder()
 
 
-Shape = tuple[int, bytes]  # of a node: number of its kind, which of its devices are in use
+Shape = tuple[int, bytes]  # of a node: number of its kind, and which of its devices are in use
 
 
 @dataclass(slots=True)
 class Column:
-    """What some claims can be given on each node. `codes`: uint16 over nodes, 0 where they can be. `found`: row ->
-    what was found there, or on a node like it. `errors`: what codes from ERROR on stand for. `seen`: how much of the
-    log it knows. `alike`: what was found on nodes of a shape with certain devices in use, and the row of the first."""
+    """Search results for some claims on each node.
+
+    `codes`: uint16 over nodes, 0 where the claims can be allocated. `found`: row -> the solution there, or on an
+    equivalent node. `errors`: the errors for codes from ERROR on. `seen`: length of the log that is already included.
+    `alike`: results for each shape of node, with the row of the first such node.
+    """
 
     codes: Codes
     found: dict[int, Found] = field(default_factory=dict)
     errors: list[AllocationError] = field(default_factory=list)
     seen: int = 0
     alike: dict[Shape, tuple[Found | None, int]] = field(default_factory=dict)
-    rows: dict[int, int] = field(default_factory=dict)  # row -> where what is found there was found first
+    rows: dict[int, int] = field(default_factory=dict)  # row -> row of the node on which its solution was first found
 
 
 class Devices:
-    """Made once per cluster, when the first plugin asks."""
+    """Devices of a cluster, created once when a plugin first needs them."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.selectors = Selectors(cluster.release.consumable_capacity)
         self.in_use = InUse({}, {})
         self.pending: dict[str, ResourceClaim] = {}  # allocated in a cycle whose pod is not bound yet
-        self.timed_out: set[str] = set()  # uids of claims for whose devices nobody waits any longer
-        self._made = 0  # claims that the scheduler made
+        self.timed_out: set[str] = set()  # uids of claims whose devices did not become ready in time
+        self._made = 0  # number of claims that the scheduler has created
         self._inventory = Inventory(cluster.release, ())
         self._versions: tuple[int, ...] = ()
         self._pools: dict[int, list[Pool]] = {}
-        self._kinds: dict[int, int] = {}  # row -> the number of its shape, -1 for none
+        self._kinds: dict[int, int] = {}  # row -> number of its shape, -1 for none
         self._numbers: dict[tuple[tuple[bytes, ...] | None, ...], int] = {}
         self._viewers: dict[PoolID, set[int]] | None = None
         self._columns: dict[bytes, Column] = {}
-        self._log: list[PoolID] = []  # pools of which a device was given away or came back
+        self._log: list[PoolID] = []  # pools of which a device was allocated or released
         for claim in cluster.device_claims.values():
             self._count(claim, 1)
         cluster.device_claims.watch(self._claim_changed)
 
     @staticmethod
     def of(cluster: Cluster) -> Devices:
-        """The cluster's."""
+        """Return the devices of the cluster."""
         found = cluster.shared.get("devices")
         if found is None:
             found = cluster.shared["devices"] = Devices(cluster)
         assert isinstance(found, Devices)
         return found
 
-    # ---- what is in use
+    # ---- devices in use
 
     def _claim_changed(self, key: str, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         if old is not None and new is not None and old.status.allocation is new.status.allocation:
@@ -100,7 +102,7 @@ class Devices:
             if given.share_id is not None and self.cluster.release.consumable_capacity:
                 consumed = self.in_use.consumed.setdefault(given.id, {})
                 consumable_capacity.add(consumed, given.consumed_capacity, sign)
-                consumed[""] = consumed.get("", 0) + sign  # how many share it
+                consumed[""] = consumed.get("", 0) + sign  # number of allocations that share the device
                 if not consumed[""]:
                     del self.in_use.consumed[given.id]
                 continue
@@ -111,7 +113,7 @@ class Devices:
                 del self.in_use.devices[given.id]
 
     def promise(self, claim: ResourceClaim) -> None:
-        """The claim, allocated, counts from now on, though it is not written yet."""
+        """Count the devices of an allocated claim as in use, although it is not written yet."""
         self.pending[uid_of(claim)] = claim
         self._count(claim, 1)
 
@@ -119,20 +121,20 @@ class Devices:
         return bool(self.pending) and (uid_of(claim)) in self.pending
 
     def end_promise(self, claim: ResourceClaim) -> None:
-        """It is written, or will not be."""
+        """Stop counting the devices of a claim from `promise`: it is written now, or will not be."""
         promised = self.pending.pop(uid_of(claim), None)
         if promised is not None:
             self._count(promised, -1)
 
     def next_number(self) -> int:
-        """Of the next claim that the scheduler makes itself."""
+        """Return the number of the next claim that the scheduler creates."""
         self._made += 1
         return self._made
 
-    # ---- what can be had
+    # ---- available devices
 
     def pools(self, row: int) -> list[Pool]:
-        """The pools that a node sees."""
+        """Return the pools visible to a node."""
         self._refresh()
         found = self._pools.get(row)
         if found is None:
@@ -143,12 +145,12 @@ class Devices:
         return make_plan(claims, self.cluster.device_classes)
 
     def search(self, row: int, plan: Plan, budget: Budget | None = None) -> Search:
-        """A search on one node, not yet run."""
+        """Return a search on one node; it has not run yet."""
         node, release = self.cluster.nodes.nodes[row], self.cluster.release
         return Search(release, node, plan, self.pools(row), self.in_use, self.selectors, budget or Budget(STEPS))
 
     def column(self, claims: list[ResourceClaim]) -> Column:
-        """What these claims, none of which is allocated, can be given on each node."""
+        """Return what these unallocated claims can get on each node."""
         self._refresh()
         key = _KEY.encode([claim.spec for claim in claims])
         column = self._columns.get(key)
@@ -175,7 +177,7 @@ class Devices:
         try:
             found, column.rows[row] = known or (self.search(row, plan, budget).run(), row)
         except OutOfTime:
-            budget.left = STEPS // 1000  # those that follow get a little
+            budget.left = STEPS // 1000  # the remaining searches get a small budget
             column.codes[row] = TIMED_OUT
             return
         except AllocationError as error:
@@ -195,8 +197,10 @@ class Devices:
             column.codes[row] = INVALID_POOLS if invalid else CANNOT
 
     def _shape(self, row: int) -> Shape | None:
-        """Nodes of one shape have the same devices at the same places, of which the same are in use. None: as no
-        other."""
+        """Return the shape of a node; None if no other node can have the same.
+
+        Nodes of one shape have the same devices in the same positions, and the same of them are in use.
+        """
         kind = self._kinds.get(row)
         if kind is None:
             shapes = tuple(pool.shape for pool in self.pools(row))
@@ -207,13 +211,13 @@ class Devices:
         return kind, bytes(entry.id in used for pool in self.pools(row) for entry in pool.entries)
 
     def allocate(self, column: Column, row: int, claims: list[ResourceClaim]) -> list[Allocation]:
-        """What the column found on a node, for these claims."""
+        """Return the allocations of these claims from the solution on a node."""
         plan, name, found = self.plan(claims), self.cluster.nodes.names[row], column.found[row]
         if column.rows[row] != row:
             found = found.at(self.pools(column.rows[row]), self.pools(row))
         return allocation_result.allocations(self.cluster.release, plan, found, name)
 
-    # ---- keeping up
+    # ---- cache invalidation
 
     def _refresh(self) -> None:
         cluster = self.cluster
@@ -233,7 +237,7 @@ class Devices:
         self._viewers = None
 
     def _seen_by(self, pool: PoolID) -> set[int]:
-        """Rows of the nodes that see a pool."""
+        """Return the rows of the nodes to which a pool is visible."""
         if self._viewers is None:
             self._viewers = {}
             for row in range(len(self.cluster.nodes)):

@@ -1,8 +1,6 @@
-"""Device by device: what is against giving it to a claim on one node, and what is left of what devices share.
+"""Explains why a claim cannot get each device on one node, and what is left of shared counters.
 
-    look(Devices.of(cluster), row, claims)
-
-answers as data, for pages and for the trees of numbers; it changes nothing.
+`look(Devices.of(cluster), row, claims)` returns plain data for pages and for explanation trees. It changes nothing.
 """
 
 from __future__ import annotations
@@ -26,14 +24,14 @@ NANO = 10**9
 
 
 class Objection(msgspec.Struct, frozen=True):
-    """`kind`: of those above. `text`: which claim, selector, taint or counter, for a person."""
+    """A reason against a device. `kind`: one of the constants above. `text`: the claim, selector, taint or counter."""
 
     kind: str
     text: str
 
 
 class DeviceLook(msgspec.Struct, frozen=True):
-    """A device and all that is against it; nothing if the request could have it."""
+    """A device with all reasons against it; none if the request could get it."""
 
     driver: str
     pool: str
@@ -42,8 +40,8 @@ class DeviceLook(msgspec.Struct, frozen=True):
 
 
 class RequestLook(msgspec.Struct, frozen=True):
-    """What one request, or one alternative of a prioritized list, finds. `wanted`: how many devices it needs (of
-    `All`: as many as it selects). `fitting`: how many it could have, looked at alone."""
+    """Devices for one request or one alternative of a prioritized list. `wanted`: the number of devices it needs (for
+    `All`: as many as it selects). `fitting`: the number it could get if it were the only request."""
 
     name: str
     device_class: str
@@ -54,8 +52,8 @@ class RequestLook(msgspec.Struct, frozen=True):
 
 
 class PoolLook(msgspec.Struct, frozen=True):
-    """A pool that the node sees. `state`: "", or why nothing is taken from it. `left`: (counter set, counter, what
-    allocated devices leave of it, in whole units)."""
+    """A pool visible to the node. `state`: "", or why its devices are not allocated. `left`: (counter set, counter,
+    amount that allocated devices leave, in whole units)."""
 
     driver: str
     pool: str
@@ -64,7 +62,8 @@ class PoolLook(msgspec.Struct, frozen=True):
 
 
 class ClaimLook(msgspec.Struct, frozen=True):
-    """`requests`: each with its alternatives. `constraints`: what its devices must have in common, or must not."""
+    """Result for a claim. `requests`: the alternatives of each request. `constraints`: attributes that its devices must
+    share, or in which they must differ."""
 
     claim: str
     requests: list[list[RequestLook]]
@@ -78,7 +77,7 @@ class NodeLook(msgspec.Struct, frozen=True):
 
 
 def look(devices: Devices, row: int, claims: list[ResourceClaim]) -> NodeLook:
-    """What claims, none of which is allocated, find on the node of a row."""
+    """Return which devices the unallocated claims find on the node of a row."""
     plan, pools = devices.plan(claims), devices.pools(row)
     holders = _holders(devices)
     left = {pool.id: shared_counters.left(pool, devices.in_use) for pool in pools}
@@ -108,7 +107,7 @@ def _state(pool: Pool, devices: Devices) -> str:
 
 
 def _holders(devices: Devices) -> dict[DeviceID, list[str]]:
-    """Device -> the claims that it is given to."""
+    """Return device -> the claims to which it is allocated."""
     found: dict[DeviceID, list[str]] = {}
     for claim in (*devices.cluster.device_claims.values(), *devices.pending.values()):
         allocation = claim.status.allocation

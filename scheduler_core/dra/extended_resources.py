@@ -1,7 +1,7 @@
-"""Extended resources that device classes provide: a pod asks for `example.com/gpu`, and is given devices.
+"""Extended resources backed by device classes: a pod requests `example.com/gpu` and gets devices.
 
-Where a node has the resource itself, a device plugin provides it; else the scheduler makes a claim of its own for the
-pod, with a request per container. What it asks for depends on the node.
+On a node that has the resource in its allocatable, a device plugin provides it. For other nodes, the scheduler creates
+its own claim for the pod, with a request for each container. The content of this claim depends on the node.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources (extendeddynamicresources.go, extended).
 """
@@ -29,13 +29,13 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.dra.claims import owned
 
-IMPLICIT = "deviceclass.resource.kubernetes.io/"  # and the name of a class: every class provides that
-TEMPORARY = "<extended-resources>"  # no name that an object could have
-_LONGEST = 58  # characters before the five that make a generated name unique
+IMPLICIT = "deviceclass.resource.kubernetes.io/"  # followed by the name of a class: every class provides this resource
+TEMPORARY = "<extended-resources>"  # not a valid object name
+_LONGEST = 58  # length before the five characters that make a generated name unique
 
 
 def class_of(cluster: Cluster, resource: str) -> DeviceClass | None:
-    """The class that provides an extended resource; of several the newest, then the first by name."""
+    """Return the class that provides an extended resource; the newest if there are several, then the first by name."""
     if not cluster.release.extended_resources or not cluster.device_classes:
         return None
     providing = [one for one in cluster.device_classes.values() if one.spec.extended_resource_name == resource]
@@ -45,7 +45,7 @@ def class_of(cluster: Cluster, resource: str) -> DeviceClass | None:
 
 
 def asked(cluster: Cluster, pod: PodInfo) -> dict[str, int]:
-    """The extended resources that the pod asks for, if a class provides any of them; else none."""
+    """Return the extended resources that the pod requests, if a class provides any of them; otherwise none."""
     if not cluster.release.extended_resources or not cluster.device_classes:
         return {}
     found = {
@@ -57,7 +57,7 @@ def asked(cluster: Cluster, pod: PodInfo) -> dict[str, int]:
 
 
 def claim_of(pod: PodInfo, known: Iterable[ResourceClaim]) -> ResourceClaim:
-    """The claim that an earlier attempt made for the pod; else a new one that is nowhere but here."""
+    """Return the claim that an earlier attempt created for the pod, or a new one that exists only in memory."""
     for claim in known:
         if claim.metadata.annotations.get(EXTENDED_CLAIM) == "true" and owned(claim, pod):
             return claim
@@ -72,20 +72,22 @@ def is_temporary(claim: ResourceClaim) -> bool:
 
 
 def asking(claim: ResourceClaim, requests: list[DeviceRequest]) -> ResourceClaim:
-    """The claim as a node needs it."""
+    """Return the claim with the requests for a node."""
     return msgspec.structs.replace(claim, spec=ResourceClaimSpec(DeviceClaim(requests)))
 
 
 def written(claim: ResourceClaim, pod: PodInfo, number: int) -> ResourceClaim:
-    """The claim under the name that it gets when it is created; `number`: of the claims made so far."""
+    """Return the claim with its final name and uid. `number`: how many claims were created so far."""
     name = f"{pod.name}-extended-resources-"[:_LONGEST] + f"{number:05}"
     metadata = msgspec.structs.replace(claim.metadata, name=name, uid=f"{pod.namespace}-{name}")
     return msgspec.structs.replace(claim, metadata=metadata)
 
 
 def requests_for(cluster: Cluster, pod: PodInfo, delegated: Sequence[str]) -> list[DeviceRequest]:
-    """A request per container and resource that devices have to provide. Containers that end before others start use
-    what those are given: of them only the largest request that is left counts."""
+    """Return a request for each container and resource that devices must provide.
+
+    Init containers that terminate share the devices of later containers: only the largest remaining request counts.
+    """
     spec = pod.pod.spec
     containers = [*spec.init_containers, *spec.containers]
     found: list[DeviceRequest] = []
@@ -115,7 +117,7 @@ def _count(request: DeviceRequest) -> int:
 
 
 def _request(number: int, container: Container, resource: str, device_class: str, already: int) -> DeviceRequest | None:
-    """None if the container needs no devices beside those that it can use `already`."""
+    """Return the request of a container; None if the devices that it can use `already` are sufficient."""
     requests = container.resources.requests
     amount = quantity.value(requests[resource]) if resource in requests else 0
     if amount <= already:

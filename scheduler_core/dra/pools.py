@@ -1,7 +1,7 @@
-"""The devices there are: those of every ResourceSlice, and the pools that a node sees.
+"""The devices of all ResourceSlices, and the pools visible to a node.
 
-A pool is all slices of one driver and pool name. A node sees the slices that are for it, of the newest generation
-among these; a pool of which some slice is missing is incomplete, one that contradicts itself is invalid.
+A pool is the set of slices with the same driver and pool name. A node sees the slices for it with the newest generation
+among these. A pool is incomplete if a slice is missing, and invalid if its slices contradict each other.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (pools_stable.go, pools_incubating.go).
 """
@@ -25,7 +25,8 @@ Amounts = dict[tuple[str, str], int]  # (counter set, counter) -> billionths
 
 
 class Entry:
-    """A device of a slice. `consumes`: of the pool's counters. `content`: equal for devices that look alike."""
+    """A device of a slice. `consumes`: amounts of the pool's counters. `content`: equal for devices that selectors
+    treat alike."""
 
     __slots__ = ("consumes", "content", "device", "id", "piece")
 
@@ -43,7 +44,7 @@ class Entry:
         return self.content.multiple
 
     def attribute(self, name: str) -> DeviceAttribute | None:
-        """By its full name, or by the identifier alone where the domain is the driver's."""
+        """Return an attribute by its full name, or by its identifier if the domain is the driver's."""
         found = self.device.attributes.get(name)
         domain, slash, identifier = name.partition("/")
         if found is None and slash and domain == self.id[0]:
@@ -52,7 +53,7 @@ class Entry:
 
 
 class Piece:
-    """A ResourceSlice, prepared."""
+    """A preprocessed ResourceSlice."""
 
     __slots__ = ("binds_later", "entries", "name", "pool", "shape", "spec")
 
@@ -74,7 +75,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 def _content(driver: str, device: Device, contents: dict[bytes, Content]) -> Content:
-    """One object for all devices that selectors cannot tell apart."""
+    """Return one shared object for all devices that selectors cannot distinguish."""
     key = _ENCODER.encode([driver, device.attributes, device.capacity, bool(device.allow_multiple_allocations)])
     found = contents.get(key)
     if found is None:
@@ -83,7 +84,8 @@ def _content(driver: str, device: Device, contents: dict[bytes, Content]) -> Con
 
 
 def _shape(piece: Piece) -> bytes | None:
-    """Equal for slices in which a search finds devices at the same places; None where that depends on more."""
+    """Return a key that is equal for slices in which a search finds devices in the same positions; None if that depends
+    on more."""
     spec = piece.spec
     if spec.per_device_node_selection or spec.shared_counters:
         return None
@@ -95,8 +97,8 @@ def _shape(piece: Piece) -> bytes | None:
 
 @dataclass(slots=True)
 class Pool:
-    """What a node sees of a pool. `pieces`: slices for the node, `elsewhere`: the others, whose devices use the same
-    counters. `counters`: what there is of each, in billionths. `problem`: why it is invalid."""
+    """A pool as visible to a node. `pieces`: slices for the node. `elsewhere`: its other slices, whose devices use the
+    same counters. `counters`: total of each counter, in billionths. `problem`: why the pool is invalid."""
 
     id: PoolID
     incomplete: bool = False
@@ -111,7 +113,7 @@ class Pool:
 
     @property
     def shape(self) -> tuple[bytes, ...] | None:
-        """As of its slices."""
+        """The shapes of its slices; None if one has none, or if the pool is invalid or incomplete."""
         shapes = [piece.shape for piece in self.pieces if piece.shape is not None]
         plain = len(shapes) == len(self.pieces) and not (self.problem or self.incomplete)
         return tuple(shapes) if plain else None
@@ -122,7 +124,7 @@ class Pool:
 
 
 def node_matches(node: Node, name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
-    """Whether a slice or device with these fields is for the node."""
+    """Return whether a slice or device with these fields is for the node."""
     if name:
         return node.name == name
     if all_nodes:
@@ -131,7 +133,7 @@ def node_matches(node: Node, name: str | None, all_nodes: bool | None, selector:
 
 
 class Inventory:
-    """All slices, by the nodes that they are for."""
+    """All slices, grouped by the nodes that they are for."""
 
     def __init__(self, release: Release, slices: Iterable[ResourceSlice]) -> None:
         self._partitions = release.shared_counters
@@ -139,7 +141,7 @@ class Inventory:
         self._partial = release.allocates_from_incomplete_pools
         contents: dict[bytes, Content] = {}
         self._of_node: dict[str, list[Piece]] = {}
-        self.shared: list[Piece] = []  # those that are not for one node
+        self.shared: list[Piece] = []  # slices that are not for a single node
         self.of_pool: dict[PoolID, list[Piece]] = {}
         for one in sorted(slices, key=lambda one: one.name):
             if not self._partitions and (one.spec.per_device_node_selection is not None or one.spec.shared_counters):
@@ -152,7 +154,7 @@ class Inventory:
                 self.shared.append(piece)
 
     def pools(self, node: Node) -> list[Pool]:
-        """The pools that a node sees, by driver and name; those whose devices bind later come last."""
+        """Return the pools visible to a node, by driver and name; pools with binding conditions come last."""
         seen: dict[PoolID, list[Piece]] = {}
         for pieces in (self._of_node.get(node.name, ()), filter(lambda piece: _is_for(piece, node), self.shared)):
             for piece in pieces:
@@ -167,7 +169,7 @@ class Inventory:
         return found
 
     def _pool(self, id_: PoolID, pieces: list[Piece]) -> Pool | None:
-        """None for a pool that is being replaced by slices which are not for the node."""
+        """Return the pool; None if newer slices, which are not for the node, replace it."""
         pieces.sort(key=lambda piece: piece.name)
         everything = pieces
         if len(pieces) != pieces[0].spec.pool.resource_slice_count:
@@ -217,7 +219,7 @@ def _is_for(piece: Piece, node: Node) -> bool:
 
 
 def is_for_device(device: BasicDevice, node: Node) -> bool:
-    """Whether a device of a slice with perDeviceNodeSelection is for the node."""
+    """Return whether a device of a slice with perDeviceNodeSelection is for the node."""
     return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
 
 

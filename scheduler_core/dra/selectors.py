@@ -1,8 +1,7 @@
-"""Selectors: expressions of CEL over a device, evaluated once per expression and distinct device.
+"""Selectors: CEL expressions over a device, evaluated once for each expression and distinct device.
 
-`device.attributes["domain"]` and `device.capacity["domain"]` are an empty map for a domain that the device has nothing
-of; so these become calls of functions before an expression is compiled. `in`, `has` and macros see what there is.
-
+`device.attributes["domain"]` and `device.capacity["domain"]` return an empty map for an unknown domain. Therefore they
+are replaced by function calls before an expression is compiled. `in`, `has` and macros see only existing domains.
 Source: staging/src/k8s.io/dynamic-resource-allocation/cel (compile.go).
 """
 
@@ -16,7 +15,7 @@ from scheduler_core.api.device_checks import MAX_VALUE
 from scheduler_core.api.devices import BasicDevice, DeviceAttribute
 from scheduler_core.dra import cel_library
 
-KEPT = 1000  # compiled expressions
+KEPT = 1000  # maximum number of cached compiled expressions
 TOO_COSTLY = "operation cancelled: actual cost limit exceeded"
 _FIELDS = {"attributes": "__attributes", "capacity": "__capacity"}
 _TOKEN = re.compile(
@@ -31,13 +30,13 @@ _TOKEN = re.compile(
 )
 _MISSING = re.compile(r"Key not found in map : (.*)", re.S)
 _OVERLOAD = re.compile(r"No matching overloads found : .*", re.S)
-_MEMORY = 64 << 20  # bytes that a text may grow to
+_MEMORY = 64 << 20  # maximum size in bytes to which a text may grow
 _GROWING = re.compile(r"(?P<replace>\.\s*replace\s*\()|(?P<bind>\bcel\s*\.\s*bind\s*\()|(?P<plus>\+)")
 _CODES = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 
 
 class SelectorError(Exception):
-    """An expression that cannot be compiled (`compiling`), or has no answer for a device."""
+    """An expression cannot be compiled (`compiling`), or cannot be evaluated for a device."""
 
     def __init__(self, problem: str, compiling: bool = False) -> None:
         super().__init__(problem)
@@ -45,7 +44,7 @@ class SelectorError(Exception):
 
 
 def split_name(name: str, driver: str) -> tuple[str, str]:
-    """(domain, identifier) of an attribute or capacity: the driver's domain, unless the name has one."""
+    """Return (domain, identifier) of an attribute or capacity. The default domain is the driver's."""
     domain, slash, identifier = name.partition("/")
     return (domain, identifier) if slash else (driver, name)
 
@@ -58,7 +57,7 @@ def _value(attribute: DeviceAttribute) -> Any:
 
 
 class Content:
-    """What a selector can see of a device. `problem`: why none can."""
+    """The fields of a device that selectors can use. `problem`: why no selector can be evaluated."""
 
     __slots__ = ("attributes", "capacity", "driver", "multiple", "problem")
 
@@ -80,7 +79,7 @@ class Content:
 
 
 class Selectors:
-    """All expressions that were asked for. `multiple`: they may ask for `device.allowMultipleAllocations`."""
+    """All expressions used so far, with their results. `multiple`: they may use `device.allowMultipleAllocations`."""
 
     def __init__(self, multiple: bool) -> None:
         self._multiple = multiple
@@ -90,11 +89,11 @@ class Selectors:
         self._environment: Any = None
 
     def forget(self) -> None:
-        """The contents asked about so far are gone."""
+        """Discard the results, because their contents no longer exist."""
         self._answers.clear()
 
     def matches(self, expression: str, content: Content) -> bool:
-        """Whether the device is selected. `content`: is there until `forget`. Raises SelectorError."""
+        """Return whether the device is selected. `content` must exist until `forget`. Raises SelectorError."""
         key = (expression, id(content))
         answer = self._answers.get(key)
         if answer is None:
@@ -194,9 +193,10 @@ class Selectors:
 
 
 def _rewritten(expression: str) -> Iterator[str]:
-    """The pieces of the expression with lookups of a domain as calls, and what is always there as `true`."""
+    """Yield the parts of the expression, with lookups of a domain replaced by calls, and `has` of existing fields by
+    `true`."""
     end = 0
-    closing: list[str] = []  # what each open bracket is closed with; "" for as it is
+    closing: list[str] = []  # replacement of each closing bracket; "" keeps it
     for token in _TOKEN.finditer(expression):
         yield expression[end : token.start()]
         end = token.end()
@@ -217,9 +217,9 @@ def _rewritten(expression: str) -> Iterator[str]:
 
 
 def _growth(expression: str) -> int:
-    """How large a text could become in it, at most: the binding bounds the steps of an evaluation, not its memory.
+    """Return the maximum size of a text in the expression: the binding limits evaluation steps, but not memory.
 
-    Upstream's API server estimates the cost of an expression before it takes it.
+    Upstream's API server estimates the cost of an expression before it accepts it.
     """
     literals = [len(token[0]) for token in _TOKEN.finditer(expression) if token[0][-1:] in "\"'"]
     longest = max([MAX_VALUE, *literals])
@@ -229,7 +229,7 @@ def _growth(expression: str) -> int:
 
 
 def _told(text: str) -> str:
-    """What CEL says of a failed evaluation, in the words of the Go implementation."""
+    """Return the CEL error message of a failed evaluation, worded as in the Go implementation."""
     text = _CODES.sub("", text.strip()).strip()
     missing = _MISSING.fullmatch(text)
     if missing:

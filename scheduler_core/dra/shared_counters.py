@@ -1,4 +1,4 @@
-"""What is in use of devices, and of the counters that the devices of a pool share.
+"""Devices in use, and the counters that the devices of a pool share.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating (allocator_incubating.go:
 checkAvailableCounters).
@@ -14,8 +14,8 @@ from scheduler_core.dra.pools import Amounts, DeviceID, Entry, Pool
 
 @dataclass(slots=True)
 class InUse:
-    """What claims have been given already. `devices`: those that are nobody else's. `consumed`: what is taken of the
-    capacities of devices that many may have."""
+    """Devices allocated to claims. `devices`: exclusively allocated devices. `consumed`: capacities consumed of shared
+    devices."""
 
     devices: dict[DeviceID, int]
     consumed: dict[DeviceID, Consumed]
@@ -25,7 +25,8 @@ class InUse:
 
 
 class Counters:
-    """What a search takes of counters, beside what is in use. By the pool's name alone, as upstream has it."""
+    """Counters that a search consumes in addition to those in use. As upstream does, they are kept by pool
+    name only."""
 
     def __init__(self, in_use: InUse) -> None:
         self._in_use = in_use
@@ -33,7 +34,7 @@ class Counters:
         self._consumed: dict[str, Amounts] = {}
 
     def take(self, entry: Entry, pool: Pool) -> bool:
-        """Counts a device in, if enough is left of all that it consumes."""
+        """Consume the counters of a device if enough of all of them is left; return whether it is."""
         name = pool.id[1]
         available = self._available.get(name)
         if available is None:
@@ -47,14 +48,14 @@ class Counters:
         return True
 
     def give_back(self, entry: Entry, pool: Pool) -> None:
-        """Undoes a `take` that was true."""
+        """Undo a successful `take`."""
         consumed = self._consumed.setdefault(pool.id[1], {})
         for counter, amount in entry.consumes.items():
             consumed[counter] = consumed.get(counter, 0) - amount
 
 
 def left(pool: Pool, in_use: InUse) -> Amounts:
-    """What allocated devices leave of the pool's counters; less than nothing if they are overdrawn."""
+    """Return what allocated devices leave of the pool's counters; negative if they are overused."""
     amounts = dict(pool.counters)
     for piece in (*pool.pieces, *pool.elsewhere):
         for entry in piece.entries:

@@ -1,4 +1,4 @@
-"""Taints of devices, and what requests tolerate.
+"""Taints of devices, and tolerations of requests.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/resourceclaim (devicetoleration.go).
 """
@@ -11,7 +11,7 @@ from scheduler_core.api.devices import NO_EXECUTE, NO_SCHEDULE, DeviceTaint, Dev
 
 
 def untolerated(taints: Iterable[DeviceTaint], tolerations: Sequence[DeviceToleration]) -> DeviceTaint | None:
-    """The first taint that keeps a request from having the device."""
+    """Return the first taint that prevents the request from getting the device."""
     for taint in taints:
         if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not any(tolerates(one, taint) for one in tolerations):
             return taint
@@ -19,7 +19,7 @@ def untolerated(taints: Iterable[DeviceTaint], tolerations: Sequence[DeviceToler
 
 
 def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    """Whether the toleration is for the taint: what it leaves out is for any."""
+    """Return whether the toleration matches the taint; its empty effect or key matches any."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:

@@ -72,8 +72,8 @@ class DynamicResources(
     # ---- PreFilter, Filter
 
     def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | PreFilterResult | None:
-        """Reject the pod if a claim to be allocated names a missing device class. Any number of pods may share a claim.
-        """
+        """Reject the pod if a claim to be allocated names a missing device class. Any number of pods may
+        share a claim."""
         asked = extended_resources.asked(self.cluster, pod)
         if not pod.pod.spec.resource_claims and not asked:
             return SKIPPED

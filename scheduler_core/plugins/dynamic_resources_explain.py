@@ -38,8 +38,8 @@ def refused_claims(view: View, refused: Status | None) -> Tree:
 def refused_node(
     view: View, used: Sequence[ResourceClaim], unallocated: Sequence[ResourceClaim], refused: Status | None
 ) -> Tree:
-    """True if some claim cannot be allocated on the node. `unallocated`: the claims that the node must still satisfy.
-    """
+    """True if some claim cannot be allocated on the node. `unallocated`: the claims that the node must still
+    satisfy."""
     parts = list(_elsewhere(view, used))
     if unallocated:
         found = look(Devices.of(view.cluster), view.row, list(unallocated))

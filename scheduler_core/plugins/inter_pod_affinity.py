@@ -502,8 +502,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return bool(terms) and all(term.matches(pod.namespace, {}, pod.labels) for term in terms)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
-        """Return whether a node joined or changed a domain of an affinity term, or left one of an anti-affinity term.
-        """
+        """Return whether a node joined or changed a domain of an affinity term, or left one of an
+        anti-affinity term."""
         now = new.metadata.labels
         if old is None:
             return bool(pod.required_anti_affinity) or any(t.topology_key in now for t in pod.required_affinity)

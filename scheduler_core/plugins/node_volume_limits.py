@@ -139,8 +139,8 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return Attachment(handle, csi_migration.DRIVERS[plugin], plugin) if handle else None
 
     def _of_class(self, claim: PersistentVolumeClaim) -> Attachment | None:
-        """Return the attachment of an unbound claim: it counts as a separate volume of its storage class's provisioner.
-        """
+        """Return the attachment of an unbound claim: it counts as a separate volume of its storage class's
+        provisioner."""
         storage_class = self.cluster.storage_classes.get(class_of_claim(claim))
         if storage_class is None or not storage_class.provisioner:
             return None

@@ -41,8 +41,8 @@ _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
 
 class NonCSILimits(PreFilterPlugin, FilterPlugin):
-    """Base class of the limits. `plugin`: the in-tree plugin. `resource`: the allocatable resource that sets the limit.
-    """
+    """Base class of the limits. `plugin`: the in-tree plugin. `resource`: the allocatable resource that sets
+    the limit."""
 
     plugin: ClassVar[str]
     resource: ClassVar[str]

@@ -20,8 +20,8 @@ from scheduler_core.plugins import PLUGINS
 
 
 def load_plugin(spec: str) -> type[Plugin]:
-    """Return the plugin class given as `module:Class` or `file.py:Class`. This executes the module. Raises InputError.
-    """
+    """Return the plugin class given as `module:Class` or `file.py:Class`. This executes the module. Raises
+    InputError."""
     place, colon, class_name = spec.rpartition(":")
     if not colon or not place or not class_name:
         raise InputError("plugin", spec, "must be given as module:Class or file.py:Class")

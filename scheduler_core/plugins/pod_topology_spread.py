@@ -179,8 +179,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return nodes.memo((self.name, "keys", tuple([c.topology_key for c in constraints])), make)[0]
 
     def _eligible(self, constraint: Constraint, pod: PodInfo, base: Bool | None) -> Bool | None:
-        """Return the nodes that count for a constraint: those of `base` that pass the inclusion policies. None for all.
-        """
+        """Return the nodes that count for a constraint: those of `base` that pass the inclusion policies.
+        None for all."""
         nodes = self.cluster.nodes
         mask = base
         if constraint.affinity_policy == "Honor":
@@ -275,8 +275,8 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     # ---- score
 
     def pre_score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Status | None:
-        """Count matching pods for each domain of the feasible nodes; skip if there are no ScheduleAnyway constraints.
-        """
+        """Count matching pods for each domain of the feasible nodes; skip if there are no ScheduleAnyway
+        constraints."""
         constraints = self._constraints(pod, "ScheduleAnyway")
         if not constraints and self.cluster.release.prescore_skips:
             return SKIPPED

@@ -239,8 +239,8 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
 def filled(
     view: View, resource: str, nonzero: bool, overhead: bool = True, every: bool = False
 ) -> tuple[Tree, Tree] | None:
-    """Return (allocatable, requested with the pod) as trees; None if the resource does not take part (see `columns`).
-    """
+    """Return (allocatable, requested with the pod) as trees; None if the resource does not take part (see
+    `columns`)."""
     common = (resources.CPU, resources.MEMORY, resources.EPHEMERAL)
     if not every and resource not in common and not view.pod.requests.get(resource):
         return None

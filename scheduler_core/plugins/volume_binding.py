@@ -297,8 +297,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
     # ---- dynamic provisioning
 
     def _provisions(self, claim: PersistentVolumeClaim) -> tuple[Bool, Bool]:
-        """Return where the claim's class can provision a volume and where capacity is sufficient; bool over nodes each.
-        """
+        """Return where the claim's class can provision a volume and where capacity is sufficient; bool over
+        nodes each."""
         everywhere = np.ones(len(self.cluster.nodes), np.bool_)
         storage_class = self.cluster.storage_classes[class_of_claim(claim)]
         if storage_class.provisioner in ("", volumes.NO_PROVISIONER):
@@ -579,8 +579,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, 
 
 
 def _with_operator(view: View, found: StorageClass) -> Owner:
-    """Return a function that creates leaves for an allowed topology's expressions, all of which have the operator In.
-    """
+    """Return a function that creates leaves for an allowed topology's expressions, all of which have the
+    operator In."""
     return lambda i, j, *steps: view.field(found, "allowedTopologies", i, "matchLabelExpressions", j, *steps)
 
 

@@ -140,8 +140,8 @@ class _FreeOfClass:
     # ---- volumes
 
     def picks(self, claim: PersistentVolumeClaim, nodes: NodeTable, taken: Sequence[Picks]) -> Picks:
-        """Return the smallest volume for the claim on each node that is not in `taken` there; the first of equal size.
-        """
+        """Return the smallest volume for the claim on each node that is not in `taken` there; the first of
+        equal size."""
         if self._stale:
             self._list()
         none = len(self._listed)

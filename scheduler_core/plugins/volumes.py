@@ -46,8 +46,8 @@ def claim_missing(name: str) -> str:
 
 
 def claim_name(pod: PodInfo, volume: Volume) -> str | None:
-    """Return the name of the volume's claim, explicit or generated for a generic ephemeral volume; None if it has none.
-    """
+    """Return the name of the volume's claim, explicit or generated for a generic ephemeral volume; None if it
+    has none."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     if volume.ephemeral is not None:

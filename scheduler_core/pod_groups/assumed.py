@@ -1,7 +1,8 @@
 """Members that are assumed while the rest of their group is tried.
 
-Upstream notes the nodes that have pods with (anti-)affinity when it takes its snapshot, and not again when it assumes a
-member in it (1.36): the terms of an assumed member count only on nodes that had pods with such terms before.
+Upstream determines the nodes that have pods with (anti-)affinity when it takes its snapshot, and does not update this
+when it assumes a member (1.36). Therefore the terms of an assumed member count only on nodes that already had pods with
+such terms.
 
 Source: pkg/scheduler/backend/cache/snapshot.go (AssumePod), pkg/scheduler/framework/plugins/interpodaffinity.
 """
@@ -16,13 +17,13 @@ Terms = tuple[tuple[Term, ...], ...]
 
 
 class Assumed:
-    """The members assumed so far. Made when the snapshot is taken."""
+    """The members assumed so far. Created when the snapshot is taken."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._with_anti = {pod.node for pod in cluster.pods.values() if pod.required_anti_affinity}
         self._with_terms = {pod.node for pod in cluster.pods.values() if any(pod.terms())}
-        self._there: list[tuple[PodInfo, str]] = []  # those with terms
+        self._there: list[tuple[PodInfo, str]] = []  # members with affinity terms
         self._own: dict[str, Terms] = {}
 
     def add(self, pod: PodInfo, node: str) -> None:
@@ -35,7 +36,8 @@ class Assumed:
         self._put(pod, node, scored=node in self._with_terms)
 
     def regard(self, pod: PodInfo) -> None:
-        """Before a member is tried: one with preferred terms of its own looks at the pods of all nodes in scoring."""
+        """Prepare the assumed members for trying another one. If it has preferred terms, scoring sees the pods of all
+        nodes."""
         all_nodes = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
         for other, node in self._there:
             if node not in self._with_terms:

@@ -1,8 +1,7 @@
-"""A pod group, from the queue to its nodes: every member is tried with those before it assumed where they were placed.
+"""Schedules a pod group: tries each member while the earlier members are assumed on their nodes.
 
-    schedule_group -> place_members (once, or in one topology domain after the other) -> preempt -> bind, or give back
-
-Source: pkg/scheduler/schedule_one_podgroup.go.
+Steps: schedule_group -> place_members (once, or for each topology domain) -> preempt -> bind, or undo. Source:
+pkg/scheduler/schedule_one_podgroup.go.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Evict = Callable[[str], None]
 
 @dataclass(slots=True)
 class Tried:
-    """A member, and what its cycle left."""
+    """A member with the state of its cycle."""
 
     pod: PodInfo
     state: CycleState
@@ -41,7 +40,8 @@ class Tried:
 
 @dataclass(slots=True)
 class Placed:
-    """What trying all members came to; afterwards none of them is assumed. `changes`: what giving them back changed."""
+    """Result of trying all members; none of them is assumed any more. `changes`: changes from removing the assumed
+    members."""
 
     members: list[Tried] = field(default_factory=list)
     status: Status = _UNSCHEDULABLE
@@ -50,7 +50,7 @@ class Placed:
     changes: list[Change] = field(default_factory=list)
 
     def told(self) -> TriedPlacement:
-        """As it is recorded, of one of several."""
+        """Return the recorded form, for one of several placements."""
         assert self.placement is not None
         there = [one.told for one in self.members if one.told.node]
         nodes = 0 if self.placement.rows is None else len(self.placement.rows)
@@ -58,7 +58,7 @@ class Placed:
 
 
 class GroupScheduler:
-    """`evict`: takes a pod off its node for good. `group`: whose members are scheduled."""
+    """Schedules the members of `group`. `evict`: evicts a pod from its node."""
 
     def __init__(self, scheduler: Scheduler, framework: Framework, group: PodGroup, evict: Evict) -> None:
         self.scheduler, self.framework, self.group = scheduler, framework, group
@@ -66,7 +66,8 @@ class GroupScheduler:
         self._evict = evict
 
     def schedule_group(self, pods: Sequence[PodInfo], told: GroupTrace) -> list[Tried]:
-        """Tries the members in order and binds them, or says why not. Who is bound has the result `scheduled`."""
+        """Try the members in order, and bind them or record why they cannot be bound. Bound members have the result
+        `scheduled`."""
         self.cluster.nodes.refresh()
         release, cycles = self.cluster.release, self.scheduler.cycles
         self.scheduler.attempts += self.scheduler.batches
@@ -87,12 +88,12 @@ class GroupScheduler:
             self._tell(one, told)
             one.told.trace.number, one.told.trace.group = number, told.name
         if told.preempted_as_whole and told.victims:
-            placed.members[-1].told.trace.victims = list(told.victims)  # no member's own, and told once
+            placed.members[-1].told.trace.victims = list(told.victims)  # recorded once, for the whole group
         self.scheduler.cycles = cycles + len(placed.members)
         told.next_start_index = self.scheduler.next_start_index
         return placed.members
 
-    # ---- where the members go
+    # ---- placement
 
     def _place(self, pods: Sequence[PodInfo], preempt: bool, told: GroupTrace) -> Placed:
         if not self.cluster.release.group_placements:
@@ -104,7 +105,7 @@ class GroupScheduler:
             return Placed([self._nowhere(pod) for pod in pods], Status(UNSCHEDULABLE, (NO_PLACEMENTS,), GENERATOR))
         tried = []
         for placement in found:
-            # nothing is evicted for one of several placements
+            # no pod is evicted for one of several placements
             unbound = placement.rows is None
             placed = self.place_members(pods, placement.rows, preempt and unbound, told.victims)
             placed.placement = placement
@@ -137,7 +138,7 @@ class GroupScheduler:
     def place_members(
         self, pods: Sequence[PodInfo], rows: Rows | None, preempt: bool, victims: list[str] | None = None
     ) -> Placed:
-        """Each member in turn, on the nodes of `rows` (None: all). What was assumed is given back at the end."""
+        """Try each member in turn on the nodes of `rows` (None: all). Afterwards, no member is assumed."""
         placed, assumed = Placed(), Assumed(self.cluster)
         allowed, journal = False, self.cluster.journal
         for pod in pods:
@@ -160,7 +161,7 @@ class GroupScheduler:
     def _try(
         self, pod: PodInfo, rows: Rows | None, preempt: bool, victims: list[str] | None, assumed: Assumed
     ) -> Tried:
-        """A member's cycle up to Permit; assumed where it found a node, or is nominated."""
+        """Run a member's cycle up to Permit. Assume the member if it has a node or is nominated."""
         scheduler, framework = self.scheduler, self.framework
         framework.picker.begin(pod.key, 1)
         trace, state = scheduler.begin(pod, 1), CycleState()
@@ -177,7 +178,7 @@ class GroupScheduler:
             scheduler.preemption = was
             if trace.nominated_node:
                 told.node, told.preempts = trace.nominated_node, True
-                if victims is not None:  # they count in this cycle still, which has one snapshot
+                if victims is not None:  # they still count in this cycle, which uses one snapshot
                     victims += [victim for victim in trace.victims if victim not in victims]
                 self._take_over(pod, trace.nominated_node)
         told.said = trace.message
@@ -194,7 +195,7 @@ class GroupScheduler:
         return Tried(pod, state, told)
 
     def _take_over(self, pod: PodInfo, node: str) -> None:
-        """Pods of lower priority are no longer nominated where this one is."""
+        """Clear the nominations of pods with lower priority on this node."""
         for other in self.cluster.nominator.on(node):
             if other.priority < pod.priority:
                 self.cluster.nominator.forget(other)
@@ -208,10 +209,10 @@ class GroupScheduler:
                 return Status(WAIT, waits, plugin.name) if status.code == WAIT else status.of(plugin.name)
         return None
 
-    # ---- nothing fits
+    # ---- preemption
 
     def _preempt(self, pods: Sequence[PodInfo], told: GroupTrace) -> None:
-        """The group makes room as a whole, in the whole cluster."""
+        """Preempt for the whole group, in the whole cluster."""
         if self.group.spec.topology_key:
             said = "workload aware preemption is not supported for pod groups with scheduling constraints"
             told.status = Status(UNSCHEDULABLE, (*told.status.reasons, said))
@@ -224,7 +225,7 @@ class GroupScheduler:
         told.victims += [victim.key for victim in victims]
 
     def _fits_now(self, pods: Sequence[PodInfo]) -> Status:
-        """What placing the members comes to; nothing is noted of it."""
+        """Return the status of placing the members, without recording anything."""
         journal = self.cluster.journal
         before = journal.take()
         self.scheduler.blames = False
@@ -234,7 +235,7 @@ class GroupScheduler:
         journal.put(before)
         return status
 
-    # ---- what becomes of the members
+    # ---- results of the members
 
     def _bind(self, members: list[Tried]) -> None:
         for one in members:
@@ -248,7 +249,7 @@ class GroupScheduler:
             self.scheduler.binding_cycle(self.framework, one.state, one.pod, trace)
 
     def _tell(self, one: Tried, group: GroupTrace) -> None:
-        """Message and nomination of a member that stays pending."""
+        """Set the message and nomination of a member that stays pending."""
         told, trace = one.told, one.told.trace
         if trace.result == "scheduled":
             return
@@ -256,7 +257,7 @@ class GroupScheduler:
         told.message, told.rejected_by = trace.message, trace.unschedulable_plugins
         nominated = trace.nominated_node
         if told.node and not group.waits_for_preemption:
-            # it could be placed, or with victims gone; the others could not
+            # this member fits, possibly after preemption, but the group does not
             told.message, told.rejected_by = ", ".join((FAILED, *(told.permit.reasons if told.permit else ()))), []
             nominated = ""
         elif told.fits:
@@ -266,5 +267,5 @@ class GroupScheduler:
 
 
 def order_of(pods: Sequence[PodInfo], first_tried: dict[str, int]) -> list[PodInfo]:
-    """By priority, then by when they were first tried."""
+    """Sort by priority, then by the time of the first attempt."""
     return sorted(pods, key=lambda pod: (-pod.priority, first_tried[pod.key]))

@@ -1,4 +1,4 @@
-"""Placements: the topology domains in which a group may be, and which of those that take it is best.
+"""Placements: the topology domains in which a group may be placed, and their scores.
 
 Source: pkg/scheduler/framework/plugins/topologyaware, .../podgrouppodscount, .../noderesources (placement scoring).
 """
@@ -27,14 +27,15 @@ Assignments = Sequence[tuple[PodInfo, str]]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Nodes that are tried together; `rows` None for all of the cluster."""
+    """Nodes that are tried together. `rows`: None for the whole cluster."""
 
     name: str
     rows: Rows | None
 
 
 def placements(cluster: Cluster, group: PodGroup) -> list[Placement]:
-    """One for each value of the group's topology key; the one where members run already, if any do."""
+    """Return one placement for each value of the group's topology key; if members run already, only those of their
+    domains."""
     key = group.spec.topology_key
     if not key:
         return [Placement("", None)]
@@ -49,7 +50,7 @@ def placements(cluster: Cluster, group: PodGroup) -> list[Placement]:
 
 
 def running(cluster: Cluster, group: PodGroup) -> list[PodInfo]:
-    """The members that are on nodes."""
+    """Return the members that are on nodes."""
     return [pod for pod in cluster.pods.values() if is_member(pod, group) and pod.node in cluster.nodes.rows]
 
 
@@ -60,7 +61,7 @@ def scores_of(
     where: Sequence[Placement],
     assignments: Sequence[Assignments],
 ) -> list[int]:
-    """How good each placement is; the highest is chosen, of equals the first by name."""
+    """Return the score of each placement. The highest is chosen, and the first by name if scores are equal."""
     counts = [len(running(cluster, group)) + len(pods) for pods in assignments]
     scores = []
     for placement, pods, count in zip(where, assignments, counts, strict=True):
@@ -70,7 +71,7 @@ def scores_of(
 
 
 def _fullness(cluster: Cluster, framework: Framework, placement: Placement, pods: Assignments) -> int:
-    """0..100: how much of the domain would be in use, over the resources that NodeResourcesFit scores."""
+    """Return the utilization of the domain with the group, 0..100, over the resources that NodeResourcesFit scores."""
     nodes = cluster.nodes
     rows: Any = slice(None) if placement.rows is None else placement.rows
     args: Any = framework.profile.args.get(FIT)

@@ -1,9 +1,8 @@
-"""Workload-aware preemption: a group makes room as a whole, wherever in the cluster it takes least.
+"""Workload-aware preemption: evicts pods for a group as a whole, anywhere in the cluster.
 
-All pods of lower priority are taken off; if the group fits then, as many as possible are put back so that it still
-does, those whose eviction breaks a budget first.
-
-Source: pkg/scheduler/framework/preemption (podgrouppreemption.go).
+All pods of lower priority are removed. If the group fits then, as many of them as possible are put back so that it
+still fits, starting with those whose eviction violates a disruption budget. Source: pkg/scheduler/framework/preemption
+(podgrouppreemption.go).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ NEVER = "not eligible due to preemptionPolicy=Never."
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """Pods that are evicted together: one, or a whole group."""
+    """Pods that are evicted together: a single pod, or a whole group."""
 
     pods: tuple[PodInfo, ...]
     priority: int
@@ -40,8 +39,10 @@ class Victim:
 def make_room(
     cluster: Cluster, group: PodGroup, pods: Sequence[PodInfo], place: Callable[[], Status]
 ) -> tuple[list[PodInfo], str]:
-    """(the pods to evict, why none are). Afterwards the cluster is as it was. `place`: whether the group fits as it is
-    now, without evicting anybody else."""
+    """Return (the pods to evict, why there are none). The cluster is unchanged afterwards.
+
+    `place`: tries the group in the current cluster, without preemption.
+    """
     if any(p.pod.spec.preemption_policy == "Never" for p in pods):
         return [], NEVER
     potential = [victim for victim in victims_of(cluster) if victim.priority < group.spec.priority]
@@ -69,7 +70,7 @@ def make_room(
 
 
 def victims_of(cluster: Cluster) -> list[Victim]:
-    """All that could be evicted in the cluster."""
+    """Return all possible victims in the cluster."""
     single: list[Victim] = []
     wholes: dict[str, list[PodInfo]] = {}
     for pod in cluster.pods.values():
@@ -95,11 +96,11 @@ def _take(cluster: Cluster, victim: Victim) -> None:
 def _put(cluster: Cluster, victim: Victim, nodes: dict[str, str]) -> None:
     for pod in victim.pods:
         cluster.add_pod(pod, nodes[pod.key])
-        cluster.journal.note(BOUND, pod)  # as it was
+        cluster.journal.note(BOUND, pod)  # restores the pod as bound
 
 
 def _budgets_first(cluster: Cluster, potential: Sequence[Victim]) -> list[Victim]:
-    """Victims of which some pod's eviction breaks a budget, then the others, each in the given order."""
+    """Return the victims with a pod whose eviction violates a budget, then the others, each in the given order."""
     budgets = Budgets(list(cluster.budgets.values()))
     breaking = {pod.key for pod in budgets.split([pod for victim in potential for pod in victim.pods])[0]}
     violating = [victim for victim in potential if any(pod.key in breaking for pod in victim.pods)]

@@ -1,4 +1,4 @@
-"""A group's cycle as plain values, to be stored beside its members' cycles and given out over the API."""
+"""Serializes a group's cycle as plain values, for storage next to its members' cycles and for the API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCHEDULED, WAITING, UNSCHEDULABLE = "scheduled", "waiting", "unschedulable"
 
 
 def told_of(trace: GroupTrace) -> dict[str, Any]:
-    """All of the cycle but what the members' traces hold; docs/debugger.md (Pod groups) has the keys."""
+    """Return the group's cycle without the members' traces. docs/debugger.md (Pod groups) documents the keys."""
     spec = trace.spec
     gang = spec.scheduling_policy.gang
     members = [_member(member) for member in trace.members]
@@ -39,7 +39,7 @@ def told_of(trace: GroupTrace) -> dict[str, Any]:
 
 
 def result_of(trace: GroupTrace) -> str:
-    """`scheduled`, `waiting` for victims to be gone, or `unschedulable`."""
+    """Return `scheduled`, `waiting` (for victims to terminate) or `unschedulable`."""
     if trace.status.code == SUCCESS:
         return SCHEDULED
     return WAITING if trace.waits_for_preemption else UNSCHEDULABLE

@@ -1,4 +1,4 @@
-"""What is recorded of a group's cycle: the members' cycles, and what became of the group."""
+"""Trace of a group's cycle: the members' cycles and the result of the group."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ _OF_A_CYCLE = (
 
 @dataclass(slots=True)
 class MemberTrace:
-    """A member's cycle. `node`: where it was assumed or is nominated. `permit`: what Permit said there. `preempts`: it
-    fits only once victims are gone. `said`: of why no node fits. `message`, `rejected_by`: of one that stays pending,
-    with regard to the group. `nominated`: in its status afterwards. `changes`: what trying it changed."""
+    """A member's cycle.
+
+    `node`: where it was assumed or is nominated. `permit`: status of Permit on that node. `preempts`: it fits only
+    after its victims are evicted. `said`: why no node is feasible. `message`, `rejected_by`: for a pending member, with
+    regard to the group. `nominated`: the nominated node in its status afterwards. `changes`: changes from trying it.
+    """
 
     trace: CycleTrace
     node: str = ""
@@ -60,9 +63,11 @@ class MemberTrace:
 
 @dataclass(slots=True)
 class TriedPlacement:
-    """A topology domain in which the group was tried. `placed`: members that found a node there, `preempts`: of these
-    only once victims are gone. `status`: what it came to. `score`: against others that take the group; None for the
-    only one."""
+    """A topology domain in which the group was tried.
+
+    `placed`: number of members that found a node there. `preempts`: how many of them fit only after preemption.
+    `status`: the result. `score`: for comparison with other feasible placements; None if it is the only one.
+    """
 
     name: str
     nodes: int
@@ -74,10 +79,13 @@ class TriedPlacement:
 
 @dataclass(slots=True)
 class GroupTrace:
-    """One cycle of a pod group. `held`: members that PreEnqueue holds back. `victims`: pods evicted in it, whatever
-    became of the group; `left`: the nodes that they were on. `placement`: the topology domain chosen or told of, "" for
-    the whole cluster; `placements`: those tried. `running`: members that were on nodes before. `changes`: what came of
-    it, after those of the members. `next_start_index`: the node that the next cycle looks at first."""
+    """One cycle of a pod group.
+
+    `held`: members that PreEnqueue rejects. `victims`: pods evicted in the cycle, whatever its result; `left`: the
+    nodes that they were on. `placement`: the topology domain chosen or reported, "" for the whole cluster;
+    `placements`: those tried. `running`: number of members that were on nodes before. `changes`: changes of the cycle,
+    after those of the members. `next_start_index`: the node at which the next cycle starts.
+    """
 
     name: str
     pod: str = ""
@@ -97,7 +105,7 @@ class GroupTrace:
     condition: dict[str, str] = field(default_factory=dict)
 
     def golden(self, names: Sequence[str]) -> dict[str, Any]:
-        """The cycle with the keys of the conformance cases."""
+        """Return the cycle with the keys of the conformance cases."""
         group: dict[str, Any] = {
             "name": self.name,
             "order": [member.trace.pod for member in self.members],
@@ -126,7 +134,7 @@ def _golden(status: Status) -> dict[str, Any]:
 
 
 def condition_of(status: Status) -> dict[str, str]:
-    """What the condition PodGroupScheduled says then."""
+    """Return the condition PodGroupScheduled for the status."""
     if status.code == SUCCESS:
         return {"status": "True", "reason": "Scheduled"}
     return {"status": "False", "reason": "Unschedulable", "message": status.message}

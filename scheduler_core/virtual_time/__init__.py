@@ -1,1 +1,1 @@
-"""A run in time: the virtual clock, the timeline, what is written and who hears of it, scenario files."""
+"""Runs in virtual time: the clock, the event loop, a simulated API server with its watchers, and scenario files."""

@@ -1,6 +1,6 @@
-"""The API server of a run in time: the objects that exist, who may write them, and who is told.
+"""API server of a run in virtual time: stores objects and delivers every change to its watchers.
 
-Every write is delivered at once: first to the scheduler's event handlers, then to the controllers.
+Each write is delivered immediately, first to the scheduler's event handlers, then to the controllers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Action1 = Callable[[str], None]
 
 
 class Loop(Protocol):
-    """What the API server needs of the run."""
+    """The interface of the run that the API server uses."""
 
     clock: Clock
 
@@ -42,8 +42,8 @@ class Loop(Protocol):
 
 
 class ApiServer:
-    """`pods`: every pod that exists, with its node once it is bound. `admission`: None lets everything in as it is.
-    `graceful`: pods that are deleted while they run take their grace period to end, else none."""
+    """Simulated API server. `pods`: all existing pods; a bound pod has its node. `admission`: None accepts every object
+    unchanged. `graceful`: whether running pods that are deleted terminate after their grace period."""
 
     def __init__(
         self,
@@ -61,13 +61,13 @@ class ApiServer:
         self.admission = admission
         self.graceful = graceful
         self.controllers: Sequence[Controller] = ()
-        self.abandon: Action1 = lambda key: None  # hears that an assumed pod, not bound yet, is gone
+        self.abandon: Action1 = lambda key: None  # called with the key of an assumed, not yet bound pod that is deleted
         self.pods: dict[str, PodInfo] = dict(cluster.pods)
         self._births = dict.fromkeys(self.pods, 0)
         self._born = 0
 
     def begin(self, pending: Sequence[PodInfo]) -> None:
-        """The run begins: what is there is told to the controllers, and the pending pods come into the queue."""
+        """Start the run: deliver the existing objects to the controllers and add the pending pods to the queue."""
         for pod in list(self.pods.values()):
             self._started(pod)
         for node in list(self.cluster.nodes.nodes):
@@ -81,7 +81,7 @@ class ApiServer:
     # ---- create
 
     def create(self, obj: Object) -> None:
-        """Creates an object; one that exists already is left as it is. What admission refuses is a warning."""
+        """Create an object; leave an existing one unchanged. A rejection by admission is recorded as a warning."""
         if isinstance(obj, Pod):
             if obj.key not in self.pods and not obj.terminated and self._admitted(obj, None):
                 for claim in device_claims.make(obj, self.cluster.claim_templates, self.cluster.device_claims):
@@ -96,7 +96,7 @@ class ApiServer:
                 self._tell_node(None, obj)
 
     def appear(self, pod: PodInfo) -> None:
-        """A pod begins to exist; one that names its node runs there at once."""
+        """Add a pod. A pod with `spec.nodeName` runs on that node immediately."""
         node = pod.pod.spec.node_name
         self.pods[pod.key] = pod
         self._born += 1
@@ -129,7 +129,7 @@ class ApiServer:
     # ---- update
 
     def update(self, obj: Object) -> None:
-        """Replaces an object that exists. A pod keeps its uid, creation time, node and status."""
+        """Replace an existing object. A pod keeps its uid, creation time, node and status."""
         if isinstance(obj, Pod):
             old = self.pods.get(obj.key)
             if old is not None:
@@ -163,7 +163,7 @@ class ApiServer:
                 controller.pod_changed(old, new)
 
     def nominate(self, pod: PodInfo, node: str) -> None:
-        """Writes status.nominatedNodeName."""
+        """Set status.nominatedNodeName."""
         if pod.nominated_node != node and self.pods.get(pod.key) is pod:
             old = copy.copy(pod)
             pod.nominated_node = node
@@ -171,7 +171,7 @@ class ApiServer:
                 self.handlers.update_pod(old, pod)
 
     def bind(self, pod: PodInfo) -> None:
-        """The binding of an assumed pod is written: it runs from now on."""
+        """Write the binding of an assumed pod; it runs from now on."""
         pod.start_time = self.loop.clock.unix
         with self._because("pod.bound", pod=pod.key, node=pod.node):
             self.handlers.bound(pod)
@@ -190,13 +190,13 @@ class ApiServer:
                 "warning", message=f"Pod {pod.key}: metadata.annotations: {DURATION_ANNOTATION}: {problem}"
             )
             return
-        with self.loop.caused(0):  # that it began is not why it ends
+        with self.loop.caused(0):  # the start of the pod is not the cause of its end
             self._when_alive(pod, after, lambda now: self.remove(now, "finished", finished=True))
 
     # ---- delete
 
     def delete(self, obj: Object) -> None:
-        """Deletes an object, if it exists."""
+        """Delete an object if it exists."""
         if isinstance(obj, Pod):
             pod = self.pods.get(obj.key)
             if pod is not None:
@@ -211,14 +211,14 @@ class ApiServer:
                 self._tell_node(stored, None)
 
     def evict(self, pod: PodInfo, reason: str, by: str = "", condition: Condition | None = None) -> None:
-        """Has a pod end because something else wants it to: preemption, a taint, a drain. `by`: the pod it is for."""
+        """Evict a pod because of preemption, a taint or a drain. `by`: the pod for which it is evicted."""
         if self.pods.get(pod.key) is not pod or pod.terminating:
             return
         with self._because("pod.evicted", pod=pod.key, node=pod.node, reason=reason, by=by):
             self.end(pod, reason, condition)
 
     def end(self, pod: PodInfo, reason: str, condition: Condition | None = None) -> None:
-        """Removes a pod, after its grace period if it runs."""
+        """Delete a pod, after its grace period if it runs."""
         grace = pod.pod.spec.termination_grace_period_seconds
         grace = DEFAULT_GRACE_SECONDS if grace is None else grace
         if not self.graceful or not grace or not pod.node or self.lifecycle.is_assumed(pod.key):
@@ -238,7 +238,7 @@ class ApiServer:
         self._when_alive(pod, float(grace), lambda now: self.remove(now, reason))
 
     def _when_alive(self, pod: PodInfo, after: float, action: Callable[[PodInfo], None]) -> None:
-        """Has something happen to a pod later, if it (and not one of the same name) still exists then."""
+        """Call `action` after that many seconds, if the pod (not another one of the same name) still exists then."""
         key, birth = pod.key, self._births[pod.key]
 
         def later() -> None:
@@ -248,7 +248,7 @@ class ApiServer:
         self.loop.at(self.loop.clock.now + after, later)
 
     def remove(self, pod: PodInfo, reason: str, finished: bool = False) -> None:
-        """A pod ceases to exist."""
+        """Remove a pod from the store and deliver its deletion."""
         del self.pods[pod.key], self._births[pod.key]
         assumed = self.lifecycle.is_assumed(pod.key)
         with self._because("pod.deleted", pod=pod.key, node="" if assumed else pod.node, reason=reason):
@@ -264,7 +264,7 @@ class ApiServer:
                 else:
                     self.update(left)
 
-    # ---- told
+    # ---- delivery
 
     def _tell_node(self, old: Node | None, new: Node | None) -> None:
         for controller in self.controllers:
@@ -277,5 +277,5 @@ class ApiServer:
         return self._because("object.changed", object=f"{type(obj).__name__} {obj.key}", change=how)
 
     def _because(self, kind: str, **data: Any) -> Any:
-        """A record, and the context in which it is the cause of what happens."""
+        """Record an event and return a context in which it is the cause of what happens."""
         return self.loop.caused(self.loop.record(kind, **data))

@@ -1,4 +1,4 @@
-"""From a chosen node to a bound pod, in time: Permit may hold it, binding takes a while and may fail.
+"""Binding cycles in virtual time: Permit may delay the pod, and binding takes time and may fail.
 
 Source: pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError).
 """
@@ -26,8 +26,8 @@ NOT_FOUND = 'pods "{name}" not found'
 
 @dataclass(slots=True)
 class Binding:
-    """A pod on its way: what its scheduling cycle left. `cycle`: the number of that cycle in the queue.
-    `over`: the pod was deleted meanwhile."""
+    """An assumed pod with the state of its scheduling cycle. `cycle`: the number of that cycle in the queue. `over`:
+    the pod was deleted in the meantime."""
 
     queued: QueuedPod
     framework: Framework
@@ -42,7 +42,7 @@ class Binding:
 
 
 class Binder:
-    """`seconds`: how long a binding takes. `failures`: pod -> how many of its bindings fail."""
+    """Runs binding cycles. `seconds`: duration of a binding. `failures`: pod -> number of its bindings that fail."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Binder:
         api.abandon = self.abandon
 
     def begin(self, binding: Binding) -> None:
-        """The scheduling cycle assumed the pod; Permit may have it wait."""
+        """Assume the pod after its scheduling cycle; it waits if Permit plugins require it."""
         pod, trace = binding.pod, binding.trace
         self.api.lifecycle.assume(pod, pod.node)
         if trace.result != "waiting":
@@ -82,7 +82,7 @@ class Binder:
             self.settle()
 
     def settle(self) -> None:
-        """Goes on with the pods about which Permit plugins have decided. That may decide about others."""
+        """Continue with all pods for which Permit plugins have decided. This may lead to decisions about other pods."""
         for framework in self.scheduler.profiles.values():
             while decided := framework.waiting_pods.take_decided():
                 for waiting in decided:
@@ -93,7 +93,7 @@ class Binder:
                         self._failed(binding, waiting.rejected)
 
     def abandon(self, key: str) -> None:
-        """The pod was deleted: one that waits is rejected, a binding that is under way has failed."""
+        """Handle the deletion of the pod: reject it if it waits for Permit, otherwise fail its binding."""
         if self.reject(key, "removed"):
             return
         binding = self._under_way.pop(key)
@@ -101,7 +101,7 @@ class Binder:
         self._failed(binding, error(NOT_FOUND.format(name=binding.pod.name)))
 
     def reject(self, key: str, reason: str) -> bool:
-        """Rejects a pod that waits for Permit; False if it does not."""
+        """Reject a pod that waits for Permit; return False if it does not wait."""
         binding = self._waiting.get(key)
         waiting = binding.framework.waiting_pods.get(key) if binding is not None else None
         if waiting is None:
@@ -111,7 +111,7 @@ class Binder:
         return True
 
     def _permitted(self, binding: Binding) -> None:
-        # What happens from here on is no longer of interest to the pod: it is bound, or it is an error.
+        # From here on, cluster events cannot requeue the pod: it is bound, or its binding fails.
         self.queue.done(binding.pod.key)
         self._under_way[binding.pod.key] = binding
         if self.seconds:
@@ -120,7 +120,7 @@ class Binder:
             self._bind(binding)
 
     def _bind(self, binding: Binding) -> None:
-        """PreBind, Bind, PostBind."""
+        """Run PreBind, Bind and PostBind."""
         pod, trace = binding.pod, binding.trace
         if binding.over:
             return
@@ -149,7 +149,7 @@ class Binder:
         return None
 
     def _failed(self, binding: Binding, status: Status, assumed: PodInfo | None = None) -> None:
-        """Unreserve, forget, wake those for whom the place is free again, and back into the queue."""
+        """Unreserve and forget the pod, wake pods that may use its resources, and put it back into the queue."""
         pod, api = binding.pod, self.api
         if assumed is None:
             assumed = copy.copy(pod)
@@ -173,12 +173,12 @@ class Binder:
             else:
                 self.queue.done(pod.key)
             if status.rejected:
-                # It would only wake itself up again.
+                # The event would only wake the pod itself again.
                 others = lambda other: other.key != pod.key  # noqa: E731
                 self.queue.move_all(events.ASSIGNED_POD_DELETE, assumed, None, others)
 
     def _back_in(self, queue: OldQueue, binding: Binding, status: Status) -> None:
-        """A pod whose binding failed waits as others do; that its place is free again wakes nobody."""
+        """Put a pod whose binding failed back into the queue. The freed resources wake no other pod."""
         pod = self.api.pods.get(binding.pod.key)
         if pod is None:
             queue.done(binding.pod.key)

@@ -1,14 +1,14 @@
-"""Time as a run has it: virtual, in seconds since the run began."""
+"""Virtual clock of a run, in seconds since its start."""
 
 from __future__ import annotations
 
 import datetime
 
-EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, when every run begins
+EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, the start of every run
 
 
 class Clock:
-    """`now`: seconds since the run began. Moved forward by the run alone."""
+    """Virtual clock. `now`: seconds since the start of the run. Only the run advances it."""
 
     __slots__ = ("now",)
 
@@ -16,7 +16,7 @@ class Clock:
         self.now = 0.0
 
     def advance(self, to: float) -> None:
-        """Time goes on; it never goes back."""
+        """Set the clock to a later (or the same) second."""
         assert to >= self.now, f"the clock cannot go back from {self.now} to {to}"
         self.now = to
 
@@ -26,6 +26,6 @@ class Clock:
         return EPOCH + self.now
 
     def timestamp(self, after: float = 0.0) -> str:
-        """RFC 3339, `after` seconds from now."""
+        """Return the time `after` seconds from now, in RFC 3339 format."""
         moment = datetime.datetime.fromtimestamp(self.unix + after, datetime.UTC)
         return moment.isoformat().replace("+00:00", "Z")

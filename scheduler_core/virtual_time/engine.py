@@ -1,7 +1,7 @@
-"""A run in time: objects come, change and go, pods wait, are tried, woken and bound, on a virtual clock.
+"""Event loop of a run in virtual time: objects change, and pods wait, are scheduled, requeued and bound.
 
-`step` is the loop. At each instant what is due happens first, in the order in which it was asked for; then the queue's
-flushes; then scheduling cycles, one at a time, while there is a pod to try. What a cycle writes is delivered after it.
+`step` processes one instant: first all due actions in the order in which they were scheduled, then the queue's flushes,
+then scheduling cycles, one at a time, while the queue has a ready pod. The writes of a cycle are delivered after it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ PREEMPTED = Condition("DisruptionTarget", "True", "PreemptionByScheduler", "pree
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Something that happened. `seq` numbers the records of a run from 1, without gaps. `time`: seconds.
+    """An event of the run. `seq` numbers the records of a run from 1, without gaps. `time`: virtual seconds.
 
-    `kind` and the values of `data` are listed in docs/virtual-time.md. `trace`: the cycle, for an attempt. `cause`: the
-    `seq` of the record that led to this one, 0 for none. `changes`: the whole objects that it changed;
-    complete once the instant is over.
+    docs/virtual-time.md lists each `kind` with its `data`. `trace`: the cycle, for an attempt. `cause`: `seq` of the
+    record that caused this one, 0 for none. `changes`: the complete objects that it changed; final once the instant is
+    over.
     """
 
     seq: int
@@ -55,8 +55,8 @@ class Record:
 
 
 class Timeline:
-    """`simulation`: the cluster at the beginning, the profiles and the pods that wait. `admission`, `graceful`: see
-    ApiServer. `bind_seconds`, `bind_failures`: see Binder."""
+    """A run in virtual time. `simulation`: the initial cluster, the profiles and the pending pods. `admission`,
+    `graceful`: see ApiServer. `bind_seconds`, `bind_failures`: see Binder."""
 
     def __init__(
         self,
@@ -97,26 +97,27 @@ class Timeline:
         self._due: list[tuple[float, int, int, Action]] = []
         self._count = count()
         self._records: list[Record] = []
-        self._early: list[Change] = []  # what changed since the last record, and is the next one's
+        self._early: list[Change] = []  # changes since the last record, which belong to the next record
         self.seq = self._cause = 0  # the number of the last record
         self._listed: list[str] | None = None
-        self.max_records: float = math.inf  # of a run, so that it cannot grow without bounds
-        self.max_pods: float = math.inf  # that exist at a time
-        self.before_cycle: dict[int, Action] = {}  # number of a cycle -> what is done right before it
-        self.after_second: list[tuple[float, Action]] = []  # in order: what is done once all at that second is over
+        self.max_records: float = math.inf  # limit of records, so that the run cannot grow without bounds
+        self.max_pods: float = math.inf  # limit of pods that exist at the same time
+        self.before_cycle: dict[int, Action] = {}  # number of a cycle -> action to run right before it
+        self.after_second: list[tuple[float, Action]] = []  # ascending: actions to run after everything in that second
         self.at(0.0, lambda: self.api.begin(simulation.pending))
 
     # ---- the loop
 
     def at(self, time: float, action: Action) -> None:
-        """Has something happen at `time`, or now if that is past; what is asked for first happens first.
+        """Schedule an action for `time`, or for now if that is past. Actions at the same time run in the order of these
+        calls.
 
-        Its cause is what has just happened, now that it is asked for.
+        The cause of the action is the current cause at the time of this call.
         """
         heapq.heappush(self._due, (max(time, self.clock.now), next(self._count), self._cause, action))
 
     def run(self, until: float) -> Iterator[Record]:
-        """Goes on until that second (included); yields what happens."""
+        """Run until that second (inclusive); yield the records."""
         while True:
             while self.next_instant() <= until:
                 self.step()
@@ -129,14 +130,14 @@ class Timeline:
         self._records = []
 
     def next_instant(self) -> float:
-        """When something happens next; infinite when nothing will."""
+        """Return the time of the next action or flush; infinite if there is none."""
         return min(self._next(), self.after_second[0][0] if self.after_second else math.inf)
 
     def _next(self) -> float:
         return min(self._due[0][0] if self._due else math.inf, max(self.queue.next_flush(), self.clock.now))
 
     def step(self) -> None:
-        """The next instant: what is due, the flushes, then cycles while a pod can be popped."""
+        """Process the next instant: due actions, queue flushes, then cycles while a pod can be popped."""
         now = self.next_instant()
         self.clock.advance(now)
         if self.after_second and self.after_second[0][0] == now < self._next():
@@ -157,7 +158,7 @@ class Timeline:
             self._happen(now)
 
     def _stage(self) -> bool:
-        """Does what is to be done before the next cycle; whether there was anything."""
+        """Run the action planned before the next cycle; return whether there was one."""
         action = self.before_cycle.pop(self.scheduler.cycles + 1, None)
         if action is not None:
             self._apart()
@@ -174,11 +175,11 @@ class Timeline:
     # ---- records
 
     def record(self, kind: str, **data: Any) -> int:
-        """Notes what happens now; returns the record's number."""
+        """Add a record for the current time; return its number."""
         return self._note(kind, data)
 
     def _apart(self) -> None:
-        """What changes now is no more the last record's doing but the next one's."""
+        """Attribute the following changes to the next record instead of the last one."""
         self.cluster.journal.entries = self._early
 
     def _note(self, kind: str, data: Mapping[str, Any], trace: CycleTrace | None = None) -> int:
@@ -188,12 +189,12 @@ class Timeline:
             raise InputError("run", "", f"stopped at {self.clock.now:,.3f} s: more than {what}")
         changes, self._early = self._early, []
         self._records.append(Record(self.seq, self.clock.now, kind, data, self._cause, trace, changes))
-        self.cluster.journal.entries = changes  # what changes from here on is this record's doing
+        self.cluster.journal.entries = changes  # changes from here on belong to this record
         return self.seq
 
     @contextmanager
     def caused(self, seq: int) -> Iterator[None]:
-        """What is recorded inside was caused by that record."""
+        """Make that record the cause of everything recorded inside the context."""
         before, self._cause = self._cause, seq
         try:
             yield
@@ -203,11 +204,11 @@ class Timeline:
     def _moved(self, pod: str, was: str, to: str, event: str) -> None:
         self._note("queue.moved", {"pod": pod, "from": was, "to": to, "event": event})
 
-    # ---- a cycle, and what it writes
+    # ---- cycles and their writes
 
     def _attempt(self, queued: QueuedPod) -> None:
         pod = queued.info
-        if pod.terminating:  # upstream: skipPodSchedule; it does not come back to the queue either
+        if pod.terminating:  # as in upstream's skipPodSchedule; the pod is not requeued
             self.queue.done(pod.key)
             self.record("pod.skipped", pod=pod.key, message=SKIPPED.format(pod=pod.key))
             return
@@ -232,20 +233,21 @@ class Timeline:
             self._note_extenders(seq)
 
     def _note_extenders(self, seq: int) -> None:
-        """What extenders did wrong since the last time."""
+        """Record the failures of extenders since the last call."""
         if self.extenders:
             with self.caused(seq):
                 while self.extenders.events:
                     self.record("extender.failed", message=self.extenders.events.pop(0))
 
     def _failed(self, queued: QueuedPod, trace: CycleTrace) -> None:
-        """Back into the queue; then what the cycle wrote becomes known: victims, nominations lost, its own."""
+        """Requeue the pod, then write the results of its cycle: evict victims, clear lost nominations, set its own
+        nomination."""
         if isinstance(self.queue, OldQueue):
             self._failed_of_old(self.queue, queued, trace)
             return
         pod = queued.info
         self.queue.add_unschedulable(queued, trace.unschedulable_plugins)
-        nominated = pod.nominated_node  # kept if the cycle says nothing of it
+        nominated = pod.nominated_node  # stays if the cycle does not change it
         if trace.result == "error" or (trace.postfilter is not None and trace.postfilter.decides):
             nominated = trace.nominated_node
         nominator = self.cluster.nominator
@@ -261,10 +263,11 @@ class Timeline:
         self.api.nominate(pod, nominated)
 
     def _failed_of_old(self, queue: OldQueue, queued: QueuedPod, trace: CycleTrace) -> None:
-        """The same before preemption was a plugin: its own nomination is written before the victims go, so that it is
-        unschedulable when they do. It loses that only if preemption says so.
+        """Do the same for releases in which preemption is not a plugin.
 
-        Source: pkg/scheduler/scheduler.go (recordSchedulingFailure, preempt).
+        The pod's nomination is written before the victims are evicted, so that the pod is already unschedulable when
+        they are deleted. The pod loses its nomination only if preemption clears it. Source: pkg/scheduler/scheduler.go
+        (recordSchedulingFailure, preempt).
         """
         pod = queued.info
         queue.add_unschedulable(queued, trace.unschedulable_plugins)
@@ -283,7 +286,7 @@ class Timeline:
 
 
 def _summary(trace: CycleTrace) -> dict[str, Any]:
-    """What an attempt came to, without what does not apply."""
+    """Return the result of an attempt, without empty fields."""
     said = {
         "node": trace.node if trace.result in ("scheduled", "waiting") else "",
         "message": trace.message or trace.error,

@@ -1,4 +1,5 @@
-"""What the scheduler does when it hears that an object changed: bring its cache up to date, wake who may fit now.
+"""Event handlers of the scheduler: update the cache when an object changes, and requeue pods that may now be
+schedulable.
 
 Source: pkg/scheduler/eventhandlers.go.
 """
@@ -21,7 +22,7 @@ from scheduler_core.queue import SchedulingQueue
 
 
 class EventHandlers:
-    """Pods come as PodInfo; whether one is bound is in its `node`."""
+    """Event handlers of the scheduler. Pods are PodInfo objects; a bound pod has `node` set."""
 
     def __init__(self, cluster: Cluster, lifecycle: Lifecycle, queue: SchedulingQueue) -> None:
         self.cluster = cluster
@@ -33,20 +34,20 @@ class EventHandlers:
     # ---- nodes and other objects
 
     def deliver(self) -> None:
-        """Tells of the resource claims that plugins have written since the last time."""
+        """Deliver the resource claims that plugins have written since the last call."""
         while self._written:
             old, new = self._written.pop(0)
             action = events.ADD if old is None else events.DELETE if new is None else events.UPDATE
             self._tell(ClusterEvent("ResourceClaim", action), old, new)
 
     def _apply(self, obj: Object) -> None:
-        """What somebody else writes, who is told of at once."""
+        """Apply a write of another client, which is delivered separately, so that `deliver` does not repeat it."""
         known = len(self._written)
         self.cluster.apply(obj)
         del self._written[known:]
 
     def add(self, obj: Object) -> list[str]:
-        """A new object other than a pod. Returns the pods it woke."""
+        """Handle a new object other than a pod. Returns the pods that were requeued."""
         self._apply(obj)
         return self._tell(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
 
@@ -60,7 +61,7 @@ class EventHandlers:
         if not self.queue.with_hints and old.spec.unschedulable and not new.spec.unschedulable:
             changes[0] = _UNCORDONED
         if release.every_event_requeues and not self.queue.unschedulable:
-            self.queue.move_request_cycle = self.queue.cycle  # nobody waits: upstream does not look what changed
+            self.queue.move_request_cycle = self.queue.cycle  # no pod is unschedulable: the kind of change is ignored
         for event in changes if release.queueing_hint_every_node_change else changes[:1]:
             woken += self._tell(event, old, new)
         return woken
@@ -77,7 +78,7 @@ class EventHandlers:
         check = None
         if self.cluster.release.every_event_requeues:
             if isinstance(new, StorageClass) and new.volume_binding_mode != "WaitForFirstConsumer":
-                return []  # claims of it are bound without the scheduler
+                return []  # its claims are bound without the scheduler
         elif isinstance(new, Node) and not self.queue.with_hints:
             self.cluster.nodes.refresh()
             check = partial(_could_take, self.cluster, new)
@@ -86,7 +87,7 @@ class EventHandlers:
     # ---- pods
 
     def add_pod(self, pod: PodInfo, node: str) -> list[str]:
-        """A pod came, to wait or (with a `node`) already bound."""
+        """Handle a new pod: pending, or bound if `node` is set."""
         if not node:
             if self._responsible(pod):
                 self.queue.add(pod)
@@ -95,7 +96,7 @@ class EventHandlers:
         return self._assigned(events.ASSIGNED_POD_ADD, None, pod)
 
     def bound(self, pod: PodInfo) -> list[str]:
-        """An assumed pod was bound: confirmed in the cache; its nomination, if it had one, holds no place any more."""
+        """Confirm an assumed pod in the cache after its binding; its nomination no longer reserves resources."""
         self.lifecycle.add(pod, pod.node)
         woken = self._assigned(events.ASSIGNED_POD_ADD, None, pod)
         self.queue.delete(pod)
@@ -107,7 +108,7 @@ class EventHandlers:
 
     def update_pod(self, old: PodInfo, new: PodInfo) -> list[str]:
         if self.lifecycle.is_assumed(new.key):
-            return []  # its binding cycle works on what it began with
+            return []  # its binding cycle continues with the old pod
         if old.node:
             self.lifecycle.update(old, new)
             woken = []
@@ -122,7 +123,7 @@ class EventHandlers:
         return self._place_freed(old) if nomination_lost else []
 
     def delete_pod(self, pod: PodInfo) -> list[str]:
-        """A pod is gone. One that is assumed but not yet bound is the business of its binding cycle."""
+        """Handle the deletion of a pod. The binding cycle handles assumed pods that are not bound yet."""
         if self.lifecycle.state_of(pod.key) is not None and not self.lifecycle.is_assumed(pod.key):
             self.lifecycle.remove(pod)
             return self.queue.move_all(events.ASSIGNED_POD_DELETE, pod, None)
@@ -139,14 +140,15 @@ class EventHandlers:
         return pod.pod.spec.scheduler_name in self.queue.profiles
 
     def _place_freed(self, pod: PodInfo) -> list[str]:
-        """A nominated pod no longer holds its place: pods of the same or lower priority saw it as taken."""
+        """Requeue pods of the same or lower priority, for which the nominated pod reserved its resources until now."""
         if not self.queue.with_hints:
-            return []  # v1.27 does not think of it
+            return []  # v1.27 does not requeue pods in this case
         event = events.ASSIGNED_POD_DELETE
         return self.queue.move_all(event, pod, None, lambda other: other.priority <= pod.priority)
 
     def _assigned(self, event: ClusterEvent, old: PodInfo | None, new: PodInfo) -> list[str]:
-        """A pod was bound, or changed where it runs. Without hints only those hear of it that want to be near it."""
+        """Handle the binding or an update of a running pod. Without hints, only pods with affinity to it are
+        requeued."""
         if self.queue.with_hints:
             return self.queue.move_all(event, old, new)
         labels = self.cluster.namespaces.get(new.namespace, {})
@@ -161,14 +163,14 @@ class EventHandlers:
         return self.queue.move_all(event, old, new, wants)
 
 
-# Until 1.30 there is one event for all updates of a running pod; who registers label updates hears of it.
+# Until 1.30 all updates of a running pod are one event, which plugins receive if they register for label updates.
 _OLD_POD_UPDATE = ClusterEvent(events.ASSIGNED_POD, events.UPDATE_POD_LABEL, "AssignedPodUpdate")
 _UNCORDONED = ClusterEvent(events.NODE, events.UPDATE_NODE_TAINT, "NodeSpecUnschedulableChange")
-_PARTICULAR = (events.UPDATE_POD_LABEL, events.UPDATE_POD_SCALE_DOWN)  # what 1.31 tells apart
+_PARTICULAR = (events.UPDATE_POD_LABEL, events.UPDATE_POD_SCALE_DOWN)  # the updates that 1.31 distinguishes
 
 
 def _could_take(cluster: Cluster, node: Node, pod: PodInfo) -> bool:
-    """v1.27's pre-check: whether a node that came or changed has room for a pod, as it is now and without preemption.
+    """Pre-check of v1.27: return whether a new or updated node could run the pod now, without preemption.
 
     Source: pkg/scheduler/eventhandlers.go (preCheckForNode, AdmissionCheck).
     """

@@ -1,6 +1,6 @@
-"""What an update changed about a node or a pod, for people: `taint dedicated=a:NoSchedule added`, `cpu 4 → 8`.
+"""Describes the changes of a node or a pod: `taint dedicated=a:NoSchedule added`, `cpu 4 → 8`.
 
-Only what the scheduler and the controllers look at.
+Covers only fields that the scheduler and the controllers use.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from scheduler_core.api.objects import Node, Object, Pod, Taint
 from scheduler_core.cluster import resources
 from scheduler_core.explain.formatting import amount
 
-MOST = 40  # changes of one object that are told
-MOST_LETTERS = 80  # of a value
+MOST = 40  # maximum number of changes listed for one object
+MOST_LETTERS = 80  # maximum length of a value
 
 Change = dict[str, str]
-"""`of`: cordon, taint, allocatable, condition, label, annotation; of a pod gate, toleration, termination. `text`."""
+"""`of`: cordon, taint, allocatable, condition, label or annotation; for a pod also gate, toleration or termination.
+`text`: the description."""
 
 
 def changes(old: Object, new: Object) -> list[Change]:
-    """What the update changed, in this order; at most MOST, the last of them then says how many more there are."""
+    """Return the changes, in this order. There are at most MOST; if there are more, the last one gives the number of
+    the rest."""
     if isinstance(old, Node) and isinstance(new, Node):
         found = list(_of_node(old, new))
     elif isinstance(old, Pod) and isinstance(new, Pod):
@@ -34,7 +36,7 @@ def changes(old: Object, new: Object) -> list[Change]:
 
 
 def taint_text(taint: Taint) -> str:
-    """As kubectl writes it: `dedicated=a:NoSchedule`."""
+    """Format a taint as kubectl does: `dedicated=a:NoSchedule`."""
     return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
 
 
@@ -86,7 +88,7 @@ def _mapping(of: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterato
 
 
 def _keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The keys that are in one alone, or whose values differ."""
+    """Return the keys that only one mapping has, or whose values differ."""
     return [key for key in dict.fromkeys([*old, *new]) if old.get(key) != new.get(key) or (key in old) != (key in new)]
 
 

@@ -1,6 +1,6 @@
-"""Scenario files: a cluster, and what happens to it in time (`apiVersion: kubesched.dev/v1alpha1, kind: Scenario`).
+"""Scenario files: a cluster and its changes in virtual time (`apiVersion: kubesched.dev/v1alpha1, kind: Scenario`).
 
-The format is described in docs/scenario.md, its JSON schema is docs/scenario.schema.json (made from the structs here).
+docs/scenario.md describes the format. docs/scenario.schema.json is its JSON schema, generated from these structs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ API_VERSION = "kubesched.dev/v1alpha1"
 KIND = "Scenario"
 MAX_BYTES = 64_000_000
 MAX_ARRIVALS = 1_000_000
-TAIL_SECONDS = 600.0  # how long a run goes on after the last thing that is planned, if nothing else is said
+TAIL_SECONDS = 600.0  # default duration of a run after the last planned change
 
 Duration = str | int | float
 """Seconds, or text such as `90s`, `1h30m`."""
 
 
 class Strict(msgspec.Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """Unknown fields are errors: a misspelt one would silently do nothing."""
+    """Base class that rejects unknown fields, because a misspelt field would silently have no effect."""
 
 
 class Meta(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
@@ -35,7 +35,7 @@ class Meta(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
 
 
 class Reference(Strict, kw_only=True):
-    """An object by its name."""
+    """Reference to an object by name."""
 
     api_version: str = ""
     kind: str
@@ -44,13 +44,13 @@ class Reference(Strict, kw_only=True):
 
 
 class Patch(Reference, kw_only=True):
-    """A JSON merge patch (RFC 7386) to an object."""
+    """A JSON merge patch (RFC 7386) for an object."""
 
     patch: dict[str, Any]
 
 
 class NodeTaint(Strict, kw_only=True):
-    """A taint to put on a node, or (untaint) to take off; without an effect, untaint takes all of that key."""
+    """A taint to add to a node or (untaint) to remove; untaint without an effect removes all taints with the key."""
 
     node: str
     key: str
@@ -59,7 +59,7 @@ class NodeTaint(Strict, kw_only=True):
 
 
 class Entry(Strict, kw_only=True):
-    """What happens at a time: exactly one of the operations."""
+    """An action at a certain time. Exactly one of the operations is set."""
 
     at: Duration
     create: dict[str, Any] | None = None
@@ -74,7 +74,7 @@ class Entry(Strict, kw_only=True):
 
     @property
     def operation(self) -> tuple[str, Any]:
-        """(name, argument)."""
+        """Return the (name, argument) of the operation."""
         return next((name, value) for name in OPERATIONS if (value := getattr(self, name)) is not None)
 
 
@@ -82,7 +82,7 @@ OPERATIONS = ("create", "update", "patch", "delete", "cordon", "uncordon", "drai
 
 
 class Spread(Strict, kw_only=True):
-    """A random span of time: uniform from `min` to `max`, or exponential with a `mean`."""
+    """A random duration: uniform from `min` to `max`, or exponential with a `mean`."""
 
     min: Duration | None = None
     max: Duration | None = None
@@ -90,10 +90,10 @@ class Spread(Strict, kw_only=True):
 
 
 class Arrivals(Strict, kw_only=True):
-    """Pods that come by a pattern: one `every` so often, or as a Poisson process with a `mean` time between two.
+    """Pods created by a pattern: at a fixed interval `every`, or as a Poisson process with a `mean` interval.
 
-    `start`, `end`, `count`: from when, until when, how many at most. `duration`: how long each runs once it is bound.
-    Pods are named `name`-0, `name`-1 ...
+    `start`, `end`: first and last time. `count`: maximum number of pods. `duration`: how long each pod runs after it is
+    bound. Pods are named `name`-0, `name`-1 ...
     """
 
     name: str
@@ -107,21 +107,21 @@ class Arrivals(Strict, kw_only=True):
 
 
 class BindFailure(Strict, kw_only=True):
-    """The next `times` bindings of a pod fail."""
+    """Makes the next `times` bindings of a pod fail."""
 
     pod: str
     times: int = 1
 
 
 class Binding(Strict, kw_only=True):
-    """How binding goes: how long it takes, and what of it fails."""
+    """Duration and failures of bindings."""
 
     seconds: Duration = 0
     failures: list[BindFailure] = []
 
 
 class Controllers(Strict, kw_only=True):
-    """Which of the programs beside the scheduler are at work."""
+    """The other control plane components that are simulated."""
 
     admission: bool = True
     taint_manager: bool = True
@@ -130,8 +130,8 @@ class Controllers(Strict, kw_only=True):
 
 
 class Spec(Strict, kw_only=True):
-    """`config`: a KubeSchedulerConfiguration, as text or object. `until`: when the run ends; else 10 minutes after the
-    last thing that is planned."""
+    """Content of a scenario. `config`: a KubeSchedulerConfiguration, as text or object. `until`: end of the run; by
+    default 10 minutes after the last planned change."""
 
     description: str = ""
     kubernetes: str = NEWEST
@@ -157,7 +157,7 @@ class Scenario(Strict, kw_only=True):
     spec: Spec
 
     def until(self) -> float:
-        """When the run ends, in seconds."""
+        """Return the end of the run in seconds."""
         if self.spec.until is not None:
             return seconds(self.spec.until)
         planned = [seconds(entry.at) for entry in self.spec.timeline]
@@ -166,7 +166,7 @@ class Scenario(Strict, kw_only=True):
 
 
 def load_scenario(source: str | bytes, where: str = "scenario") -> Scenario:
-    """Reads a scenario from JSON or YAML and checks what can be checked without running it.
+    """Load a scenario from JSON or YAML and validate it without running it.
 
     Raises InputError whose field begins with the line: `line 12: spec.timeline[3].at`.
     """
@@ -188,18 +188,18 @@ def load_scenario(source: str | bytes, where: str = "scenario") -> Scenario:
 
 
 def at_line(source: str | bytes, error: InputError, path: str) -> InputError:
-    """An error about the object that stands at `path` of a scenario file, with the line."""
+    """Return an error about the object at `path` of a scenario file, with its line number."""
     return _located(source, error.where, f"{path}.{error.field}" if error.field else path, error.problem)
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of scenario files."""
+    """Return the JSON schema of scenario files."""
     schema = msgspec.json.schema(Scenario)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "KubeSched scenario", **schema}
 
 
 def export(scenario: Scenario) -> dict[str, Any]:
-    """The scenario as plain data; `load_scenario` reads its JSON or YAML back as the same."""
+    """Return the scenario as plain data; `load_scenario` restores the same scenario from its JSON or YAML."""
     plain: dict[str, Any] = msgspec.to_builtins(scenario)
     return plain
 
@@ -288,7 +288,7 @@ def _located(source: str | bytes, where: str, path: str, problem: str) -> InputE
 
 
 def line_of(source: str | bytes, path: str) -> int:
-    """The 1-based line where a path such as `spec.timeline[3].at` stands; of what is there, the innermost part."""
+    """Return the 1-based line of a path such as `spec.timeline[3].at`, or of its innermost part that exists."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     node = yaml.compose(source, Loader=loader)
     if node is None:

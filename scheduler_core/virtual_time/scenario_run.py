@@ -1,4 +1,4 @@
-"""A scenario as a run in time: its cluster, its configuration, and everything it plans put on the timeline."""
+"""Runs a scenario in virtual time: sets up its cluster and configuration and schedules its planned changes."""
 
 from __future__ import annotations
 
@@ -39,10 +39,13 @@ Action = Callable[[], None]
 
 
 class ScenarioRun:
-    """`source`: the file's text, for lines in errors. `registry`: the plugins there are. `allowed_extenders`: the hosts
-    that may be asked; without any, extenders are left out. `unknown_plugins`: as of Simulation. `choices`: about what
-    the snapshot leaves open. `only`: as of snapshot.prepare. `release`, `configuration`: instead of the scenario's.
-    Raises InputError."""
+    """A run of a scenario.
+
+    `source`: text of the file, for line numbers in errors. `registry`: the available plugins. `allowed_extenders`:
+    hosts that may be called; if empty, extenders are left out. `unknown_plugins`: as in Simulation. `choices`: how to
+    complete what the snapshot leaves open. `only`: as in snapshot.prepare. `release`, `configuration`: replace those of
+    the scenario. Raises InputError.
+    """
 
     def __init__(
         self,
@@ -108,20 +111,20 @@ class ScenarioRun:
 
     @property
     def notes(self) -> list[str]:
-        """What there is to say of the snapshot, and what was filled in."""
+        """Warnings about the snapshot, and the fields that were filled in."""
         return [*self.prepared.warnings, *([self._filled.message] if self._filled else [])]
 
     @property
     def warnings(self) -> list[str]:
-        """The same, and what there is to say of the configuration."""
+        """The notes, and warnings about the configuration."""
         return [*self.notes, *self.simulation.warnings]
 
     def run(self) -> Iterator[Record]:
-        """What happens, in order, to the end."""
+        """Yield all records until the end of the run, in order."""
         return self.timeline.run(self.until)
 
     def change(self, operation: str, what: Any) -> None:
-        """Does at once what an entry of the timeline does at its time. Raises InputError for what cannot be done."""
+        """Apply an operation of a timeline entry immediately. Raises InputError if that is impossible."""
         entry = Entry(at=0, **{operation: what})
         action, about = self._step_of(entry, self._read(entry, operation))
         with self.timeline.caused(self.timeline.record("scenario.step", step=0, operation=operation, **about)):
@@ -131,10 +134,10 @@ class ScenarioRun:
         configs = self.simulation.configuration.extenders
         return Extenders(configs, self.simulation.cluster, allowed) if allowed and configs else None
 
-    # ---- what it begins with
+    # ---- initial objects
 
     def _objects(self) -> tuple[list[Object], list[dict[str, Any]]]:
-        """The objects that the scheduler looks at, and the workloads that were written down."""
+        """Return the objects that the scheduler uses, and the workload objects of the scenario."""
         objects: list[Object] = []
         workloads: list[dict[str, Any]] = []
         seen: set[tuple[type[Object], str]] = set()
@@ -147,12 +150,12 @@ class ScenarioRun:
                 seen.add((type(obj), obj.key))
                 objects.append(obj)
             if self.scenario.spec.controllers.workloads and defaults.is_typed(filled):
-                self._workload(filled, path)  # which says where it stands if it is broken
+                self._workload(filled, path)  # raises an error with the path if it is invalid
                 workloads.append(filled)
         return objects, workloads
 
     def _decode(self, raw: Any, path: str) -> tuple[dict[str, Any], Object | None]:
-        """An object filled in as by an API server, and decoded; None for a kind that the scheduler does not look at."""
+        """Complete an object as an API server does and decode it; None for a kind that the scheduler ignores."""
         spec, filled = self.scenario.spec, copy.deepcopy(raw)
         notes = defaults.fill(filled, self._release, spec.controllers.admission)
         try:
@@ -163,7 +166,7 @@ class ScenarioRun:
         return filled, obj
 
     def _workload(self, raw: dict[str, Any], path: str) -> Workload | None:
-        """A workload that makes pods, if it is one and somebody here plays its controller."""
+        """Return a workload that creates pods; None for other objects or if workload controllers are disabled."""
         if not self.scenario.spec.controllers.workloads or not pod_template.makes_pods(raw):
             return None
         try:
@@ -185,10 +188,10 @@ class ScenarioRun:
         self.api.controllers = [controller for controller in wanted if controller is not None]
         return workloads
 
-    # ---- what is planned
+    # ---- planned changes
 
     def _read(self, entry: Entry, path: str) -> list[Object | Workload]:
-        """What an entry of the timeline creates or updates."""
+        """Return what an entry of the timeline creates or updates."""
         name, what = entry.operation
         if name not in ("create", "update"):
             return []
@@ -210,13 +213,13 @@ class ScenarioRun:
             with self.timeline.caused(seq):
                 try:
                     action()
-                except InputError as problem:  # what cannot be done when its time comes; the run goes on
+                except InputError as problem:  # impossible at that time; the run continues
                     self.timeline.record("warning", message=str(problem))
 
         self.timeline.at(seconds(entry.at), step)
 
     def _step_of(self, entry: Entry, read: list[Object | Workload]) -> tuple[Action, dict[str, str]]:
-        """What an entry does, and what it is about: `object`, where it applies `pod`, `node`, `taint`."""
+        """Return the action of an entry and what it affects: `object` and, where they apply, `pod`, `node`, `taint`."""
         name, what = entry.operation
         match name:
             case "create" | "update":
@@ -236,7 +239,8 @@ class ScenarioRun:
         return lambda: write_taint(what), _about(f"Node {what.node}", "Node", what.node) | {"taint": taint}
 
     def _write(self, how: str, raw: dict[str, Any], read: list[Object | Workload]) -> Action:
-        """Creates or updates an object, a workload too. What cannot be done is an InputError then."""
+        """Return an action that creates or updates an object or a workload. It raises InputError if that is
+        impossible."""
 
         def write() -> None:
             if not read:
@@ -321,7 +325,7 @@ class ScenarioRun:
             self.api.update(patches.cordoned(node, unschedulable))
 
     def _drain(self, name: str) -> None:
-        """Cordons the node and evicts its pods, those of DaemonSets excepted."""
+        """Cordon the node and evict its pods, except those of DaemonSets."""
         self._cordon(name, True)
         for pod in list(self.api.cluster.nodes.entries[name].pods.values()):
             owners = pod.pod.metadata.owner_references
@@ -336,7 +340,7 @@ class ScenarioRun:
 
 
 def _raw(reference: Reference) -> dict[str, Any]:
-    """What is referred to, as an object that has nothing but its name."""
+    """Return the referenced object with only its kind and name."""
     return {"kind": reference.kind, "metadata": {"name": reference.name, "namespace": reference.namespace}}
 
 
@@ -345,7 +349,7 @@ def _about(title: str, kind: str, key: str) -> dict[str, str]:
 
 
 def _numbered(template: Pod, arrivals: Arrivals, number: int, chance: random.Random) -> Pod:
-    """The n-th pod of arrivals."""
+    """Return the n-th pod of arrivals."""
     annotations = template.metadata.annotations
     if arrivals.duration is not None:
         annotations = {**annotations, DURATION_ANNOTATION: f"{_draw(arrivals.duration, chance):.3f}"}
