@@ -68,8 +68,9 @@ class ClaimsAsked(Schema):
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/claims", response={200: ClaimsTold, **REFUSALS, 409: Refusal})
 def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ClaimsAsked]) -> HttpResponse:
-    """Return the devices that each request of the pod's resource claims finds. They are computed again from the
-    cluster before the cycle.
+    """Return the devices that each request of the pod's resource claims finds.
+
+    They are computed again from the cluster before the cycle.
     """
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, asked.attempt, asked.cycle)

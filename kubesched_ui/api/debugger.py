@@ -1,5 +1,6 @@
-"""Debugger queries on a run: the cluster or an object at any timepoint, and a search over cycles. See
-docs/debugger.md.
+"""Debugger queries on a run: the cluster or an object at any timepoint, and a search over cycles.
+
+See docs/debugger.md.
 """
 
 from __future__ import annotations
@@ -107,8 +108,9 @@ def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds =
 
 @router.get("/runs/{int:run_id}/map/tape", response={200: dict[str, Any], **ASKED})
 def piece_of_tape(request: HttpRequest, run_id: int, after: Moment = None, until: Moment = None) -> HttpResponse:
-    """Return changes after a timepoint of the map, or before one, as many as fit into one response. A client can
-    continue in both directions.
+    """Return changes after a timepoint of the map, or before one, as many as fit into one response.
+
+    A client can continue in both directions.
     """
     run = asked(run_id, None)
     found = change_stream.tape(recording_of(run), after, until)

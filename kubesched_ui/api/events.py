@@ -37,8 +37,9 @@ def events(
     pod: Text = "",
     type: list[Text] = TYPES,
 ) -> HttpResponse:
-    """Return events after `since`, at most `limit`. With `pod` (namespace/name), only events of that pod and of the
-    run.
+    """Return events after `since`, at most `limit`.
+
+    With `pod` (namespace/name), only events of that pod and of the run.
 
     With `type`, a response may have fewer events, or none, although more follow: repeat with `since` set to
     `last_seq` until it no longer changes.

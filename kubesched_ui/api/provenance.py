@@ -50,8 +50,9 @@ class ProvenanceAsked(Schema):
 def provenance_of(
     request: HttpRequest, run_id: int, namespace: str, name: str, asked: Query[ProvenanceAsked]
 ) -> HttpResponse:
-    """Return the provenance of a verdict, score, total or choice as a tree. Inner values are computed from their
-    arguments; leaves are fields of objects and of the configuration.
+    """Return the provenance of a verdict, score, total or choice as a tree.
+
+    Inner values are computed from their arguments; leaves are fields of objects and of the configuration.
     """
     run = find(Run, run_id)
     if asked.point == QUEUE:

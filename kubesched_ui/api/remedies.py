@@ -1,5 +1,6 @@
-"""Suggested fixes: changes that make a pod fit or go to a node, or that place all pending pods. See
-docs/debugger.md.
+"""Suggested fixes: changes that make a pod fit or go to a node, or that place all pending pods.
+
+See docs/debugger.md.
 """
 
 from __future__ import annotations

@@ -249,8 +249,9 @@ class ForkIn(Schema):
 
 @router.post("/runs/{int:run_id}/fork", response={202: RunStarted, **REFUSALS})
 def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
-    """Create a run that repeats this one up to a timepoint and continues with changes and other settings. The
-    recording up to the timepoint is copied and not computed again.
+    """Create a run that repeats this one up to a timepoint and continues with changes and other settings.
+
+    The recording up to the timepoint is copied and not computed again.
     """
     given = wanted.settings.model_dump(exclude_unset=True)
     settings = {name: value for name, value in given.items() if value is not None or name == "percentage"}

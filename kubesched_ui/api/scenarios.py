@@ -96,8 +96,9 @@ def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})
 def change_scenario(request: HttpRequest, scenario_id: int, change: ScenarioChange) -> Scenario:
-    """Change the scenario's name or description, or pin or unpin it. Its objects cannot be changed: edited objects
-    create a new scenario.
+    """Change the scenario's name or description, or pin or unpin it.
+
+    Its objects cannot be changed: edited objects create a new scenario.
     """
     scenario = find(Scenario, scenario_id)
     for field, text in change.model_dump(exclude_none=True).items():

@@ -120,8 +120,10 @@ STEPS = Query("true", description="false: how far it is, without the steps.")
 
 @router.post("/scenarios/{int:scenario_id}/upgrades", response={202: UpgradeStarted, **REFUSALS})
 def start_upgrade(request: HttpRequest, scenario_id: int, wanted: UpgradeIn) -> Status[Upgrade]:
-    """Start one run per release with the same settings, reusing existing runs. Then find, for each pair of
-    consecutive releases, the pods whose outcome changes and the behaviour changes that cause it.
+    """Start one run per release with the same settings, reusing existing runs.
+
+    Then find, for each pair of consecutive releases, the pods whose outcome changes and the behaviour changes that
+    cause it.
     """
     with transaction.atomic():
         return Status(202, services.create_upgrade(find(Scenario, scenario_id), wanted.releases, wanted.every))

@@ -15,8 +15,9 @@ from kubesched_ui.editor.yaml_documents import Document, Place, Text, place_of, 
 
 
 def reading(text: str) -> dict[str, Any]:
-    """Return {things, scenario, config, effective, release, problems, errors, more, picture}. Raises InputError for a
-    text that is too large.
+    """Return {things, scenario, config, effective, release, problems, errors, more, picture}.
+
+    Raises InputError for a text that is too large.
 
     A thing is {kind, api, namespace, name, lines: [first, last], value, says: [[path, sentence]], bad: number of
     errors}. A problem is {severity, line, column, end, message, fix, value, thing}: lines and columns start at 0,

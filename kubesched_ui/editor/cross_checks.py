@@ -55,8 +55,9 @@ def _names(objects: list[Thing]) -> set[Key]:
 
 
 def _refers(thing: Thing, names: set[Key], found: Found) -> None:
-    """Warn about references to objects that are not in the text. They are not errors, because such objects may be
-    created later.
+    """Warn about references to objects that are not in the text.
+
+    They are not errors, because such objects may be created later.
     """
     at = TEMPLATES.get(thing.kind)
     spec: Any = thing.value
@@ -81,8 +82,9 @@ def _refers(thing: Thing, names: set[Key], found: Found) -> None:
 
 
 def check_scenario(document: Document, things: Things, release: Release) -> Found:
-    """Return what a run would reject in the scenario apart from its objects. `release`: the one that the scenario
-    names.
+    """Return what a run would reject in the scenario apart from its objects.
+
+    `release`: the one that the scenario names.
     """
     found = Found()
     value = document.value

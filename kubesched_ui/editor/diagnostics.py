@@ -14,8 +14,9 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem at `path` of its document. `fix`: the probably intended word, or "". `value`: whether the fix
-    replaces the value and not the key.
+    """A problem at `path` of its document.
+
+    `fix`: the probably intended word, or "". `value`: whether the fix replaces the value and not the key.
     """
 
     path: Path

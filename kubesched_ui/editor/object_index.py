@@ -1,5 +1,7 @@
-"""Index of the objects in a text. An object is a document of its own or an element of a list. The scenario and the
-configurations are indexed separately.
+"""Index of the objects in a text.
+
+An object is a document of its own or an element of a list. The scenario and the configurations are indexed
+separately.
 """
 
 from __future__ import annotations

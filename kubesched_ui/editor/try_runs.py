@@ -25,8 +25,9 @@ UNNAMED = "Composed cluster"
 
 
 def stored(text: str) -> Scenario:
-    """Store the text as a scenario. Raises InputError if it has errors, and the errors of `service.read` and of
-    uploads.
+    """Store the text as a scenario.
+
+    Raises InputError if it has errors, and the errors of `service.read` and of uploads.
     """
     read = msgspec.json.decode(service.read(text))
     if read["errors"]:
@@ -37,8 +38,9 @@ def stored(text: str) -> Scenario:
 
 
 def tried(text: str, before: Iterable[int] = ()) -> Run:
-    """Run the text with default settings. `before`: earlier temporary scenarios; the oldest are deleted. Raises as
-    `stored`.
+    """Run the text with default settings.
+
+    `before`: earlier temporary scenarios; the oldest are deleted. Raises as `stored`.
     """
     scenario = stored(text)
     try:
@@ -52,8 +54,9 @@ def tried(text: str, before: Iterable[int] = ()) -> Run:
 
 
 def forget(numbers: Iterable[int]) -> None:
-    """Delete temporary scenarios of the current user with their runs. Scenarios that are pinned or shared, or that
-    have pinned, shared or unfinished runs, are kept.
+    """Delete temporary scenarios of the current user with their runs.
+
+    Scenarios that are pinned or shared, or that have pinned, shared or unfinished runs, are kept.
     """
     mine = Scenario.objects.filter(pk__in=list(numbers), origin=Scenario.Origin.COMPOSED, pinned=False)
     for scenario in mine.filter(owner_id=current_viewer.owner_id()):

@@ -70,8 +70,9 @@ class Text:
 
 
 def read(text: str) -> Text:
-    """Parse the documents of a text. An unreadable document has a `problem`. Raises InputError if the text is too
-    large.
+    """Parse the documents of a text.
+
+    An unreadable document has a `problem`. Raises InputError if the text is too large.
     """
     text = _BREAK.sub("\n", text)
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
@@ -83,8 +84,9 @@ def read(text: str) -> Text:
 
 
 def _split(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of the first line, lines) of each document. A `---` at the start of a line always begins a
-    document.
+    """Yield (number of the first line, lines) of each document.
+
+    A `---` at the start of a line always begins a document.
     """
     starts = [number for number, line in enumerate(lines) if number and _MARKER.match(line)]
     for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
@@ -148,8 +150,9 @@ def spelled(path: Sequence[str | int]) -> str:
 
 
 def place_of(document: Document, path: Sequence[str | int]) -> Place:
-    """Return the position of a path: of its key, or of its value in a list. For a missing path, return the innermost
-    existing part.
+    """Return the position of a path: of its key, or of its value in a list.
+
+    For a missing path, return the innermost existing part.
     """
     node, shown = document.tree, document.tree
     for step in path:

@@ -47,7 +47,7 @@ def rewritten(document: Document, value: Any) -> list[str]:
 
 
 def _whole(document: Document, value: Any) -> list[str]:
-    """Return the whole document formatted anew, after its leading comments."""
+    """Return the whole document reformatted, after its leading comments."""
     head = []
     for line in document.lines:
         if line.strip() and not line.lstrip().startswith(("#", "---")):
@@ -149,8 +149,9 @@ def _dumped(key: str, new: Any, before: Node) -> str:
 
 
 def _list(node: Node, old: list[Any], new: list[Any], lines: list[str]) -> Iterator[Splice]:
-    """Yield the splices that change a list. Equal elements at the start and at the end are kept; those between are
-    replaced.
+    """Yield the splices that change a list.
+
+    Equal elements at the start and at the end are kept; those between are replaced.
     """
     start = 0
     while start < min(len(old), len(new)) and same(old[start], new[start]):
@@ -222,8 +223,9 @@ def new_document(value: Any, first: bool = False) -> list[str]:
 
 
 def edits(before: Text, after: list[list[str]]) -> dict[str, Any] | None:
-    """Return the one range of lines that differs: {first, last, lines}, or None. If `last` < `first`, the lines are
-    inserted before `first`.
+    """Return the one range of lines that differs: {first, last, lines}, or None.
+
+    If `last` < `first`, the lines are inserted before `first`.
     """
     old = before.text.split("\n")
     new = [line for lines in after for line in lines]

@@ -58,8 +58,9 @@ def _asks_when(facts: Facts) -> bool:
 
 
 def _moment(facts: Facts) -> int:
-    """Return the timepoint before the cycle in focus. For a question about the queue, return that before the pod's
-    previous cycle.
+    """Return the timepoint before the cycle in focus.
+
+    For a question about the queue, return that before the pod's previous cycle.
     """
     if _asks_when(facts) and facts.focus.pod:
         before = [one for one in facts.run.cycles if one.pod == facts.focused.pod and one.number < facts.focused.number]

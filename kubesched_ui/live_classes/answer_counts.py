@@ -118,8 +118,9 @@ def asked(lesson: Lesson, step: int, as_html: bool = False) -> str:
 
 
 def table(room: Room, lesson: Lesson) -> str:
-    """Return a CSV table with one line per student and question, including unanswered questions. No cell is a
-    formula.
+    """Return a CSV table with one line per student and question, including unanswered questions.
+
+    No cell is a formula.
     """
     out = io.StringIO()
     writer = csv.writer(out)

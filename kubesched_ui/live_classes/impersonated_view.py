@@ -27,8 +27,9 @@ class Onlooker(current_viewer.By):
 
 
 def class_of(room: Room) -> current_viewer.Viewer:
-    """Return a viewer that has only the share link of the live class. Raises Refused if the teacher cannot see the
-    run.
+    """Return a viewer that has only the share link of the live class.
+
+    Raises Refused if the teacher cannot see the run.
     """
     if not settings.ACCOUNTS:
         return Onlooker(None)

@@ -22,8 +22,9 @@ class RoomQuerySet(models.QuerySet["Room"]):
 
 
 class Room(models.Model):
-    """A live class on a lesson or a run. `version` counts changes of what is shown, `heard` counts messages from
-    students.
+    """A live class on a lesson or a run.
+
+    `version` counts changes of what is shown, `heard` counts messages from students.
     """
 
     code = models.CharField(max_length=CODE, unique=True, help_text="What students type.")
@@ -78,8 +79,9 @@ class StudentQuerySet(models.QuerySet["Student"]):
 
 
 class Student(models.Model):
-    """A student of a live class, identified by a secret in a cookie. For a removed student only the digest of this
-    secret is kept, so that the cookie cannot be used to join again.
+    """A student of a live class, identified by a secret in a cookie.
+
+    For a removed student only the digest of this secret is kept, so that the cookie cannot be used to join again.
     """
 
     room = models.ForeignKey(Room, on_delete=models.CASCADE, related_name="students")

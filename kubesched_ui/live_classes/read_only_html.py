@@ -31,8 +31,9 @@ DRAWING = '<p class="small muted" role="status">Drawing the cluster …</p>'
 
 
 class Want(NamedTuple):
-    """A part that is rendered separately. `load`: its address, "" for the cluster. `waiting`: HTML to show until it
-    is ready.
+    """A part that is rendered separately.
+
+    `load`: its address, "" for the cluster. `waiting`: HTML to show until it is ready.
     """
 
     what: str

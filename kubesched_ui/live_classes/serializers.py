@@ -1,5 +1,6 @@
-"""Data for the pages and sockets of a live class. Students never receive steps that the class has not reached; the
-teacher also receives the answers.
+"""Data for the pages and sockets of a live class.
+
+Students never receive steps that the class has not reached; the teacher also receives the answers.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ CHANGED = "The lesson has changed since the room was opened; open another one."
 
 def state(room: Room, at: int = 0) -> dict[str, Any]:
     """Return a lesson step (the class's current step if `at` is 0) or the shared page of a run, as everyone sees it.
+
     Raises Refused.
     """
     if room.run_id:

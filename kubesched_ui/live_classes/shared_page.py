@@ -1,4 +1,4 @@
-"""The run page that a live class looks at, without the controls of its owner.
+"""The run page that a live class sees, without the controls of its owner.
 
 It is the ordinary page at that address, rendered with the permissions of the class and once for all students.
 """

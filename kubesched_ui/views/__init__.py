@@ -1,3 +1,4 @@
-"""Django views: URLs, and the context of each page. A view reads the request, queries the data and renders a
-template.
+"""Django views: URLs, and the context of each page.
+
+A view reads the request, queries the data and renders a template.
 """

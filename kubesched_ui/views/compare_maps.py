@@ -37,8 +37,10 @@ def maps(request: HttpRequest, a: Run, b: Run, shared: bool) -> dict[str, Any]:
 
 
 def usual(a: Run, b: Run, shared: bool) -> str:
-    """Return the default stepping mode: by cycle for runs with a common beginning, by time for two runs in virtual
-    time, and by pod for runs of different scenarios or modes.
+    """Return the default stepping mode.
+
+    By cycle for runs with a common beginning or without common pods, by time for two runs in virtual time, and by
+    pod for runs of different scenarios or modes.
     """
     if related(a, b) or not shared:
         return CYCLE

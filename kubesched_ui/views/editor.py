@@ -43,8 +43,9 @@ def compose(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def read(request: HttpRequest) -> HttpResponse:
-    """Analyse the text in the request body; see editor/analysis.py. The header X-Page identifies the page, so that a
-    newer text replaces an older one.
+    """Analyse the text in the request body; see editor/analysis.py.
+
+    The header X-Page identifies the page, so that a newer text replaces an older one.
     """
     body, page = request.read(MAX_BYTES + 1), request.headers.get("X-Page", "")[:MOST_WORD]
     return told(lambda: msgspec.Raw(service.read(body.decode("utf-8", "replace"), page)))
@@ -89,8 +90,9 @@ def save(request: HttpRequest) -> HttpResponse:
 
 
 def told(ask: Any) -> HttpResponse:
-    """Return the result as JSON, or {"error": sentence}. Status 409: a newer text of the page was sent; 503: the
-    server is busy.
+    """Return the result as JSON, or {"error": sentence}.
+
+    Status 409: a newer text of the page was sent; 503: the server is busy.
     """
     try:
         return HttpResponse(msgspec.json.encode(ask()), content_type="application/json")

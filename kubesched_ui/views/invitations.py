@@ -86,8 +86,9 @@ def inside(request: HttpRequest, student: Student) -> HttpResponse:
 
 
 def of_request(request: HttpRequest, code: str) -> Student:
-    """Return the student that sent the request. Raises Refused, with the same message if the live class does not
-    exist.
+    """Return the student that sent the request.
+
+    Raises Refused, with the same message if the live class does not exist.
     """
     student = membership.student_of(codes.typed(code), request.COOKIES)
     if student is None:

@@ -26,8 +26,10 @@ def all_lessons(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def lesson(request: HttpRequest, name: str, step: int = 1) -> HttpResponse:
-    """Show a step. POST with `answer` judges the answer, POST with `reveal` reveals it. `present=1`: large type for
-    presenting (docs/present.md).
+    """Show a step.
+
+    POST with `answer` judges the answer, POST with `reveal` reveals it. `present=1`: large type for presenting
+    (docs/present.md).
     """
     here = lesson_of(name, step)
     asked = here.steps[step - 1].ask is not None

@@ -136,8 +136,9 @@ def answers(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_GET
 def made(request: HttpRequest, token: str) -> HttpResponse:
-    """Render one part of a shared page. Only for requests that the web process sends to an offload worker with a
-    signed token.
+    """Render one part of a shared page.
+
+    Only for requests that the web process sends to an offload worker with a signed token.
     """
     try:
         if settings.BESIDE:

@@ -38,7 +38,7 @@ TITLES = {
     "total": "The sums",
     "result": "The decision",
 }
-# Plugin sets of YAML lines that are left out of the slide, because they are not interesting to an audience.
+# Plugin sets of YAML lines that the slide leaves out: requests are shown separately, and images rarely matter.
 PLAIN = {"ImageLocality", "NodeResourcesFit NodeResourcesBalancedAllocation"}
 
 

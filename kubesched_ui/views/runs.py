@@ -87,8 +87,9 @@ def heat(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_GET
 @readable
 def together(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Render the section about pending pods. The run page loads it separately, because it replays the cluster and
-    simulates every suggestion.
+    """Render the section about pending pods.
+
+    The run page loads it separately, because it replays the cluster and simulates every suggestion.
     """
     found = find(run_id)
     try:
@@ -122,8 +123,9 @@ def cycle(request: HttpRequest, run_id: int, number: int) -> HttpResponse:
 @require_GET
 @readable
 def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """Render the suggested fixes of a pod. The pod page loads them separately, because the cluster is replayed and
-    every fix is simulated.
+    """Render the suggested fixes of a pod.
+
+    The pod page loads them separately, because the cluster is replayed and every fix is simulated.
     """
     found = find(run_id)
     asked = request.GET.get("attempt", "")
@@ -140,8 +142,9 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 
 
 def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
-    """Return the suggested fixes; without a node, also the blockers on the closest nodes. Raises InputError,
-    NotRecorded.
+    """Return the suggested fixes; without a node, also the blockers on the closest nodes.
+
+    Raises InputError, NotRecorded.
     """
     if node:
         winning = remedies.winning_of(run, row, node)
@@ -172,8 +175,9 @@ def trials(request: HttpRequest, run_id: int, namespace: str, name: str) -> Http
 
 @require_GET
 def claims(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """Render the devices that a pod's resource claims find. The pod page loads it on demand; it is computed again
-    each time.
+    """Render the devices that a pod's resource claims find.
+
+    The pod page loads it on demand; it is computed again each time.
     """
     return again(request, run_id, namespace, name, "claims.html", provenance.claims_of)
 

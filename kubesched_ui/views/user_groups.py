@@ -1,4 +1,4 @@
-"""User groups: create, rename, leave and delete groups; add members by user name, or invite them with a link."""
+"""User groups: create, leave and delete groups; add members by user name, or invite them with a link."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ MOST = 100  # maximum number of groups per user
 
 
 def find(request: HttpRequest, number: int, own: bool = False) -> Group:
-    """Return a group of the user; with `own`, one that the user manages. Administrators can access all groups. Raises
-    Http404.
+    """Return a group of the user; with `own`, one that the user manages.
+
+    Administrators can access all groups. Raises Http404.
     """
     user: Any = request.user
     rows = Group.objects.select_related("owner")

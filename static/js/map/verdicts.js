@@ -5,8 +5,8 @@
 /**
  * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
  * @typedef {{ kind: "refused" | "left" | "unseen" | "heat" | "fits" | "chosen" | "candidate", by?: number, now?: boolean,
- *   value?: number, score?: number, why?: string, victims?: string[] }} Verdict `by`: index into `plugins`; `now`: whether
- *   this step decided; `value`: a score from 0 to 1
+ *   value?: number, score?: number, why?: string, victims?: string[] }} Verdict `by`: index into `plugins`; `now`:
+ *   whether this step decided; `value`: a score from 0 to 1
  * @typedef {{ plugins: { name: string, nodes: number, now: boolean }[], of: Map<string, Verdict>, scored: [number, number] | null }} Picture
  */
 
