@@ -72,7 +72,7 @@ def last_event(parent: Run, number: int) -> int:
     if cycle is not None:
         first = blocks.filter(pod=f"{cycle.namespace}/{cycle.name}").first()
     else:
-        first = blocks.filter(pod="").last()  # run.finished; of a run that has none, it began and that was all
+        first = blocks.filter(pod="").last()  # run.finished, or else run.started
         first = first if first is not None and first.first_seq > 1 else None
     return first.first_seq - 1 if first is not None else parent.last_seq
 

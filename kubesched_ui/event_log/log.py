@@ -53,7 +53,7 @@ class OutOfTime(Exception):
 
 @dataclass
 class RunLog:
-    """Writes a run. Nothing reaches the database but through `flush`, which first proves that the run is still ours.
+    """Writes a run. Only `flush` writes to the database, and it first checks that this worker still holds the run.
 
     `notify(seq)` is called after each committed batch.
     """

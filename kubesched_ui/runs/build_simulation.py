@@ -1,4 +1,4 @@
-"""What a run works on: the scenario's objects as its settings want them, and the core's simulation of them."""
+"""Builds the input of a run: the scenario's objects according to the run's settings, and the core's simulation."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ from scheduler_core.snapshot.prepare import Prepared, prepare
 from scheduler_core.snapshot.workload_pods import title
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
-# What kubelet and scheduler write; gone when a pod is placed again.
+# Fields that kubelet and scheduler write. They are removed if a pod is scheduled again.
 DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")
 PLACEMENT_STATUS = ("conditions", "hostIP", "hostIPs", "podIP", "podIPs", "startTime", "containerStatuses")
 
 
 class Cluster(NamedTuple):
-    """`pods`: those to schedule in order, None for all pending ones. `only`: titles of the workloads whose pods may be
-    made, None for all that have none."""
+    """The objects of a run.
+
+    `pods`: the pods to schedule in order, None for all pending ones. `only`: titles of the workloads whose pods may be
+    created, None for all without pods.
+    """
 
     objects: list[dict[str, Any]]
     pods: list[str] | None
@@ -39,8 +42,11 @@ class Cluster(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """`recorded`: what the real cluster said of each pod ("ns/name" -> message). `warnings`: what is to be said of the
-    snapshot and the configuration."""
+    """A simulation at its beginning.
+
+    `recorded`: messages of the real cluster ("ns/name" -> message). `warnings`: about the snapshot and the
+    configuration.
+    """
 
     simulation: Simulation
     prepared: Prepared
@@ -52,7 +58,7 @@ class Begun(NamedTuple):
 
 
 def unbound(pod: dict[str, Any]) -> dict[str, Any]:
-    """The pod as it was before it was placed, and before anybody deleted it."""
+    """Return the pod as it was before its placement and deletion."""
     metadata = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in DELETION}
     spec = {key: value for key, value in (pod.get("spec") or {}).items() if key != "nodeName"}
     status = {key: value for key, value in (pod.get("status") or {}).items() if key not in PLACEMENT_STATUS}
@@ -60,7 +66,7 @@ def unbound(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def cluster_of(run: Run) -> Cluster:
-    """The scenario's objects as the run wants them."""
+    """Return the scenario's objects according to the run's settings."""
     objects = list(run.scenario.objects_of())
     chosen = set(run.pods or []) | set(run.unbind)
     for index, obj in enumerate(objects):
@@ -79,7 +85,7 @@ def cluster_of(run: Run) -> Cluster:
 
 
 def pods_named(run: Run, keys: list[str]) -> dict[str, dict[str, Any]]:
-    """Those of the scenario's pods that have one of these names, as `cluster_of` has them, without the rest of it."""
+    """Return the scenario's pods with these names, as in `cluster_of`, without loading the other objects."""
     names = [key.partition("/")[2] for key in keys]
     rows = run.scenario.cluster_objects.filter(kind="Pod", name__in=names)
     found = {pod_key(obj): obj for obj in rows.values_list("data", flat=True)}
@@ -92,13 +98,13 @@ def pods_named(run: Run, keys: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def pod_key(pod: dict[str, Any]) -> str:
-    """namespace/name."""
+    """Return namespace/name."""
     metadata = pod.get("metadata") or {}
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
 
 
 def begin(run: Run) -> Begun:
-    """The core's simulation for a run in one pass. Raises InputError."""
+    """Create the core's simulation for a single pass. Raises InputError."""
     objects, pods, only = cluster_of(run)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
     release = get_release(run.release)
@@ -131,7 +137,8 @@ def begin(run: Run) -> Begun:
 
 
 def objects_in_time(run: Run) -> tuple[list[dict[str, Any]], list[str] | None]:
-    """The objects that a run in time begins with, and the titles of the workloads whose pods may be made."""
+    """Return the initial objects of a run in virtual time, and the titles of the workloads whose pods may be
+    created."""
     objects, pods, only = cluster_of(run)
     if pods is None:
         return objects, only
@@ -140,7 +147,7 @@ def objects_in_time(run: Run) -> tuple[list[dict[str, Any]], list[str] | None]:
 
 
 def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
-    """The core's run in time for `run`, bounded by the settings, and what the real cluster said of each pod."""
+    """Return the core's run in virtual time, limited by the settings, and the messages of the real cluster by pod."""
     objects, only = objects_in_time(run)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
     in_time = ScenarioRun(
@@ -156,7 +163,8 @@ def begin_in_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
 
 
 def added_pods(run: Run) -> list[dict[str, Any]]:
-    """The pods that a run adds to those of its scenario: copies of its template; in one pass those of workloads too."""
+    """Return the pods that a run adds to its scenario: copies of its template, in a single pass also those of
+    workloads."""
     created = [change["create"] for stage in run.stages for change in stage["changes"] if "create" in change]
     forked = [obj for obj in created if obj.get("kind") == "Pod"]
     bare = any(isinstance(told, dict) and told.get("code") == "workloads" for told in run.scenario.warnings)
@@ -165,7 +173,7 @@ def added_pods(run: Run) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=2)
 def _added_pods(run_id: int, created_at: datetime) -> list[dict[str, Any]]:
-    # The time belongs to the key because a database may give the number of a deleted run to another.
+    # The key contains the time because a database may reuse the number of a deleted run.
     run = Run.objects.select_related("scenario").get(pk=run_id)
     try:
         added = pod_template.objects_of(run.template, run.copies)[0] if run.template else []
@@ -175,32 +183,32 @@ def _added_pods(run_id: int, created_at: datetime) -> list[dict[str, Any]]:
         if run.in_time or (copies and run.pods is not None):
             return copies
         made = begin(run).prepared.made
-    except InputError:  # the run failed of it and says so
+    except InputError:  # the run failed with this error and shows it
         return []
     return [*copies, *({"apiVersion": "v1", "kind": "Pod", **msgspec.to_builtins(pod)} for pod in made)]
 
 
 def choices_of(run: Run) -> Choices:
-    """What it does about what its snapshot leaves open."""
+    """Return how the run handles what its snapshot does not define."""
     return Choices.of(run.other_schedulers, run.absent_claims)
 
 
 def unknown_of(run: Run) -> Unknown:
-    """What becomes of plugins that are not known."""
+    """Return how the run handles unknown plugins."""
     return "leave_out" if run.unknown_plugins == "leave_out" else "error"
 
 
 def is_pending(obj: dict[str, Any]) -> bool:
-    """Whether an object is a pod without a node."""
+    """Return whether an object is a pod without a node."""
     return obj.get("kind") == "Pod" and not (obj.get("spec") or {}).get("nodeName")
 
 
 def recorded_message(obj: dict[str, Any]) -> str:
-    """The message of a pod's condition PodScheduled, where it is False."""
+    """Return the message of a pod's condition PodScheduled if its status is False."""
     if obj.get("kind") != "Pod":
         return ""
     for condition in (obj.get("status") or {}).get("conditions") or []:
-        # an old scenario may hold a null here
+        # old scenarios may contain a null here
         if condition and condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             return str(condition.get("message") or "")
     return ""

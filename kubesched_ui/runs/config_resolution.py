@@ -1,4 +1,4 @@
-"""Which scheduler configuration a run has: the one that it was given, or the one that came with its cluster."""
+"""Selects a run's scheduler configuration: the one given for it, or the one uploaded with its cluster."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ CAME_WITH_IT = "The scheduler configuration of the upload is not used"
 
 
 def check(config: str, release: str, unknown: Unknown) -> None:
-    """Raises InputError for a configuration that the release cannot run with; "" is its default."""
+    """Raise InputError if the release cannot run with this configuration; "" is its default."""
     if config:
         Simulation([], release=release, config=config, unknown_plugins=unknown)
 
 
 def translated(config: str, release: str, unknown: Unknown) -> str:
-    """The configuration that does what a Policy did, for a release that reads none; any other text as it is."""
+    """Convert a Policy for a release that does not accept one to an equivalent configuration. Return other texts
+    unchanged."""
     try:
         check(config, release, unknown)
     except UnreadPolicy as error:
@@ -29,8 +30,10 @@ def translated(config: str, release: str, unknown: Unknown) -> str:
 
 
 def chosen(scenario: Scenario, given: str | None, release: str, unknown: Unknown) -> tuple[str, list[str]]:
-    """The configuration of a run, and what is to be said of it. `given`: "" is the release's default, None whatever
-    suits the scenario. Only what was given raises InputError; what came with the upload and is of no use is left out.
+    """Return the configuration of a run, and remarks about it.
+
+    `given`: "" is the release's default, None selects what suits the scenario. Only an invalid `given` raises
+    InputError; an uploaded configuration that is unusable is left out.
     """
     own = scenario.config
     if given is not None:
@@ -46,7 +49,7 @@ def chosen(scenario: Scenario, given: str | None, release: str, unknown: Unknown
 
 
 def refusal(config: str, release: str, unknown: Unknown) -> str:
-    """Why the release cannot run with a configuration that came with an upload; "" where it can."""
+    """Return why the release cannot run with an uploaded configuration; "" if it can."""
     try:
         check(config, release, unknown)
     except UnknownPlugins as error:
@@ -58,7 +61,7 @@ def refusal(config: str, release: str, unknown: Unknown) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts say the same: browsers change line ends, people go from YAML to JSON."""
+    """Return whether two texts have the same content: browsers change line ends, and users convert YAML to JSON."""
     try:
         return read_documents(one, "") == read_documents(other, "")
     except InputError:

@@ -1,4 +1,4 @@
-"""What a scheduler configuration changes, in a few words, so that runs can be told apart in a list."""
+"""Short summary of the changes in a scheduler configuration, to distinguish runs in a list."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from scheduler_core.releases import get_release
 LONGEST = 200
 DEFAULT = "as default"
 FIT = "NodeResourcesFit"
-MANY = 3  # plugins that score no more are told together
+MANY = 3  # if at least this many plugins no longer score, they are summarised
 
 
 @lru_cache(maxsize=256)
 def digest(config: str, release: str, unknown: Unknown = "error") -> str:
-    """`MostAllocated, PodTopologySpread off, ImageLocality ×5`; "as default" if nothing is changed, "" for no text.
+    """Return a summary such as `MostAllocated, PodTopologySpread off, ImageLocality ×5`.
 
-    A text that cannot be read has "unreadable".
+    The result is "as default" if nothing is changed, "" for an empty text, and "unreadable" for an invalid one.
     """
     if not config:
         return ""
@@ -98,7 +98,7 @@ def _scoring(points: dict[str, dict[str, int]]) -> set[str]:
 
 
 def _points(profile: Profile) -> dict[str, dict[str, int]]:
-    """plugin -> point -> weight."""
+    """Return plugin -> extension point -> weight."""
     found: dict[str, dict[str, int]] = {}
     for point in POINTS:
         for plugin, weight in profile.plugins[point]:
@@ -107,7 +107,8 @@ def _points(profile: Profile) -> dict[str, dict[str, int]]:
 
 
 def _strategy(profile: Profile) -> str:
-    """`MostAllocated`, with the resources where they are not cpu and memory alike; "" if NodeResourcesFit is off."""
+    """Return the strategy, with its resources unless they are equally weighted cpu and memory; "" without
+    NodeResourcesFit."""
     strategy: Any = getattr(profile.args.get(FIT), "scoring_strategy", None)
     if strategy is None:
         return ""
@@ -118,7 +119,7 @@ def _strategy(profile: Profile) -> str:
 
 
 def _only_strategy(profile: Profile, plain: Profile) -> bool:
-    """Whether the arguments of NodeResourcesFit differ in the strategy alone, which is named already."""
+    """Return whether the arguments of NodeResourcesFit differ only in the strategy, which is in the summary already."""
     mine, theirs = profile.args[FIT], plain.args.get(FIT)
     names = ("ignored_resources", "ignored_resource_groups")
     return all(getattr(mine, name, ()) == getattr(theirs, name, ()) for name in names)

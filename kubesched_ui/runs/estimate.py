@@ -1,4 +1,4 @@
-"""How long a run will take, said before it begins: from its pods, nodes and objects, and from how long others took."""
+"""Estimates the duration of a run from its pods, nodes and objects, and from the durations of other runs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from django.utils import timezone
 from kubesched_ui.ingest import preflight
 from kubesched_ui.models import Run, Scenario
 
-# Seconds on the machine of docs/performance.md. What others took corrects them for this one.
+# Seconds on the machine of docs/performance.md, corrected by the durations of runs on this machine.
 BEGIN = 0.3
 PER_OBJECT = 0.00006
 PER_POD = 0.00035
 PER_POD_AND_NODE = 0.00000007
-TRIES_IN_TIME = 3  # of a pod that waits, on average
-LATEST = 40  # runs that are looked at
+TRIES_IN_TIME = 3  # attempts per waiting pod on average
+LATEST = 40  # runs that are considered
 RECENT = 5
-ENOUGH = 3  # of another scenario, to be compared with
+ENOUGH = 3  # minimum number of runs of other scenarios for a correction
 
 
 class Estimate(NamedTuple):
-    """How long a run of `pods` takes: `seconds` probably, `most` if it goes as the slowest of the latest runs."""
+    """Estimated duration of a run of `pods`. `seconds`: probable; `most`: if it is as slow as the slowest of the latest
+    runs."""
 
     seconds: float
     pods: int
@@ -33,12 +34,12 @@ class Estimate(NamedTuple):
 
     @property
     def lane(self) -> str:
-        """Where it waits."""
+        """The queue for runs of this duration."""
         return Run.Lane.SHORT if self.seconds <= settings.RUN_SHORT_SECONDS else Run.Lane.LONG
 
 
 def before(scenario: Scenario, release: str, in_time: bool, pods: int | None = None) -> Estimate:
-    """Of a run that is not there yet. `pods`: how many are to be placed; None for all that wait."""
+    """Estimate a run before it is created. `pods`: number of pods to schedule; None for all pending ones."""
     pods = waiting(scenario) if pods is None else pods
     nodes = scenario.counts.get("Node", 0)
     expected, slowest = pace(scenario, release.partition(" ")[0], in_time)
@@ -47,12 +48,12 @@ def before(scenario: Scenario, release: str, in_time: bool, pods: int | None = N
 
 
 def of_run(run: Run) -> Estimate:
-    """Of a run as it was asked for."""
+    """Estimate a run from its settings."""
     return before(run.scenario, run.release, run.in_time, pods_of(run))
 
 
 def pods_of(run: Run) -> int | None:
-    """How many pods a run is to place; None for all that wait."""
+    """Return how many pods a run has to schedule; None for all pending ones."""
     if run.imported:
         return int(run.imported.get("cycles", 0))
     if run.adopts and run.parent is not None and not run.in_time:
@@ -64,7 +65,8 @@ def pods_of(run: Run) -> int | None:
 
 
 def waiting(scenario: Scenario) -> int:
-    """The pods that a run has to place at least: those without a node, and those that its workloads make."""
+    """Return the minimum number of pods that a run has to schedule: those without a node, and those that workloads
+    create."""
     pods = scenario.counts.get("Pod", 0) if scenario.pending is None else scenario.pending
     told = preflight.of_snapshot(scenario.warnings)
     made = (sum(remark["counts"].values()) for remark in told if remark["code"] == "workloads")
@@ -72,7 +74,7 @@ def waiting(scenario: Scenario) -> int:
 
 
 def model(scenario: Scenario, pods: int, in_time: bool) -> float:
-    """Seconds on the machine that was measured."""
+    """Return the estimated seconds on the reference machine."""
     nodes, objects = scenario.counts.get("Node", 0), sum(scenario.counts.values())
     tries = TRIES_IN_TIME if in_time else 1
     return BEGIN + objects * PER_OBJECT + pods * tries * (PER_POD + nodes * PER_POD_AND_NODE)
@@ -97,7 +99,7 @@ def pace(scenario: Scenario, release: str, in_time: bool) -> tuple[float, float]
 
 
 def ratios(runs: Iterable[Run]) -> list[float]:
-    """What each took, as a multiple of the model's."""
+    """Return the duration of each run relative to the model."""
     return [
         (run.finished_at - run.started_at).total_seconds() / model(run.scenario, run.cycles_done, run.in_time)
         for run in runs
@@ -106,7 +108,7 @@ def ratios(runs: Iterable[Run]) -> list[float]:
 
 
 def left(run: Run) -> float:
-    """Seconds until a run that waits or is under way is over, if it goes as it was estimated."""
+    """Return the estimated seconds until a waiting or running run finishes."""
     whole = run.estimate_s or 0.0
     if run.state != Run.State.RUNNING or run.started_at is None:
         return whole

@@ -1,4 +1,4 @@
-"""Forks: a run that goes on from a moment of another, its changes and settings checked and stored."""
+"""Creation of forks: validates and stores their timepoint, changes and settings."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ FORKED: dict[str, tuple[type, ...]] = {
     "percentage": (int, type(None)),
     "until": (int, float),
 }
-MOST_STAGES = 20  # how deep forks of forks go
-MOST_FORKS = 500  # of one run
+MOST_STAGES = 20  # maximum depth of nested forks
+MOST_FORKS = 500  # per run
 
 
 def create_fork(
     parent: Run, at: int | None, t: float | None, changes: Any, settings: Mapping[str, Any], name: str = ""
 ) -> Run:
-    """A queued run that is `parent` up to before cycle `at`, or up to second `t`, and then goes on with `changes` and
-    `settings` (those of FORKED that are given). Its message is sent once the transaction is committed. Raises
-    InputError, and Troubled where there is no room, before anything is stored."""
+    """Create a queued run that repeats `parent` up to before cycle `at`, or up to second `t`, and continues with
+    changes.
+
+    `settings` are those of FORKED that are given. The message to the workers is sent after the transaction is
+    committed. Raises InputError, or Troubled if disk space is low, before anything is stored.
+    """
     disk_space.check_room()
     quota.check_run(parent.scenario, parent.pods, parent.copies)
     cycle = moment_of(parent, at, t)
@@ -70,8 +73,10 @@ def create_fork(
 
 
 def moment_of(parent: Run, at: int | None, t: float | None) -> int:
-    """The first cycle that is not the parent's: of a group's members, which are decided together, the first one's.
-    Raises InputError for a moment that it does not have."""
+    """Return the first cycle of the fork's own; within a pod group's cycle, the first one of the group.
+
+    A group's members are decided together. Raises InputError if the parent does not have this timepoint.
+    """
     if parent.active:
         raise InputError("Fork", "", f"run {parent.pk} is still running; fork it once it is over")
     if (at is None) == (t is None):
@@ -94,7 +99,7 @@ def moment_of(parent: Run, at: int | None, t: float | None) -> int:
 
 
 def begins_with_group(parent: Run, at: int | None, cycle: int) -> list[str]:
-    """What is said of a fork that was wanted in the midst of a group's cycle."""
+    """Return the remark for a fork requested within a group's cycle."""
     if at is None or at == cycle:
         return []
     group = parent.group_cycles.get(first=cycle)
@@ -105,14 +110,15 @@ def begins_with_group(parent: Run, at: int | None, cycle: int) -> list[str]:
 
 
 def is_before(stage: Mapping[str, Any], at: int | None, t: float | None) -> bool:
-    """Whether a stage of an ancestor comes before a fork; where one is by cycle and one by second it is taken to."""
+    """Return whether an ancestor's stage comes before a fork. A stage by cycle comes before a fork by second, and vice
+    versa."""
     if at is not None and stage["at"] is not None:
         return bool(stage["at"] <= at)
     return t is None or stage["t"] is None or bool(stage["t"] <= t)
 
 
 def chosen(parent: Run, settings: Mapping[str, Any]) -> tuple[RunSettings, dict[str, Any]]:
-    """The settings of the fork, and of `settings` those that differ from the parent's. Raises InputError."""
+    """Return the fork's settings, and those of `settings` that differ from the parent's. Raises InputError."""
     if unknown := settings.keys() - set(FORKED):
         raise InputError("Fork", f"settings.{min(unknown)}", f"must be one of {', '.join(FORKED)}")
     for name, value in settings.items():
@@ -131,11 +137,11 @@ def chosen(parent: Run, settings: Mapping[str, Any]) -> tuple[RunSettings, dict[
     return wanted, given
 
 
-# ---- what the core goes by
+# ---- input of the core
 
 
 def stages_of(run: Run) -> list[Stage]:
-    """The stages of a fork, in order; each with all settings if it changes one that another scheduler is made for."""
+    """Return the stages of a fork in order. A stage that requires a new scheduler has all settings."""
     now = dict(run.origin)
     found = []
     for one in run.stages:
@@ -147,19 +153,19 @@ def stages_of(run: Run) -> list[Stage]:
 
 
 def own_stage(run: Run) -> int:
-    """Which of them is its own."""
+    """Return the index of the fork's own stage."""
     mine = {"at": None if run.fork_t is not None else run.fork_at, "t": run.fork_t, "changes": run.changes}
     return max(i for i, one in enumerate(run.stages) if {name: one[name] for name in mine} == mine)
 
 
 def other_stages(run: Run) -> list[dict[str, Any]]:
-    """What its ancestors changed."""
+    """Return the stages of its ancestors."""
     mine = own_stage(run) if run.is_fork else None
     return [stage for number, stage in enumerate(run.stages) if number != mine]
 
 
 def settings_before(run: Run) -> RunSettings:
-    """The settings that it goes on from, before any of its own."""
+    """Return the settings before the fork's own changes."""
     now = dict(run.origin)
     for one in run.stages[: own_stage(run)]:
         now |= one["settings"]
@@ -168,7 +174,7 @@ def settings_before(run: Run) -> RunSettings:
 
 
 def beginning_of(run: Run) -> Run:
-    """A run as its first ancestor was, to be played from the beginning; not to be saved."""
+    """Return a run with its first ancestor's settings, to be replayed from the beginning; do not save it."""
     if not run.is_fork:
         return run
     first = Run(pk=run.pk, scenario=run.scenario, created_at=run.created_at, notes=run.notes)

@@ -1,4 +1,4 @@
-"""Forks at work: the beginning is taken over from the parent, then the run goes on with its changes."""
+"""Execution of forks: copies the beginning from the parent, then continues the run with its changes."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ GONE = "the parent run was deleted before the fork started"
 
 
 def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
-    """A fork in one pass, as it is before its first own cycle; who records on; and what the real cluster said of pods.
+    """Return a fork in a single pass before its first own cycle, its recorder, and messages of the real cluster by pod.
 
-    What the parent has from before is copied if that was not done yet; `run` has its progress then. Raises InputError,
+    The parent's data is copied unless that is done already; this also sets the progress of `run`. Raises InputError,
     LostClaim.
     """
     parent = run.parent
@@ -72,7 +72,10 @@ def begin(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
 
 
 def prefix_in(run: Run, cycle: int, own: bool = False) -> tuple[Prefix, Fetch]:
-    """The beginning of a recording, and who reads its objects. `own`: what a fork took over, without its changes."""
+    """Return the beginning of a recording, and a function that reads its objects.
+
+    `own`: use only the data that a fork copied, without its changes.
+    """
     blocks: dict[str, list[bytes]] = {MOVES_PART: [], FACTS_PART: [], OBJECTS_PART: []}
     rows = RecordingBlock.objects.filter(run=run).order_by("part", "first").values_list("part", "first", "data")
     for part, first, data in rows:
@@ -84,13 +87,13 @@ def prefix_in(run: Run, cycle: int, own: bool = False) -> tuple[Prefix, Fetch]:
 
 
 def rest_of(parent: Run, cycle: int) -> list[str]:
-    """The pods that a run in one pass tried from a cycle on, or would have, in order."""
+    """Return the pods that a single pass tried from a cycle on, or still had to try, in order."""
     rows = Cycle.objects.filter(run=parent).order_by("number").values_list("number", "namespace", "name")
     tried = [(number, f"{namespace}/{name}") for number, namespace, name in rows]
     rest = [pod for number, pod in tried if number >= cycle]
-    for group in GroupCycle.objects.filter(run=parent, first__gte=cycle):  # its cycle begins with the pod popped
+    for group in GroupCycle.objects.filter(run=parent, first__gte=cycle):  # its cycle begins with the popped pod
         rest.insert(rest.index(group.told["members"][0]["pod"]), group.told["popped"])
-    if parent.state != Run.State.DONE:  # it was ended before its end
+    if parent.state != Run.State.DONE:  # it ended early
         order = (
             parent.remaining
             if parent.adopts
@@ -103,9 +106,9 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
 
 @dataclass
 class InTime:
-    """A fork in time is played from the beginning; what was the parent's is put in the place of what was made again.
+    """A fork in virtual time. It is replayed from the beginning, and then the parent's data replaces the repeated data.
 
-    `at`: the number of the last record before its changes, once that is known.
+    `at`: number of the last record before its changes, once that is known.
     """
 
     run: Run
@@ -115,7 +118,7 @@ class InTime:
     adopted: bool = field(default=False)
 
     def plan(self, in_time: ScenarioRun) -> None:
-        """Puts the stages where they belong."""
+        """Schedule the stages."""
         own = fork_create.own_stage(self.run)
 
         def hear(number: int) -> None:
@@ -125,7 +128,7 @@ class InTime:
         plan_in_time(in_time, fork_create.stages_of(self.run), hear)
 
     def before(self, record: int | None) -> None:
-        """Is told the number of each record before it is taken, None at the end."""
+        """Handle a record's number before the record is added; None at the end."""
         if self.adopted or (record is not None and (self.at is None or record <= self.at)):
             return
         self.adopted = True

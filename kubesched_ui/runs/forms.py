@@ -1,4 +1,4 @@
-"""The form that starts a run: which pods, which release and configuration, how ties are broken."""
+"""The form that starts a run: pods, release, configuration, tie-breaking and further settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ spec:
 
 
 def released(name: str) -> str:
-    """A release with the patch version that its behaviour is held to."""
+    """Return a release's label with the patch version whose behaviour is verified."""
     version = tested_version(name)
     return f"{name} (as {version})" if version else f"{name} (from source code)"
 
@@ -53,7 +53,7 @@ class StartForm(forms.Form):
     which = forms.ChoiceField(choices=WHICH)
     mode = forms.ChoiceField(choices=MODES, required=False)
     until = forms.CharField(required=False, strip=True)  # seconds, or text such as 30m
-    unbind = forms.CharField(required=False, strip=True)  # namespace/name, one a line
+    unbind = forms.CharField(required=False, strip=True)  # namespace/name, one per line
     template = forms.CharField(required=False, strip=False)
     copies = forms.IntegerField(required=False, min_value=1)
     release = forms.ChoiceField(choices=[(name, released(name)) for name in reversed(RELEASES)])
@@ -72,7 +72,7 @@ class StartForm(forms.Form):
 
     @staticmethod
     def defaults(scenario: Scenario, view: ClusterView) -> dict[str, Any]:
-        """The first choice that makes sense for the scenario."""
+        """Return suitable initial values for the scenario."""
         states = {pod.state for pod in view.pods.values()}
         makes = any(remark["code"] == "workloads" for remark in preflight.of_snapshot(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
@@ -88,7 +88,7 @@ class StartForm(forms.Form):
 
     @staticmethod
     def like(run: Run) -> dict[str, Any]:
-        """What the form holds for another run with the settings of `run`."""
+        """Return values of the form for another run with the settings of `run`."""
         again = [*(run.pods or []), *run.unbind]
         which = "template" if run.template else "pending" if run.pods is None else "unbind"
         values: dict[str, Any] = {"which": which, "unbind": "\n".join(again), "mode": "time" if run.in_time else "once"}
@@ -105,16 +105,16 @@ class StartForm(forms.Form):
 
     @property
     def ticked(self) -> list[str]:
-        """The pods ticked in the list."""
+        """The pods selected in the list."""
         return self.data.getlist("pod") if isinstance(self.data, QueryDict) else []
 
-    # What the page offers where the configuration is refused: to leave these plugins out, to start without it.
+    # Offers of the page if the configuration is refused: leave out these plugins, or start without it.
     unknown: tuple[UnknownPlugin, ...] = ()
     config_refused = False
-    instead = ""  # the configuration that does what a Policy did
+    instead = ""  # the configuration equivalent to a Policy
 
     def refuse(self, error: InputError) -> None:
-        """Has the form say what is wrong, beside the field that it is about."""
+        """Add an error to the field that it concerns."""
         field = field_of(error)
         if isinstance(error, UnknownPlugins):
             self.unknown = () if error.rest else error.plugins
@@ -129,12 +129,12 @@ class StartForm(forms.Form):
         self.add_error(field, str(error))
 
     def names(self) -> list[str]:
-        """The pods chosen to be placed again: ticked ones and typed ones, each once."""
+        """Return the pods to schedule again, selected or typed, without duplicates."""
         typed = self.cleaned_data["unbind"].replace(",", "\n").split("\n")
         return list(dict.fromkeys(name.strip() for name in [*self.ticked, *typed] if name.strip()))
 
     def clean_until(self) -> float | None:
-        """Virtual seconds; None for what suits the scenario."""
+        """Return virtual seconds; None for the scenario's default."""
         text = self.cleaned_data["until"]
         try:
             return seconds(text) if text else None
@@ -142,7 +142,7 @@ class StartForm(forms.Form):
             raise forms.ValidationError(str(error)) from None
 
     def clean(self) -> dict[str, Any]:
-        """A choice of pods needs pods. What belongs to a choice that was not made cannot be wrong."""
+        """Require pods if pods are to be chosen. Ignore errors in fields of options that are not selected."""
         values = super().clean() or {}
         for name, counts in (("until", values.get("mode") == "time"), ("copies", values.get("which") == "template")):
             if not counts and name in self.errors:
@@ -155,7 +155,7 @@ class StartForm(forms.Form):
         return values
 
     def settings(self) -> RunSettings:
-        """The settings the form stands for; `pods` is the exact list unless all pending pods are meant."""
+        """Return the settings. `pods` is the exact list unless all pending pods are selected."""
         values, which = self.cleaned_data, self.cleaned_data["which"]
         in_time = values["mode"] == "time"
         release = f"{values['release']} {values['gates']}".strip()
@@ -180,13 +180,13 @@ class StartForm(forms.Form):
         )
 
     def number_of_copies(self) -> int:
-        """Of a pod; a workload defines its own number of pods."""
+        """Return the number of copies of a pod; a workload defines its own number of pods."""
         values = self.cleaned_data
         return 1 if pod_template.is_workload(values["template"]) else values["copies"] or 1
 
 
 def field_of(error: InputError) -> str | None:
-    """The form's field that a refused setting belongs to."""
+    """Return the form's field for a refused setting."""
     named = {name: name for name in ("unbind", "copies", "percentage", "seed", "until")} | {"pods": "unbind"}
     if error.where == feature_gates.WHERE:
         return "gates"

@@ -1,7 +1,7 @@
-"""A run made again from a run file: checked as if a person asked for it, then compared with what the file recorded.
+"""Import of a run file: validates it like a request of a user, runs it again, and compares the results to the file's.
 
-Nothing of a recording is taken from a file. A run is deterministic: a worker makes it again, from the beginning and
-with the changes of all its forks, and each cycle's fingerprint is held against the file's.
+No recorded data is taken from the file. A run is deterministic: a worker runs it from the beginning with the changes of
+all its forks, and compares each cycle's fingerprint to the file's.
 """
 
 from __future__ import annotations
@@ -76,8 +76,10 @@ class _Status(_Strict):
 
 
 def begin(made: Made) -> Run | None:
-    """The queued run that an upload asks for, None for one of a cluster alone. Raises IngestError; then the upload's
-    scenario is gone again."""
+    """Create the queued run of an upload; None if it contains only a cluster.
+
+    Raises IngestError after deleting the upload's scenario.
+    """
     if made.run is None:
         return None
     try:
@@ -110,7 +112,7 @@ def _begin(scenario: Scenario, file: RunFile) -> Run:
 
 
 def _fork(file: RunFile, run: Run, spec: _Spec, fork: _Fork) -> None:
-    """Makes the run, which is as its first ancestor began, the fork that the file tells of."""
+    """Turn the run, which has its first ancestor's settings, into the fork that the file describes."""
     if fork.stage >= len(spec.stages):
         raise _wrong(file, "spec.fork.stage", f"must be less than {len(spec.stages)}, the number of stages")
     origin = asdict(settings_of(run))
@@ -133,7 +135,8 @@ def _fork(file: RunFile, run: Run, spec: _Spec, fork: _Fork) -> None:
 
 
 def _check_stage(run: Run, stage: _Stage, before: list[_Stage]) -> None:
-    """A stage as `create_fork` would take it. `run` has the settings before it, and then those after it."""
+    """Validate a stage as `create_fork` does. This changes `run` from the settings before the stage to those after
+    it."""
     if (stage.at is None) == (stage.t is None):
         raise InputError("", "at", "or t must be given, one of them")
     if stage.t is not None and not run.in_time:
@@ -161,7 +164,7 @@ def _breakpoint(file: RunFile, run: Run, stop: _Stop, field: str) -> None:
 
 
 def _read(file: RunFile, value: Any, kind: Any, field: str) -> Any:
-    """The value as one of these types. Raises IngestError that names the field."""
+    """Convert the value to a type. Raises IngestError with the field."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -183,7 +186,7 @@ def _settings(file: RunFile, raw: Mapping[str, Any] | None, field: str) -> RunSe
 
 
 def _recorded(file: RunFile, status: _Status) -> dict[str, Any]:
-    """What a run keeps of its file until it is compared. Raises IngestError for what is damaged."""
+    """Return what a run stores of its file for the comparison. Raises IngestError if the data is damaged."""
     try:
         decisions = base64.b64decode(status.decisions, validate=True)
     except (binascii.Error, ValueError):
@@ -196,7 +199,7 @@ def _recorded(file: RunFile, status: _Status) -> dict[str, Any]:
 
 
 def _check_text(file: RunFile, text: str, field: str) -> None:
-    if "\0" in text:  # which PostgreSQL does not store
+    if "\0" in text:  # PostgreSQL cannot store it
         raise _wrong(file, field, "holds a NUL character")
 
 
@@ -215,12 +218,14 @@ def _wrong(file: RunFile, field: str, problem: str) -> IngestError:
     return IngestError(file.where.at(name=file.name), problem, field)
 
 
-# ---- comparing
+# ---- comparison
 
 
 def compared(run: Run, flush: Callable[[], None]) -> dict[str, Any]:
-    """Columns of an imported run that is over: `imported` with the first cycle that `differs` from its file, 0 for
-    none. Of any other run nothing. `flush` writes what was not written yet."""
+    """Return changed columns of a finished imported run: `imported` with the first cycle that `differs` from its file.
+
+    The value is 0 if none differs. For other runs, return {}. `flush` writes pending data.
+    """
     if not run.imported:
         return {}
     flush()
@@ -231,7 +236,8 @@ def compared(run: Run, flush: Callable[[], None]) -> dict[str, Any]:
 
 
 def first_difference(run: Run, expected: bytes, whole: bool) -> int:
-    """The first cycle whose fingerprint is not the expected one, 0 for none. `whole`: there are to be no others."""
+    """Return the first cycle with an unexpected fingerprint, 0 for none. `whole`: additional cycles count as
+    different."""
     prints, number = Fingerprints(), 0
     for number, trace, nodes in traces(run):
         begin = (number - 1) * SIZE

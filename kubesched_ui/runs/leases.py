@@ -1,7 +1,7 @@
-"""Who holds a run or a preview, and how it is handed back by a worker that has to leave it.
+"""Leases of runs and upgrade previews, and their release by a worker that shuts down.
 
-A worker that is killed cannot; what it held is found by its silence. What is handed back does not count as a start that
-cost a worker its life.
+A killed worker cannot release its leases; they expire without heartbeats. A released run does not count as a start that
+lost a worker.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from kubesched_ui.runs import services
 
 logger = logging.getLogger(__name__)
 
-# Of this worker: made before its processes are forked, so that they have it, too.
+# Identifies this worker. It is created before the worker forks its processes, which inherit it.
 LIFE = f"{socket.gethostname()[:100]}:{uuid.uuid4().hex[:12]}"
 
 
 def token() -> str:
-    """What a claim is made with: another one each time."""
+    """Return a new token for a claim."""
     return f"{LIFE}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 
 
 def wait_for_the_database(work: Run | Upgrade) -> None:
-    """Lets go of what the database's trouble has stopped. It is taken up again after a while, as a lost one is."""
+    """Release work that database errors have stopped. It is claimed again later like lost work."""
     if not connection.in_atomic_block:
-        connection.close()  # it may be one to a server that is gone
+        connection.close()  # its server may be gone
     try:
         let_go(work, heartbeat_at=Now())
     except Error as error:
@@ -43,13 +43,13 @@ def wait_for_the_database(work: Run | Upgrade) -> None:
 
 
 def let_go(work: Run | Upgrade, **changes: Any) -> bool:
-    """Whether it was still held: from now on whoever held it writes nothing any more."""
+    """Release work so that its holder can no longer write it. Return whether it was still held."""
     held = type(work)._default_manager.filter(pk=work.pk, worker=work.worker, state=Work.State.RUNNING)
     return bool(held.update(worker="", starts=F("starts") - 1, **changes))
 
 
 def hand_back() -> None:
-    """Lets others take up at once what this worker holds."""
+    """Release everything that this worker holds, so that others can claim it at once."""
     for model in (Run, Upgrade):
         for work in model._default_manager.filter(state=Work.State.RUNNING, worker__startswith=f"{LIFE}:"):
             if let_go(work, heartbeat_at=None):
@@ -59,7 +59,7 @@ def hand_back() -> None:
 
 
 class HandBack(bootsteps.StartStopStep):
-    """Stops after the worker takes no more tasks, and before its processes end."""
+    """Releases leases after the worker has stopped to accept tasks, and before its processes end."""
 
     requires = {"celery.worker.components:Pool"}
 

@@ -1,4 +1,4 @@
-"""What a person types for a run: a pod, of which copies are made, or a workload, whose pods are made."""
+"""Templates of a run: a pod that is copied, or a workload that creates pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Raw = dict[str, Any]
 
 
 def read(text: str) -> Raw:
-    """The pod or workload that `text` describes, named and in a namespace. Raises InputError."""
+    """Parse the pod or workload in `text`, and add defaults for name and namespace. Raises InputError."""
     documents = read_documents(text, WHERE)
     obj = documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else {}
     kind = obj.get("kind") or "Pod"
@@ -38,7 +38,7 @@ def read(text: str) -> Raw:
 
 
 def check(text: str, copies: int) -> None:
-    """Raises InputError for a template that no run can begin with."""
+    """Raise InputError for a template with which a run cannot begin."""
     obj = read(text)
     most = settings.RUN_MAX_PODS
     defaults.fill(obj)
@@ -56,7 +56,7 @@ def check(text: str, copies: int) -> None:
 
 
 def is_workload(text: str) -> bool:
-    """Whether a template that may be broken is meant to be a workload."""
+    """Return whether a template, which may be invalid, is a workload."""
     try:
         return read(text)["kind"] != "Pod"
     except InputError:
@@ -64,7 +64,8 @@ def is_workload(text: str) -> bool:
 
 
 def objects_of(text: str, copies: int) -> tuple[list[Raw], list[str]]:
-    """What a template adds to the cluster, and the titles of the workloads in it. Pods are named NAME-1, NAME-2 ..."""
+    """Return the objects that a template adds, and the titles of the workloads among them. Pods are named NAME-1,
+    NAME-2 ..."""
     obj = read(text)
     if obj["kind"] != "Pod":
         return [obj], [title(obj)]
@@ -73,7 +74,7 @@ def objects_of(text: str, copies: int) -> tuple[list[Raw], list[str]]:
 
 
 def as_written(obj: Raw) -> Raw:
-    """An object that was copied from a cluster as somebody would write it: neither identity nor status nor node."""
+    """Remove identity, status and node from an object copied from a cluster."""
     if defaults.is_typed(obj):
         return obj
     spec = {key: value for key, value in obj["spec"].items() if key != "nodeName"}

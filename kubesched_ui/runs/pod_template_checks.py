@@ -1,4 +1,4 @@
-"""What a person typed for a run, looked at as an API server would: names, its scheduler, fields that do not exist."""
+"""Validation of a run's template like that of an API server: names, scheduler, unknown fields."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scheduler_core.config import Unknown
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
-MOST = 20  # fields that are named
+MOST = 20  # fields that are listed
 _LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
 def remarks(scenario: Scenario, text: str, copies: int, release: str, config: str, unknown: Unknown) -> list[str]:
-    """What is to be said of the template. Raises InputError that names its field."""
+    """Return remarks about the template. Raises InputError with the field."""
     obj = read(text)
     check_names(obj["metadata"], copies)
     if obj["kind"] == "Pod":
@@ -29,7 +29,7 @@ def remarks(scenario: Scenario, text: str, copies: int, release: str, config: st
 
 
 def check_names(metadata: dict[str, Any], copies: int) -> None:
-    """Raises InputError unless names and namespace are such as Kubernetes takes."""
+    """Raise InputError unless Kubernetes accepts the names and the namespace."""
     name, namespace = f"{metadata['name']}-{max(copies, 1)}", metadata["namespace"]
     if len(name) > 253 or not _NAME.fullmatch(name):
         rule = "a name consists of lower case letters, digits, '-' and '.', and starts with a letter or digit"
@@ -39,7 +39,7 @@ def check_names(metadata: dict[str, Any], copies: int) -> None:
 
 
 def check_scheduler(text: str, release: str, config: str, unknown: Unknown) -> None:
-    """Raises InputError if no profile of the configuration has the name of the pod's scheduler."""
+    """Raise InputError if no profile has the pod's scheduler name."""
     (pod,), _ = objects_of(text, 1)
     key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
     try:
@@ -49,7 +49,7 @@ def check_scheduler(text: str, release: str, config: str, unknown: Unknown) -> N
 
 
 def check_room(scenario: Scenario, metadata: dict[str, Any], copies: int) -> None:
-    """Raises InputError if the cluster has a pod of the name of a copy."""
+    """Raise InputError if the cluster has a pod with the name of a copy."""
     base, namespace = f"{metadata['name']}-", metadata["namespace"]
     there = ClusterObject.objects.filter(scenario=scenario, kind="Pod", namespace=namespace, name__startswith=base)
     for name in there.values_list("name", flat=True).iterator():

@@ -1,7 +1,8 @@
-"""Which run is next. Messages only say that there is one: the order is made here, of what the database says.
+"""Order of waiting runs. Messages only wake workers; this module decides in the database which run is next.
 
-Short runs and long ones wait in a lane each. In each of them people take turns: whoever has the fewest under way goes
-first, then who began one the longest ago; of one person's the oldest. What was given a lower priority comes last.
+Short and long runs wait in separate queues. In each queue, users take turns: the user with the fewest active runs is
+first, then the one whose last run began the longest ago. Of one user's runs, the oldest is first. Low-priority runs
+come last.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from kubesched_ui.models import Run, RunQuerySet, silent
 from kubesched_ui.runs import estimate
 from scheduler_core.api import duration
 
-LOCK = 0x6B756265  # PostgreSQL's lock of whoever chooses
-LATEST = 500  # runs, looked at for who began one when
+LOCK = 0x6B756265  # key of the PostgreSQL advisory lock during a claim
+LATEST = 500  # maximum number of runs that are read to find when each user last began one
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 LATELY = timedelta(hours=1)
 
@@ -30,19 +31,19 @@ Person = tuple[str, int]
 
 
 class Place(NamedTuple):
-    """Of a run that waits: how many are before it, under way or waiting, and seconds until it begins."""
+    """Position of a waiting run: number of active or waiting runs before it, and estimated seconds until it begins."""
 
     behind: int
     seconds: float
 
 
 def person_of(run: Run) -> Person:
-    """Who is to have a turn with it: its owner, or its scenario where nobody is known."""
+    """Return who takes a turn with this run: its owner, or its scenario if the owner is unknown."""
     return ("user", run.owner_id) if run.owner_id is not None else ("scenario", run.scenario_id)
 
 
 def take(lane: str, token: str) -> Run | None:
-    """The next run of the lane, now held by the worker `token`; None if there is none that may begin."""
+    """Claim the next run of the queue for the worker `token`; return None if no run may begin."""
     if not _to_begin(lane).exists():
         return None
     with transaction.atomic():
@@ -58,7 +59,7 @@ def take(lane: str, token: str) -> Run | None:
 
 
 def order(lane: str, busy: Counter[Person] | None = None) -> Iterator[Run]:
-    """Those that wait in a lane, the next one first, as if none ended meanwhile. `busy`: who has how many under way."""
+    """Yield the waiting runs of a queue in order, assuming that no run ends. `busy`: number of active runs per user."""
     has = Counter(_under_way(lane) if busy is None else busy)
     began = _began(lane)
     waiting = _to_begin(lane).order_by("low", "pk").only(*COLUMNS)
@@ -79,7 +80,7 @@ def order(lane: str, busy: Counter[Person] | None = None) -> Iterator[Run]:
 
 
 def place(run: Run) -> Place | None:
-    """Where a run stands that waits; None for one that does not."""
+    """Return the position of a run; None if it is not waiting."""
     if run.state != Run.State.QUEUED:
         return None
     lane = run.lane or Run.Lane.LONG
@@ -87,7 +88,7 @@ def place(run: Run) -> Place | None:
 
 
 def place_at_end(lane: str) -> Place:
-    """Where one would stand that comes now, if it was nobody's turn before others'."""
+    """Return the position of a new run at the end of the queue."""
     return _behind(lane, list(order(lane)))
 
 
@@ -100,11 +101,11 @@ def _behind(lane: str, before: list[Run]) -> Place:
     return Place(len(under_way) + len(before), round(seconds, 1))
 
 
-WIDE = 1.5  # a longest time this many times the probable one is worth a word
+WIDE = 1.5  # mention the longest duration if it is this many times the probable one
 
 
 def told(expected: estimate.Estimate) -> str:
-    """What a person is told who is about to start a run."""
+    """Return the estimate that is shown before a run is started."""
     at = place_at_end(expected.lane)
     about = f"About {duration.span(round(expected.seconds))}" if expected.seconds >= 1 else "Less than a second"
     if expected.most >= max(2.0, WIDE * expected.seconds):
@@ -114,19 +115,19 @@ def told(expected: estimate.Estimate) -> str:
 
 
 def waits(at: Place) -> str:
-    """`waits behind 2 runs, about 40 s`; nothing where it is next."""
+    """Return a text such as `waits behind 2 runs, about 40 s`; "" for the next run."""
     if not at.behind:
         return ""
     return f"waits behind {count(at.behind, 'run')}, about {duration.span(max(1, round(at.seconds)))}"
 
 
 def count(number: int, what: str) -> str:
-    """`1 run`, `2,000 pods`."""
+    """Return a text such as `1 run` or `2,000 pods`."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def figures() -> dict[str, dict[str, float]]:
-    """Lane -> {waiting, running, oldest_s}: for metrics."""
+    """Return queue -> {waiting, running, oldest_s}, for metrics."""
     now, found = timezone.now(), {}
     for lane in Run.Lane.values:
         waiting = Run.everything.filter(_in(lane), state=Run.State.QUEUED)
@@ -143,23 +144,23 @@ COLUMNS = ("owner_id", "scenario_id", "low", "lane", "state", "estimate_s", "sta
 
 
 def _in(lane: str) -> Q:
-    """In the lane; what was queued before there were lanes is in the long one."""
+    """Select a queue. Runs queued before queues existed count as long."""
     return Q(lane__in=[lane, ""] if lane == Run.Lane.LONG else [lane])
 
 
 def _to_begin(lane: str) -> RunQuerySet:
-    """What a worker may claim."""
+    """Return the runs that a worker may claim."""
     return Run.everything.filter(_in(lane)).filter(Q(state=Run.State.QUEUED) | Q(silent(), state=Run.State.RUNNING))
 
 
 def _under_way(lane: str) -> Counter[Person]:
-    """Who has how many."""
+    """Return the number of active runs per user."""
     rows = Run.everything.filter(_in(lane), ~silent(), state=Run.State.RUNNING).only("owner_id", "scenario_id")
     return Counter(map(person_of, rows))
 
 
 def _began(lane: str) -> dict[Person, tuple[datetime, int]]:
-    """When each began one last, of those that did lately."""
+    """Return when each user last began a run, for recent runs."""
     rows = Run.everything.filter(_in(lane), started_at__gte=timezone.now() - LATELY).order_by("-pk")
     found: dict[Person, tuple[datetime, int]] = {}
     for run in rows.only("owner_id", "scenario_id", "started_at")[:LATEST]:

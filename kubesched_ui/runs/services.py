@@ -1,4 +1,4 @@
-"""Runs: made from what a person asks for, put into the queue, cancelled, taken up again when their worker is gone."""
+"""Operations on runs: create, enqueue, cancel, and recover after the loss of a worker."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from scheduler_core.snapshot.preflight import Choices
 
 logger = logging.getLogger(__name__)
 
-# The tasks' names, by lane: who starts runs need not know who does them.
+# Names of the tasks by queue, so that this module need not import the tasks.
 TAKE = {Run.Lane.SHORT.value: "kubesched.take_short", Run.Lane.LONG.value: "kubesched.take_long"}
 
-over = Signal()  # a worker is done with the run `run_id`
+over = Signal()  # sent when a worker has finished the run `run_id`
 
 MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What a person chooses for a run.
+    """Settings that a user chooses for a run.
 
-    `release`: feature gates may follow, `1.36 A=true,B=false`. `pods`: "ns/name" in the order of scheduling, None for
-    all pending pods; a bound pod among them is unbound. `unbind`: further bound pods to place again. `template`: a Pod
-    as YAML or JSON, of which `copies` are added, or a workload, whose pods are. `config`: "" is the release's default,
-    None the one that came with the cluster, if it can be used. `other_schedulers`, `absent_claims`: as of the core's
+    `release`: may include feature gates, `1.36 A=true,B=false`. `pods`: "ns/name" in scheduling order, None for all
+    pending pods; a bound pod among them is unbound. `unbind`: further bound pods to schedule again. `template`: a Pod
+    as YAML or JSON, of which `copies` are added, or a workload whose pods are added. `config`: "" is the release's
+    default, None the uploaded configuration if it is usable. `other_schedulers`, `absent_claims`: as for the core's
     Choices.
     """
 
@@ -67,10 +67,10 @@ class RunSettings:
 
 
 def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
-    """What a run of the scenario has where nothing else is said, as arguments of RunSettings.
+    """Return the default settings of the scenario, as arguments of RunSettings.
 
-    `in_time`: None for what suits the scenario. A run in time has what a Scenario document says of the scheduler. The
-    release is the cluster's own, else the newest; with the feature gates that its pod groups need.
+    `in_time`: None selects what suits the scenario. In virtual time, a Scenario document defines the scheduler
+    settings. The release is the cluster's own, or else the newest, with the feature gates that its pod groups need.
     """
     in_time = bool(scenario.time) if in_time is None else in_time
     named = own_release(scenario)
@@ -90,7 +90,7 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
 
 
 def own_release(scenario: Scenario) -> str:
-    """The cluster's release, "" if it is not known or not among ours."""
+    """Return the cluster's release, "" if it is unknown or unsupported."""
     try:
         return get_release(scenario.kubernetes).name
     except InputError:
@@ -98,13 +98,15 @@ def own_release(scenario: Scenario) -> str:
 
 
 def settings_of(run: Run) -> RunSettings:
-    """The settings of a run, so that another can be made with the same ones."""
+    """Return the settings of a run, to create another one with the same settings."""
     return RunSettings(**{field.name: getattr(run, field.name) for field in fields(RunSettings)})
 
 
 def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name: str = "", low: bool = False) -> Run:
-    """A queued run, its message sent once the transaction is committed. Raises InputError, and
-    Troubled where there is no room, before anything is stored."""
+    """Create a queued run; the message to the workers is sent after the transaction is committed.
+
+    Raises InputError, or Troubled if disk space is low, before anything is stored.
+    """
     disk_space.check_room()
     quota.check_run(scenario, wanted.pods, wanted.copies)
     if wanted.in_time and wanted.until is None:
@@ -127,7 +129,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
 
 
 def validate(scenario: Scenario, wanted: RunSettings) -> None:
-    """Raises InputError that names the setting and what is wrong with it."""
+    """Raise InputError with the invalid setting and the problem."""
     if not -MAX_SEED <= wanted.seed <= MAX_SEED:
         raise InputError("Run", "seed", "must be an integer of 64 bits")
     if wanted.tie_break not in Run.TieBreak.values:
@@ -153,7 +155,7 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
 
 
 def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
-    """Raises InputError unless every pod named exists and is named once."""
+    """Raise InputError unless every named pod exists and is named once."""
     seen: set[str] = set()
     for name_of, names in (("pods", wanted.pods or []), ("unbind", wanted.unbind)):
         for index, name in enumerate(names):
@@ -171,8 +173,10 @@ def validate_pods(scenario: Scenario, wanted: RunSettings) -> None:
 
 
 def enqueue(run_id: int) -> None:
-    """Puts the run into its lane and tells the workers that there is one. Where the broker is away it stays queued, and
-    `sweep` tells them again."""
+    """Assign the run to a queue and notify the workers.
+
+    If the broker is unavailable, the run stays queued and `sweep` notifies again.
+    """
     run = Run.everything.select_related("scenario", "parent").defer("node_names").filter(pk=run_id).first()
     if run is None:
         return
@@ -186,7 +190,7 @@ def enqueue(run_id: int) -> None:
 
 
 def tell(lane: str, run_id: int) -> None:
-    """Tells the workers of a lane that a run waits there. Which is next they ask the database (`dispatch.take`)."""
+    """Notify the workers of a queue that a run waits. They query the database for the next one (`queue.take`)."""
     try:
         app.send_task(TAKE[lane], [run_id])
     except (OperationalError, OSError) as error:
@@ -194,7 +198,7 @@ def tell(lane: str, run_id: int) -> None:
 
 
 def put_with_long(run: Run, played_s: float) -> None:
-    """Has a run that is not as short as it was thought go on among the long ones. What is recorded of it stays."""
+    """Move a run that takes longer than estimated to the queue of long runs. Its recorded data is kept."""
     so_far = played_s * max(1.0, run.cycles_total / run.cycles_done if run.cycles_done and not run.in_time else 1.0)
     Run.everything.held(run).update(
         state=Run.State.QUEUED,
@@ -207,7 +211,7 @@ def put_with_long(run: Run, played_s: float) -> None:
 
 
 def cancel(run: Run) -> None:
-    """Asks the worker to stop; a run that no worker has is over at once. A finished run stays as it is."""
+    """Ask the worker to stop; a run without a worker is cancelled at once. A finished run does not change."""
     now = timezone.now()
     if not Run.objects.filter(pk=run.pk, state=Run.State.QUEUED).update(
         state=Run.State.CANCELLED, cancel_requested=True, finished_at=now
@@ -217,9 +221,9 @@ def cancel(run: Run) -> None:
 
 
 def sweep() -> None:
-    """Finds runs that nobody works on, whatever the reason, and sends their message again. Safe to run anywhere.
+    """Find runs without an active worker and send their messages again. Safe to run in any process.
 
-    A run that has cost several workers their life is failed instead: it would cost the next one its life too.
+    A run that has lost several workers fails instead, since it would probably lose the next one.
     """
     for run in Run.objects.lost() | Run.objects.forgotten():
         if run.starts >= settings.RUN_MAX_STARTS:
@@ -230,7 +234,7 @@ def sweep() -> None:
 
 
 def give_up(run: Run) -> None:
-    """Fails a lost run."""
+    """Mark a lost run as failed."""
     if claimed := Run.objects.claim(run.pk, f"sweep:{run.pk}"):
         try:
             RunLog(claimed).finish(

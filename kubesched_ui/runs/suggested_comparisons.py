@@ -1,4 +1,4 @@
-"""Runs of a scenario that differ in one thing, to be compared: two releases, two ways to score."""
+"""Suggested comparisons: pairs of runs of a scenario that differ in the release or in one scoring setting."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ CONFIGURATIONS = {
 
 
 def offered(scenario: Scenario) -> dict[str, Any]:
-    """What a form offers: `releases`, oldest first; `a`, `b`: the two to begin with, the cluster's own (or the oldest)
-    and the newest; `configurations`: (key, what it says on its button)."""
+    """Return the options of a form.
+
+    `releases`: oldest first; `a`, `b`: the preselected ones, the cluster's own (or the oldest) and the newest;
+    `configurations`: (key, label of its button).
+    """
     names = sorted(RELEASES, key=lambda name: [int(part) for part in name.split(".")])
     own = next((name for name in names if scenario.kubernetes.lstrip("v").startswith(f"{name}.")), names[0])
     return {
@@ -49,8 +52,10 @@ def offered(scenario: Scenario) -> dict[str, Any]:
 
 
 def runs_of(scenario: Scenario, asked: Mapping[str, str]) -> tuple[Run, Run]:
-    """The two runs, those that there are already where their settings are the same. `asked`: `pair`, a key of a
-    configuration, or `a` and `b`, two releases. Raises InputError."""
+    """Return the two runs; existing runs with the same settings are reused.
+
+    `asked`: `pair`, the key of a configuration, or `a` and `b`, two releases. Raises InputError.
+    """
     key = asked.get("pair", "")
     if key:
         if key not in CONFIGURATIONS:
@@ -67,11 +72,11 @@ def runs_of(scenario: Scenario, asked: Mapping[str, str]) -> tuple[Run, Run]:
 
 
 def run_with(scenario: Scenario, settings: Mapping[str, Any]) -> Run:
-    """A run with these settings and otherwise those that suit the scenario. Raises InputError."""
+    """Return a run with these settings and otherwise the scenario's defaults. Raises InputError."""
     wanted = RunSettings(**{**defaults(scenario), "config": "", **settings})
     there = scenario.runs.filter(parent=None, fork_at=None).exclude(state__in=["failed", "cancelled"])
     if current_viewer.viewer():
-        there = there.filter(owner=current_viewer.owner_id())  # another's may be gone tomorrow
+        there = there.filter(owner=current_viewer.owner_id())  # other users may delete theirs
     for run in there[:200]:
         if asdict(settings_of(run)) == asdict(wanted):
             return run

@@ -1,4 +1,4 @@
-"""What sets a run apart from one with default settings, in a few words each: for lists of runs."""
+"""Short texts on how a run's settings differ from the defaults, for lists of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scheduler_core.config import Unknown
 from scheduler_core.explain.formatting import count
 from scheduler_core.releases import get_release
 
-# Settings that are told otherwise, or not at all, where they differ from their default.
+# Settings that have a separate text, or none, if they differ from their default.
 OTHERWISE = {"release", "config", "in_time", "until", "pods", "unbind", "template", "copies", "unknown_plugins"}
 WORDS = {
     "seed": lambda seed: f"seed {seed}",
@@ -25,9 +25,9 @@ WORDS = {
 
 
 def differences(settings: Any, default: Any) -> list[str]:
-    """Describe what differs between two RunSettings: `MostAllocated`, `seed 7`, `virtual time until 10 min` ...
+    """Describe the differences between two RunSettings: `MostAllocated`, `seed 7`, `virtual time until 10 min` ...
 
-    Settings without words of their own are described by their name.
+    A setting without its own text is described by its name.
     """
     values, usual = asdict(settings), asdict(default)
     told = [*which_pods(values), *how(values), *gates(values), *configuration(values)]
@@ -39,7 +39,7 @@ def differences(settings: Any, default: Any) -> list[str]:
 
 
 def which_pods(values: dict[str, Any]) -> list[str]:
-    """The pods that were chosen; nothing for all pending ones."""
+    """Describe the chosen pods; [] for all pending ones."""
     told = []
     if values["template"]:
         obj, copies = pod_template.read(values["template"]), values["copies"]
@@ -53,18 +53,18 @@ def which_pods(values: dict[str, Any]) -> list[str]:
 
 
 def how(values: dict[str, Any]) -> list[str]:
-    """In time, and until when."""
+    """Describe virtual time and its end."""
     return [f"virtual time until {span(values['until'])}"] if values["in_time"] and values["until"] else []
 
 
 def gates(values: dict[str, Any]) -> list[str]:
-    """The feature gates that are not as in the release by default."""
+    """Describe the feature gates that differ from the release's defaults."""
     set_ = get_release(values["release"]).feature_gates
     return [f"{name} {'on' if on else 'off'}" for name, on in sorted(set_.items())]
 
 
 def configuration(values: dict[str, Any]) -> list[str]:
-    """What its scheduler configuration changes."""
+    """Describe the changes in the scheduler configuration."""
     unknown: Unknown = values["unknown_plugins"]
     told = digest(values["config"] or "", values["release"], unknown)
     told = "own configuration, as default" if told == DEFAULT else told

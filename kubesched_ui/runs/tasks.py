@@ -1,4 +1,4 @@
-"""Celery tasks: load, call the core, save, publish."""
+"""Celery tasks of runs: load, call the core, save, publish."""
 
 import logging
 import math
@@ -37,24 +37,26 @@ from scheduler_core.snapshot.prepare import Prepared
 
 logger = logging.getLogger(__name__)
 
-ROOM_S, LONG_ROOM_S = 5.0, 60.0  # until a run that met a full disk looks again
+ROOM_S, LONG_ROOM_S = 5.0, 60.0  # seconds until a run that met a full disk checks again
 
 
 @shared_task(name=services.TAKE["short"], acks_late=True)
 def take_short(run_id: int) -> None:
-    """Takes up the short run that is next, which need not be `run_id`, and brings it to an end."""
+    """Claim and finish the next short run, which need not be `run_id`."""
     take_next(Run.Lane.SHORT, run_id)
 
 
 @shared_task(name=services.TAKE["long"], acks_late=True)
 def take_long(run_id: int) -> None:
-    """The same for long ones."""
+    """Claim and finish the next long run, which need not be `run_id`."""
     take_next(Run.Lane.LONG, run_id)
 
 
 def take_next(lane: str, told: int = 0) -> None:
-    """Plays the run of the lane that is next, if there is one, and says that it is over. `told`: the run that the
-    message is about; what is logged of another one is not of its request."""
+    """Execute the next run of the queue, if there is one, and signal its end.
+
+    `told`: the run of the message. Logs of another run do not carry the message's request id.
+    """
     run = queue.take(lane, leases.token())
     if run is None:
         return
@@ -65,19 +67,19 @@ def take_next(lane: str, told: int = 0) -> None:
         carry_out(run)
     finally:
         services.over.send(sender=Run, run_id=run.pk)
-        if following := next(queue.order(lane), None):  # its own message may have come when it was not its turn
+        if following := next(queue.order(lane), None):  # its own message may have come too early
             services.tell(lane, following.pk)
 
 
 def execute_run(run_id: int) -> None:
-    """Takes up a run and brings it to an end. A run that another worker has, or that is over, is left alone."""
+    """Claim and finish a run. Ignore one that another worker holds or that is over."""
     run = Run.objects.claim(run_id, leases.token())
     if run is not None:
         carry_out(run)
 
 
 def carry_out(run: Run) -> None:
-    """Brings a run to its end that is held."""
+    """Finish a run that is claimed."""
     with Heartbeat(Run.objects.held(run), f"run-{run.pk}"), Notifier(run.pk) as notify:
         going: Run | None = run
         while going is not None:
@@ -85,7 +87,7 @@ def carry_out(run: Run) -> None:
 
 
 def play(run: Run, notify: Notifier) -> Run | None:
-    """Brings the run to its end, and returns None. Where the disk is full, waits, and returns it to be gone on with."""
+    """Execute the run to its end and return None. If the disk is full, wait and return the run to continue."""
     try:
         short = run.lane == Run.Lane.SHORT
         limit = settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE if short else settings.RUN_TIME_LIMIT_S
@@ -99,7 +101,7 @@ def play(run: Run, notify: Notifier) -> Run | None:
 
 
 def recorded(run: Run, log: RunLog) -> None:
-    """Records the run to its end, whatever that is. Raises what the database raises."""
+    """Record the run to its end in any state. Raises what the database raises."""
     try:
         (record_in_time if run.in_time else record)(run, log)
     except Cancelled:
@@ -118,7 +120,7 @@ def recorded(run: Run, log: RunLog) -> None:
 
 
 def out_of_time(run: Run, log: RunLog) -> None:
-    """A run that is not short goes on elsewhere; one that takes too long ends."""
+    """Move a run that is too long for the short queue to the other one; fail a run that exceeds the limit."""
     if run.lane == Run.Lane.SHORT:
         logger.info("Run %s is not short: it goes on among the long ones", run.pk)
         services.put_with_long(run, settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE)
@@ -129,32 +131,32 @@ def out_of_time(run: Run, log: RunLog) -> None:
 
 
 def once_there_is_room(run: Run) -> Run | None:
-    """The run as it is stored, to be gone on with, when there is room on the disk again; None if it is ours no longer.
+    """Wait for disk space and return the stored run to continue; None if this worker no longer holds it.
 
-    It is not given up: what fails then would not be its fault, and nothing else could be recorded in its place.
+    The run does not fail, since it is not the cause, and other runs could not be recorded either.
     """
     wait = ROOM_S
     logger.warning("Run %s waits: %s", run.pk, FULL.said)
     while True:
         disk_space.waits()
         time.sleep(wait)
-        wait = min(2 * wait, LONG_ROOM_S)  # it begins anew each time, and repeats what is stored
+        wait = min(2 * wait, LONG_ROOM_S)  # each attempt starts over and repeats the stored cycles
         try:
             if disk_space.free_here() < disk_space.LEAST:
                 continue
             held = Run.objects.held(run).update(heartbeat_at=Now())
         except DATABASE as error:
             logger.info("Run %s still waits: %s", run.pk, error)
-            connection.close()  # it may be one to a server that is gone
+            connection.close()  # its server may be gone
             continue
         disk_space.no_longer()
         return Run.objects.get(pk=run.pk) if held else None
 
 
 def record(run: Run, log: RunLog) -> None:
-    """Runs the simulation and records it, from the beginning or from where an earlier worker was lost.
+    """Run the simulation and record it, from the beginning or from where an earlier worker was lost.
 
-    A run is deterministic: taken up again it repeats what is stored, silently, and goes on from there. Raises
+    A run is deterministic: after a loss, it repeats the stored cycles without writing them, and then continues. Raises
     Cancelled, LostClaim, InputError.
     """
     began = time.perf_counter()
@@ -185,7 +187,7 @@ def record(run: Run, log: RunLog) -> None:
     for number, trace in enumerate(simulation.run(), first):
         took = time.perf_counter() - before
         recorder.cycle(trace)
-        if run.is_fork and simulation.nodes != nodes:  # its changes come with its first cycle
+        if run.is_fork and simulation.nodes != nodes:  # its changes apply before its first cycle
             nodes, version = list(simulation.nodes), version + 1
             log.add_nodes(version, nodes)
         if number == stored:
@@ -200,15 +202,18 @@ def record(run: Run, log: RunLog) -> None:
             log.add_cycle(cycle, result, events, trace.victims if evicted is None else evicted, group)
         before = time.perf_counter()
     if run.is_fork:
-        run.cycles_total = run.cycles_done  # its changes may have brought pods, or taken some away
+        run.cycles_total = run.cycles_done  # its changes may have added or removed pods
         recorder.rest()
-    run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups bring members that were not asked for
+    run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups add members that were not requested
     finish(run, log, Run.State.DONE)
 
 
 def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
-    """Of a group's member: its group's cycle if the member is the last one, {} else; and the pods that were evicted for
-    it and for no member before, with their nodes. None for other pods."""
+    """Return the data of a group member's cycle; (None, None) for other pods.
+
+    The first value is the group's cycle if the member is the last one, else {}. The second maps each pod that was
+    evicted for this member, and for no earlier one, to its node.
+    """
     group = simulation.group if trace.group else None
     if group is None:
         return None, None
@@ -222,8 +227,10 @@ def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] 
 
 
 def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
-    """Return a single-pass run at its beginning, its recorder, and what the real cluster said of pods. The beginning
-    is written if it is not yet. Raises InputError."""
+    """Return a single pass at its beginning, its recorder, and the messages of the real cluster by pod.
+
+    Write the beginning unless it is stored. Raises InputError.
+    """
     beginning = fork_create.beginning_of(run)
     begun = build_simulation.begin(beginning)
     simulation = begun.simulation
@@ -240,7 +247,8 @@ def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
 
 
 def record_in_time(run: Run, log: RunLog) -> None:
-    """The same for a run in time: every record of the core becomes events, from the beginning or where it was left."""
+    """Like `record` for virtual time: convert every record of the core to events, from the beginning or where it
+    stopped."""
     beginning = fork_create.beginning_of(run)
     in_time, recorded = build_simulation.begin_in_time(beginning)
     nodes = list(in_time.simulation.nodes)
@@ -282,7 +290,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
 
 
 def check_same_event(run: Run, seq: int, repeated: Event) -> None:
-    """Raises RuntimeError if the repeated event is not the stored one."""
+    """Raise RuntimeError if the repeated event differs from the stored one."""
     for _, text in read_blocks(run.pk, seq - 1, limit=1):
         (event,) = (e for e in msgspec.json.decode(text) if e["seq"] == seq)
         if event != msgspec.json.decode(msgspec.json.encode({"seq": seq, **repeated})):
@@ -290,7 +298,7 @@ def check_same_event(run: Run, seq: int, repeated: Event) -> None:
 
 
 def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:
-    """The data of `run.started`."""
+    """Return the data of `run.started`."""
     return {
         "release": run.release,
         "seed": run.seed,
@@ -307,19 +315,20 @@ def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared)
 
 
 def check_same(run: Run, number: int, pod: str, result: str) -> None:
-    """Raises RuntimeError if the repeated cycle is not the stored one (say, by another version of the program)."""
+    """Raise RuntimeError if the repeated cycle differs from the stored one, for instance after an update of the
+    program."""
     stored = Cycle.objects.get(run=run, number=number)
     if (f"{stored.namespace}/{stored.name}", stored.result) != (pod, result):
         raise RuntimeError(f"cycle {number} is not what was stored")
 
 
 def finish(run: Run, log: RunLog, state: str, error: str = "") -> None:
-    """Ends the run; an imported one is compared with its file."""
+    """End the run; compare an imported one to its file."""
     log.finish(state, error, **import_run.compared(run, log.flush))
 
 
 def fail(log: RunLog, error: str) -> None:
-    """Ends the run as failed, without what could not be written."""
+    """End the run as failed, without the data that could not be written."""
     log.run = Run.objects.get(pk=log.run.pk)
     log.clear()
     log.recorder = None
@@ -330,7 +339,7 @@ def fail(log: RunLog, error: str) -> None:
 
 
 class Heartbeat:
-    """Says every few seconds that the worker of what is `held` is alive, also while a cluster is being loaded."""
+    """Updates the heartbeat of `held` work every few seconds, also while a cluster is loaded."""
 
     def __init__(self, held: QuerySet[Any], name: str) -> None:
         self.held, self.name = held, name
@@ -349,7 +358,7 @@ class Heartbeat:
         while not self.over.wait(settings.RUN_HEARTBEAT_S):
             try:
                 self.held.all().update(heartbeat_at=Now())
-            except Exception as error:  # the next beat may succeed; without any, it counts as lost
+            except Exception as error:  # the next one may succeed; without any, the work counts as lost
                 logger.warning("No heartbeat for %s: %s", self.name, error)
         connection.close()
 
@@ -362,7 +371,7 @@ def sweep_regularly(sender: Any, **_: Any) -> None:
 
 
 def sweep_safely() -> None:
-    """`lifecycle.sweep`, and that of scenarios that nobody completes, for a timer, which must not fail."""
+    """Sweep runs and incomplete scenarios from a timer, which must not fail."""
     try:
         chunked_store.sweep()
         services.sweep()

@@ -28,7 +28,7 @@ SPACING_PER_SOCKET_S = 0.00025
 
 @dataclass(eq=False, kw_only=True)
 class Viewer:
-    """A socket. `task` serves it; `ending`: why it is ended, if we do."""
+    """A socket. `task` serves it; `ending` is the reason if the server ends it."""
 
     task: asyncio.Task[Any] | None = None
     ending: Ending | None = None

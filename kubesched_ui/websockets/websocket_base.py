@@ -22,7 +22,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 R = TypeVar("R")
 
-THREADS = ThreadPoolExecutor(2, thread_name_prefix="sockets")  # Not those of pages, which may all be busy.
+THREADS = ThreadPoolExecutor(2, thread_name_prefix="sockets")  # The threads of pages may all be busy.
 
 
 class Ending(NamedTuple):
